@@ -1,0 +1,10 @@
+package io.kvsep.error;
+
+/** A transaction lost against one that committed first. Nothing was written; retry. */
+public final class ConflictException extends KvException {
+  private static final long serialVersionUID = 1L;
+
+  public ConflictException(String message) {
+    super(message, null);
+  }
+}

@@ -1,0 +1,37 @@
+package io.kvsep.error;
+
+/**
+ * The files are not ones this version can work with: foreign (not kvsep's, or another store's), too
+ * old or too new. Nothing was touched.
+ */
+public final class IncompatibleFormatException extends KvException {
+  private static final long serialVersionUID = 1L;
+
+  /** Which way the files are incompatible. */
+  public enum Reason {
+    /** Not a kvsep file, or a file of another store. */
+    FOREIGN,
+    /** Written by a version whose format this one no longer reads. */
+    TOO_OLD,
+    /** Written by a later version. */
+    TOO_NEW
+  }
+
+  private final String file;
+  private final Reason reason;
+
+  public IncompatibleFormatException(String file, Reason reason, String message) {
+    super(file + ": " + message, null);
+    this.file = file;
+    this.reason = reason;
+  }
+
+  /** Name of the file that gave it away. */
+  public String file() {
+    return file;
+  }
+
+  public Reason reason() {
+    return reason;
+  }
+}

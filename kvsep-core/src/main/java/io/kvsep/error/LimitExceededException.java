@@ -1,0 +1,13 @@
+package io.kvsep.error;
+
+/**
+ * An empty key, a key over 65,535 bytes, a value over 1 GiB or a batch over 1 GiB. Nothing was
+ * written.
+ */
+public final class LimitExceededException extends KvException {
+  private static final long serialVersionUID = 1L;
+
+  public LimitExceededException(String message) {
+    super(message, null);
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * What can go wrong, for callers. Every error kvsep raises by itself is a {@link
+ * io.kvsep.error.KvException}; each subtype is one row of the error table in docs/errors.md and
+ * says in its own documentation what the store can still do afterwards.
+ */
+@NullMarked
+package io.kvsep.error;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,39 @@
+package io.kvsep.internal.base;
+
+/**
+ * How a keyspace id stands in front of a user key inside the engine. Ids below 240 take one byte,
+ * others the byte 0xf0 and four bytes, big-endian; no prefix is the beginning of another, so
+ * keyspaces never mix and each is one contiguous range of stored keys.
+ *
+ * <pre>
+ * id            bytes
+ * 0 .. 239      id
+ * 240 ..        0xf0, id as u32 big-endian
+ * </pre>
+ */
+public final class Keyspaces {
+  /** The keyspace of the store itself. */
+  public static final int DEFAULT = 0;
+
+  /** Ids from here on take five bytes. */
+  public static final int LONG_FORM = 0xf0;
+
+  private Keyspaces() {}
+
+  /** Bytes the prefix of {@code keyspace} takes. */
+  public static int prefixLength(int keyspace) {
+    return keyspace >= 0 && keyspace < LONG_FORM ? 1 : 5;
+  }
+
+  /** Writes the prefix of {@code keyspace} to the start of {@code target}. */
+  public static void putPrefix(byte[] target, int keyspace) {
+    if (prefixLength(keyspace) == 1) {
+      target[0] = (byte) keyspace;
+      return;
+    }
+    target[0] = (byte) LONG_FORM;
+    for (int i = 0; i < 4; i++) {
+      target[1 + i] = (byte) (keyspace >>> (24 - 8 * i));
+    }
+  }
+}
