@@ -1,0 +1,104 @@
+package io.kvsep.internal.memory;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread's place in the {@link Epochs}, with the scratch space that reader works with while it
+ * is inside.
+ */
+public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
+  static final long IDLE = 0;
+  private static final VarHandle EPOCH = epochHandle();
+
+  /** Epoch the reader inside entered in, {@link #IDLE} when there is none. */
+  @SuppressWarnings("unused") // reached through EPOCH only
+  private volatile long epoch;
+
+  private @Nullable Thread owner;
+
+  private final Supplier<C> newContext;
+  private @Nullable C context;
+
+  EpochSlot(Supplier<C> newContext) {
+    this.newContext = newContext;
+  }
+
+  /** The scratch space of whoever is inside; made when the slot is first used. */
+  public C context() {
+    C made = context;
+    if (made == null) {
+      made = newContext.get();
+      context = made;
+    }
+    return made;
+  }
+
+  boolean tryEnter(long now, Thread thread) {
+    // The compare-and-set is also the full fence between announcing the epoch and reading anything
+    // that the epoch protects.
+    if (epoch == IDLE && EPOCH.compareAndSet(this, IDLE, now)) {
+      owner = thread;
+      return true;
+    }
+    return false;
+  }
+
+  void leave() {
+    owner = null;
+    EPOCH.setRelease(this, IDLE);
+  }
+
+  long epoch() {
+    return epoch;
+  }
+
+  boolean isOwnedBy(Thread thread) {
+    return epoch != IDLE && owner == thread;
+  }
+
+  void free() {
+    if (context != null) {
+      context.free();
+    }
+  }
+
+  private static VarHandle epochHandle() {
+    try {
+      return MethodHandles.lookup().findVarHandle(EpochSlot.class, "epoch", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+}
+
+/**
+ * Keeps the epochs of two slots out of one cache line, which readers would otherwise fight over.
+ */
+class EpochSlotPadding {
+  @SuppressWarnings("unused") // never read: only there to take up space
+  long p0;
+
+  @SuppressWarnings("unused")
+  long p1;
+
+  @SuppressWarnings("unused")
+  long p2;
+
+  @SuppressWarnings("unused")
+  long p3;
+
+  @SuppressWarnings("unused")
+  long p4;
+
+  @SuppressWarnings("unused")
+  long p5;
+
+  @SuppressWarnings("unused")
+  long p6;
+
+  @SuppressWarnings("unused")
+  long p7;
+}

@@ -1,0 +1,166 @@
+package io.kvsep.internal.memory;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+/**
+ * Says when memory that readers may still be looking at can be given back (epoch-based reclamation;
+ * K. Fraser, Practical lock-freedom, 2004). A reader enters a slot, reads whatever is current, and
+ * leaves; that costs one uncontended compare-and-set and no shared counter.
+ *
+ * <p>Invariants:
+ *
+ * <ol>
+ *   <li>A reader announces its epoch before it loads anything shared, with a full fence between.
+ *   <li>Whoever retires something has unlinked it first: a reader that enters later cannot find it.
+ *   <li>Something retired in epoch e is released only when no slot holds an epoch below e.
+ * </ol>
+ *
+ * Thread safe. {@link #retire} and {@link #collect} take a lock that no reader ever takes.
+ */
+public final class Epochs<C extends SlotContext> {
+  private static final int SLOTS_INITIAL = 32;
+
+  private record Retired(long epoch, Runnable release) {}
+
+  private final Supplier<C> newContext;
+  private final AtomicLong current = new AtomicLong(1);
+  private final ReentrantLock lock = new ReentrantLock();
+  private final ArrayDeque<Retired> retired = new ArrayDeque<>();
+  private volatile EpochSlot<C>[] slots;
+
+  /**
+   * @param newContext makes the scratch space of a slot; slots are added when all are taken, and
+   *     kept
+   */
+  @SuppressWarnings({
+    "unchecked",
+    "rawtypes"
+  }) // an array of a generic type cannot be made otherwise
+  public Epochs(Supplier<C> newContext) {
+    this.newContext = newContext;
+    this.slots = moreSlots((EpochSlot<C>[]) new EpochSlot[0], SLOTS_INITIAL);
+  }
+
+  /** Enters; what is reachable now stays valid until {@link #exit} with the returned slot. */
+  public EpochSlot<C> enter() {
+    Thread thread = Thread.currentThread();
+    long now = current.get();
+    int hash = (int) ((threadId(thread) * 0x9e3779b97f4a7c15L) >>> 40);
+    while (true) {
+      EpochSlot<C>[] candidates = slots;
+      for (int i = 0; i < candidates.length; i++) {
+        EpochSlot<C> slot = candidates[(hash + i) & (candidates.length - 1)];
+        if (slot.tryEnter(now, thread)) {
+          return slot;
+        }
+      }
+      grow(candidates);
+    }
+  }
+
+  public void exit(EpochSlot<C> slot) {
+    slot.leave();
+  }
+
+  /** Runs {@code release} once every reader that is inside now has left; perhaps at once. */
+  public void retire(Runnable release) {
+    lock.lock();
+    try {
+      retired.add(new Retired(current.incrementAndGet(), release));
+    } finally {
+      lock.unlock();
+    }
+    collect();
+  }
+
+  /** Releases what no reader can reach any more; returns how much is still waiting. */
+  public int collect() {
+    while (true) {
+      Retired next;
+      lock.lock();
+      try {
+        next = retired.peek();
+        if (next == null || next.epoch > oldestReader()) {
+          return retired.size();
+        }
+        retired.remove();
+      } finally {
+        lock.unlock();
+      }
+      next.release.run();
+    }
+  }
+
+  /** Whether the calling thread is inside, which means that waiting for readers would never end. */
+  public boolean isInside() {
+    Thread thread = Thread.currentThread();
+    for (EpochSlot<C> slot : slots) {
+      if (slot.isOwnedBy(thread)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Waits until everybody who is inside now has left and everything retired is released. Nobody may
+   * be able to enter and find shared memory any more.
+   */
+  public void drain() {
+    boolean interrupted = false;
+    while (collect() > 0 || oldestReader() != Long.MAX_VALUE) {
+      LockSupport.parkNanos(100_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Frees the scratch space of all slots; only after {@link #drain}. */
+  public void free() {
+    for (EpochSlot<C> slot : slots) {
+      slot.free();
+    }
+  }
+
+  private long oldestReader() {
+    long oldest = Long.MAX_VALUE;
+    for (EpochSlot<C> slot : slots) {
+      long epoch = slot.epoch();
+      if (epoch != EpochSlot.IDLE && epoch < oldest) {
+        oldest = epoch;
+      }
+    }
+    return oldest;
+  }
+
+  private void grow(EpochSlot<C>[] full) {
+    lock.lock();
+    try {
+      if (slots == full) {
+        slots = moreSlots(full, full.length * 2);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private EpochSlot<C>[] moreSlots(EpochSlot<C>[] existing, int count) {
+    EpochSlot<C>[] all = Arrays.copyOf(existing, count);
+    for (int i = existing.length; i < count; i++) {
+      all[i] = new EpochSlot<>(newContext);
+    }
+    return all;
+  }
+
+  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  private static long threadId(Thread thread) {
+    return thread.getId();
+  }
+}

@@ -1,0 +1,72 @@
+package io.kvsep.internal.memory;
+
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Off-heap scratch space that grows on demand, for one owner at a time: keys, blocks and values
+ * being put together. Growing keeps the contents. Not thread safe.
+ */
+public final class GrowingRegion implements AutoCloseable {
+  private final MemoryLedger ledger;
+  private final MemoryPurpose purpose;
+  private @Nullable Region region;
+
+  public GrowingRegion(MemoryLedger ledger, MemoryPurpose purpose) {
+    this.ledger = ledger;
+    this.purpose = purpose;
+  }
+
+  /**
+   * The region, at least {@code length} bytes long. A region returned earlier may be freed by this
+   * call: never keep one across it.
+   */
+  public Region ensure(long length) {
+    Region current = region;
+    if (current != null && current.length() >= length) {
+      return current;
+    }
+    long held = current == null ? 0 : current.length();
+    long capacity = Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
+    Region grown = ledger.allocate(purpose, capacity);
+    if (current != null) {
+      grown.put(0, current, 0, current.length());
+      current.free();
+    }
+    region = grown;
+    return grown;
+  }
+
+  /** The region as it is, at least one byte long. */
+  public Region region() {
+    return ensure(1);
+  }
+
+  /** Makes room for and copies in the remaining bytes of {@code source}; returns their count. */
+  public int put(long offset, ByteBuffer source) {
+    int count = source.remaining();
+    Region target = ensure(offset + count);
+    if (source.hasArray()) {
+      target.put(offset, source.array(), source.arrayOffset() + source.position(), count);
+    } else {
+      for (int i = 0; i < count; i++) {
+        target.putByte(offset + i, source.get(source.position() + i));
+      }
+    }
+    return count;
+  }
+
+  /** Bytes held now. */
+  public long capacity() {
+    return region == null ? 0 : region.length();
+  }
+
+  /** Gives the memory back; the next {@link #ensure} starts anew. */
+  @Override
+  public void close() {
+    if (region != null) {
+      region.free();
+      region = null;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package io.kvsep.internal.memory;
+
+/**
+ * The 64-bit hash of keys that filters are built on: multiply and fold eight bytes at a time, in
+ * the manner of the wyhash family. Persisted in filters: changing it is a change of the table
+ * format.
+ */
+public final class KeyHash {
+  private static final long K0 = 0x9e3779b97f4a7c15L;
+  private static final long K1 = 0xbf58476d1ce4e5b9L;
+  private static final long K2 = 0x94d049bb133111ebL;
+
+  private KeyHash() {}
+
+  public static long of(Region region, long offset, int length) {
+    long hash = K0 ^ length * K1;
+    int i = 0;
+    for (; i + 8 <= length; i += 8) {
+      hash = fold(hash ^ region.getLong(offset + i), K1);
+    }
+    long tail = 0;
+    for (int shift = 0; i < length; i++, shift += 8) {
+      tail |= (region.getByte(offset + i) & 0xffL) << shift;
+    }
+    hash = fold(hash ^ tail, K2);
+    return fold(hash, K0);
+  }
+
+  /** Both halves of the 128-bit product, combined: every input bit reaches every output bit. */
+  private static long fold(long a, long b) {
+    return a * b ^ Math.multiplyHigh(a, b) ^ a >>> 32;
+  }
+}

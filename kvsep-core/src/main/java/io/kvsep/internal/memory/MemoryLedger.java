@@ -1,0 +1,50 @@
+package io.kvsep.internal.memory;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * Counts every off-heap byte a store owns, by purpose, and hands the memory out. Mapped files are
+ * not counted: their pages belong to the operating system's cache. Thread safe.
+ */
+public final class MemoryLedger {
+  private static final MemoryPurpose[] PURPOSES = MemoryPurpose.values();
+
+  private final AtomicLongArray bytesByPurpose = new AtomicLongArray(PURPOSES.length);
+  private final AtomicLong total = new AtomicLong();
+  private final AtomicLong peak = new AtomicLong();
+
+  /** Zero-filled memory of {@code length} bytes; whoever asked must {@link Region#free} it. */
+  public Region allocate(MemoryPurpose purpose, long length) {
+    Region region = Region.allocate(this, purpose, length);
+    bytesByPurpose.addAndGet(purpose.ordinal(), length);
+    long now = total.addAndGet(length);
+    peak.accumulateAndGet(now, Math::max);
+    return region;
+  }
+
+  void released(MemoryPurpose purpose, long length) {
+    bytesByPurpose.addAndGet(purpose.ordinal(), -length);
+    total.addAndGet(-length);
+  }
+
+  /** Bytes held now. */
+  public long totalBytes() {
+    return total.get();
+  }
+
+  /** The most that was ever held at once. */
+  public long peakBytes() {
+    return peak.get();
+  }
+
+  public Map<MemoryPurpose, Long> bytesByPurpose() {
+    Map<MemoryPurpose, Long> bytes = new EnumMap<>(MemoryPurpose.class);
+    for (MemoryPurpose purpose : PURPOSES) {
+      bytes.put(purpose, bytesByPurpose.get(purpose.ordinal()));
+    }
+    return bytes;
+  }
+}

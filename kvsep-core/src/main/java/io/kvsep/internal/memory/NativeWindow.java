@@ -1,0 +1,47 @@
+package io.kvsep.internal.memory;
+
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+
+/**
+ * Lets JDK calls that take only a {@link ByteBuffer} work on a {@link Region} without allocating:
+ * checksums and file I/O. Not thread safe; each slot, iterator and writer has its own.
+ *
+ * <p>The buffers it returns are valid until the next call on this window and only while the region
+ * is not freed; they are for handing straight to such a call and must not be kept.
+ */
+public final class NativeWindow {
+  private final ByteBuffer buffer = Region.newWindow();
+  private final CRC32C crc = new CRC32C();
+
+  /** crc32c of a range of {@code region}. */
+  public int crc32c(Region region, long offset, long count) {
+    crc.reset();
+    return crc32cMore(region, offset, count);
+  }
+
+  /** Starts a checksum that {@link #crc32cMore} continues. */
+  public void crc32cReset() {
+    crc.reset();
+  }
+
+  /** Adds a range to the checksum begun by {@link #crc32cReset} and returns it so far. */
+  public int crc32cMore(Region region, long offset, long count) {
+    long at = offset;
+    long rest = count;
+    while (rest > 0) {
+      int step = (int) Math.min(rest, 1 << 30);
+      region.aim(buffer, at, step);
+      crc.update(buffer);
+      at += step;
+      rest -= step;
+    }
+    return (int) crc.getValue();
+  }
+
+  /** The range as a direct buffer from position 0 to its limit. */
+  public ByteBuffer over(Region region, long offset, int count) {
+    region.aim(buffer, offset, count);
+    return buffer;
+  }
+}

@@ -1,0 +1,334 @@
+package io.kvsep.internal.memory;
+
+import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A run of off-heap or mapped bytes. Every access is checked against the region's length; the check
+ * cannot be switched off, since a stray address would take the JVM down or worse. Multi-byte values
+ * are little-endian whatever the platform.
+ *
+ * <p>Lifetime: {@link #free} gives the bytes back at once and leaves an empty region behind, so
+ * that a late access fails its check. The owner must make sure that no other thread is inside an
+ * access at that moment; regions readers share are freed through {@link Epochs}.
+ *
+ * <p>Thread safety: as plain memory. The {@code Volatile} methods and {@link #compareAndSetInt} are
+ * for the places that publish.
+ */
+public final class Region {
+  private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
+  private static final boolean BIG_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
+  private static final ByteBuffer WINDOW_BASE = ByteBuffer.allocateDirect(8);
+  private static final long BUFFER_ADDRESS = fieldOffset("address");
+  private static final long BUFFER_CAPACITY = fieldOffset("capacity");
+
+  private long address;
+  private long length;
+  private final @Nullable MemoryLedger ledger;
+  private final @Nullable MemoryPurpose purpose;
+  private @Nullable ByteBuffer mapping;
+
+  /** Whether the mapping was handed out as a buffer whose lifetime nobody controls. */
+  private volatile boolean exposed;
+
+  private Region(
+      long address,
+      long length,
+      @Nullable MemoryLedger ledger,
+      @Nullable MemoryPurpose purpose,
+      @Nullable ByteBuffer mapping) {
+    this.address = address;
+    this.length = length;
+    this.ledger = ledger;
+    this.purpose = purpose;
+    this.mapping = mapping;
+  }
+
+  static Region allocate(MemoryLedger ledger, MemoryPurpose purpose, long length) {
+    if (length <= 0) {
+      throw new IllegalArgumentException("length=" + length);
+    }
+    long address = UNSAFE.allocateMemory(length);
+    UNSAFE.setMemory(address, length, (byte) 0);
+    return new Region(address, length, ledger, purpose, null);
+  }
+
+  /**
+   * Takes over {@code mapping}, a direct buffer as the storage returned it, from 0 to its limit.
+   */
+  public static Region ofMapping(ByteBuffer mapping) {
+    if (!mapping.isDirect()) {
+      throw new IllegalArgumentException("not a direct buffer");
+    }
+    return new Region(
+        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), null, null, mapping);
+  }
+
+  /** Bytes in the region; 0 once it is freed. */
+  public long length() {
+    return length;
+  }
+
+  /**
+   * Gives the bytes back. A mapping that was handed out by {@link #expose} is left to the garbage
+   * collector instead, because somebody may still hold that buffer. Calling it again does nothing.
+   */
+  public void free() {
+    long freed = length;
+    long start = address;
+    length = 0;
+    address = 0;
+    if (freed == 0) {
+      return;
+    }
+    if (ledger != null && purpose != null) {
+      UNSAFE.freeMemory(start);
+      ledger.released(purpose, freed);
+    } else if (mapping != null && !exposed) {
+      UNSAFE.invokeCleaner(mapping);
+    }
+    mapping = null;
+  }
+
+  /**
+   * A read-only buffer over part of a mapping that stays valid as long as somebody holds it: from
+   * now on the pages are unmapped by the garbage collector only.
+   */
+  public ByteBuffer expose(long offset, int count) {
+    checkRange(offset, count);
+    ByteBuffer source = mapping;
+    if (source == null) {
+      throw new IllegalStateException("only mappings can be exposed");
+    }
+    exposed = true;
+    return source.asReadOnlyBuffer().limit((int) offset + count).position((int) offset).slice();
+  }
+
+  /** Whether this is a mapping rather than memory of our own. */
+  public boolean isMapping() {
+    return ledger == null;
+  }
+
+  public byte getByte(long offset) {
+    check(offset, 1);
+    return UNSAFE.getByte(address + offset);
+  }
+
+  public void putByte(long offset, byte value) {
+    check(offset, 1);
+    UNSAFE.putByte(address + offset, value);
+  }
+
+  public int getInt(long offset) {
+    check(offset, 4);
+    int value = UNSAFE.getInt(address + offset);
+    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
+  }
+
+  public void putInt(long offset, int value) {
+    check(offset, 4);
+    UNSAFE.putInt(address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
+  }
+
+  public long getLong(long offset) {
+    check(offset, 8);
+    long value = UNSAFE.getLong(address + offset);
+    return BIG_ENDIAN ? Long.reverseBytes(value) : value;
+  }
+
+  public void putLong(long offset, long value) {
+    check(offset, 8);
+    UNSAFE.putLong(address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
+  }
+
+  /** Reads with the effect of a volatile read; {@code offset} is a multiple of four. */
+  public int getIntVolatile(long offset) {
+    check(offset, 4);
+    int value = UNSAFE.getIntVolatile(null, address + offset);
+    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
+  }
+
+  /** Sets with the effect of a volatile write if the value is the expected one. */
+  public boolean compareAndSetInt(long offset, int expected, int value) {
+    check(offset, 4);
+    return BIG_ENDIAN
+        ? UNSAFE.compareAndSwapInt(
+            null, address + offset, Integer.reverseBytes(expected), Integer.reverseBytes(value))
+        : UNSAFE.compareAndSwapInt(null, address + offset, expected, value);
+  }
+
+  /** The first up to eight bytes of a key as one number that orders like the bytes (unsigned). */
+  public long keyPrefix(long offset, int keyLength) {
+    checkRange(offset, keyLength);
+    if (keyLength >= 8) {
+      return bigEndian(UNSAFE.getLong(address + offset));
+    }
+    long prefix = 0;
+    for (int i = 0; i < keyLength; i++) {
+      prefix |= (UNSAFE.getByte(address + offset + i) & 0xffL) << (56 - 8 * i);
+    }
+    return prefix;
+  }
+
+  public void get(long offset, byte[] target, int targetIndex, int count) {
+    checkRange(offset, count);
+    checkArray(target, targetIndex, count);
+    UNSAFE.copyMemory(null, address + offset, target, BYTES_BASE + targetIndex, count);
+  }
+
+  public byte[] getBytes(long offset, int count) {
+    checkRange(offset, count);
+    byte[] bytes = new byte[count];
+    UNSAFE.copyMemory(null, address + offset, bytes, BYTES_BASE, count);
+    return bytes;
+  }
+
+  public void put(long offset, byte[] source, int sourceIndex, int count) {
+    checkRange(offset, count);
+    checkArray(source, sourceIndex, count);
+    UNSAFE.copyMemory(source, BYTES_BASE + sourceIndex, null, address + offset, count);
+  }
+
+  /** Copies from another region; the two ranges must not overlap. */
+  public void put(long offset, Region source, long sourceOffset, long count) {
+    checkRange(offset, count);
+    source.checkRange(sourceOffset, count);
+    UNSAFE.copyMemory(source.address + sourceOffset, address + offset, count);
+  }
+
+  /** Copies from native memory that the caller vouches for, such as a user's off-heap bytes. */
+  public void putNative(long offset, long sourceAddress, long count) {
+    checkRange(offset, count);
+    UNSAFE.copyMemory(sourceAddress, address + offset, count);
+  }
+
+  /** Copies to native memory that the caller vouches for, such as a user's off-heap bytes. */
+  public void getNative(long offset, long targetAddress, long count) {
+    checkRange(offset, count);
+    UNSAFE.copyMemory(address + offset, targetAddress, count);
+  }
+
+  public void fill(long offset, long count, byte value) {
+    checkRange(offset, count);
+    UNSAFE.setMemory(address + offset, count, value);
+  }
+
+  /** Orders two keys as unsigned bytes, a shorter one before its extensions. */
+  public static int compare(
+      Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
+    a.checkRange(aOffset, aLength);
+    b.checkRange(bOffset, bLength);
+    long aStart = a.address + aOffset;
+    long bStart = b.address + bOffset;
+    int common = Math.min(aLength, bLength);
+    int i = 0;
+    for (; i + 8 <= common; i += 8) {
+      long x = UNSAFE.getLong(aStart + i);
+      long y = UNSAFE.getLong(bStart + i);
+      if (x != y) {
+        return Long.compareUnsigned(bigEndian(x), bigEndian(y));
+      }
+    }
+    for (; i < common; i++) {
+      int x = UNSAFE.getByte(aStart + i) & 0xff;
+      int y = UNSAFE.getByte(bStart + i) & 0xff;
+      if (x != y) {
+        return x - y;
+      }
+    }
+    return aLength - bLength;
+  }
+
+  /** Orders a key here against one on the heap, as {@link #compare}. */
+  public int compareTo(long offset, int keyLength, byte[] key) {
+    checkRange(offset, keyLength);
+    long start = address + offset;
+    int common = Math.min(keyLength, key.length);
+    for (int i = 0; i < common; i++) {
+      int x = UNSAFE.getByte(start + i) & 0xff;
+      int y = key[i] & 0xff;
+      if (x != y) {
+        return x - y;
+      }
+    }
+    return keyLength - key.length;
+  }
+
+  /** Length of the common beginning of two byte runs. */
+  public static int commonPrefix(
+      Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
+    a.checkRange(aOffset, aLength);
+    b.checkRange(bOffset, bLength);
+    long aStart = a.address + aOffset;
+    long bStart = b.address + bOffset;
+    int common = Math.min(aLength, bLength);
+    int i = 0;
+    for (; i + 8 <= common; i += 8) {
+      long difference = UNSAFE.getLong(aStart + i) ^ UNSAFE.getLong(bStart + i);
+      if (difference != 0) {
+        return i + Long.numberOfLeadingZeros(bigEndian(difference)) / 8;
+      }
+    }
+    while (i < common && UNSAFE.getByte(aStart + i) == UNSAFE.getByte(bStart + i)) {
+      i++;
+    }
+    return i;
+  }
+
+  /** Points a buffer made by {@link #newWindow} at a range of this region. */
+  void aim(ByteBuffer window, long offset, int count) {
+    checkRange(offset, count);
+    UNSAFE.putLong(window, BUFFER_ADDRESS, address + offset);
+    window.limit(count).position(0);
+  }
+
+  /**
+   * A buffer that {@link #aim} can point anywhere, for the JDK calls that take nothing else. It
+   * must never leave this package's own classes and their direct callers' I/O calls.
+   */
+  static ByteBuffer newWindow() {
+    ByteBuffer window = WINDOW_BASE.slice();
+    UNSAFE.putInt(window, BUFFER_CAPACITY, Integer.MAX_VALUE);
+    return window;
+  }
+
+  private void check(long offset, int count) {
+    if ((offset | (length - count - offset)) < 0) {
+      throw outOfBounds(offset, count);
+    }
+  }
+
+  private void checkRange(long offset, long count) {
+    if ((offset | count | (length - count - offset)) < 0) {
+      throw outOfBounds(offset, count);
+    }
+  }
+
+  private static void checkArray(byte[] array, int index, int count) {
+    if ((index | count | (array.length - count - index)) < 0) {
+      throw new IndexOutOfBoundsException(
+          "index=" + index + ", count=" + count + ", array.length=" + array.length);
+    }
+  }
+
+  private IndexOutOfBoundsException outOfBounds(long offset, long count) {
+    return new IndexOutOfBoundsException(
+        "offset=" + offset + ", count=" + count + ", region.length=" + length);
+  }
+
+  private static long bigEndian(long inMemoryOrder) {
+    return BIG_ENDIAN ? inMemoryOrder : Long.reverseBytes(inMemoryOrder);
+  }
+
+  private static long fieldOffset(String name) {
+    try {
+      return UNSAFE.objectFieldOffset(Buffer.class.getDeclaredField(name));
+    } catch (NoSuchFieldException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+}
