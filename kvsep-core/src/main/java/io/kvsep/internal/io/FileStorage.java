@@ -1,0 +1,276 @@
+package io.kvsep.internal.io;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.AsynchronousFileChannel;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A directory of the default file system.
+ *
+ * <p>Keeps, for every open file, the name under which it can be opened again (see {@link
+ * ChannelFile}), so files that are open here must be renamed and deleted here. Subdirectories are
+ * not listed and never touched.
+ *
+ * <p>Thread safe. Holds a lock over opening and renaming, never over a transfer, a sync or a
+ * delete, which can take long on a large file.
+ */
+public final class FileStorage implements Storage {
+  private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
+  private static final Set<OpenOption> READ_WRITE =
+      Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE);
+  private static final Set<OpenOption> CREATE =
+      Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+
+  /**
+   * Windows neither opens a directory as a file nor needs to: its file systems write changes of a
+   * directory through their journal, and offer no call to wait for it.
+   */
+  private static final boolean DIRECTORIES_SYNC = File.separatorChar == '/';
+
+  private final Path directory;
+  private final Object names = new Object();
+
+  /** The name by which each open file is in the directory; guarded by names. */
+  private final Map<ChannelFile, String> openFiles = new HashMap<>();
+
+  private volatile boolean closed;
+
+  /**
+   * @throws NoSuchFileException when the directory is absent and is not to be created
+   * @throws NotDirectoryException when the name belongs to something else
+   */
+  public FileStorage(Path directory, boolean createIfMissing) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+        throw new NotDirectoryException(directory.toString());
+      }
+      if (!createIfMissing) {
+        throw new NoSuchFileException(directory.toString());
+      }
+      createDirectories(directory.toAbsolutePath());
+    }
+    // Whatever the working directory or a link means later, this storage stays where it is.
+    this.directory = directory.toRealPath();
+  }
+
+  @Override
+  public StorageFile create(String name) throws IOException {
+    return opened(name, CREATE, true);
+  }
+
+  @Override
+  public StorageFile open(String name, boolean writable) throws IOException {
+    return opened(name, writable ? READ_WRITE : READ, writable);
+  }
+
+  private ChannelFile opened(String name, Set<OpenOption> options, boolean writable)
+      throws IOException {
+    requireOpen();
+    Path path = pathOf(requireNotLock(name));
+    synchronized (names) {
+      FileChannel channel = FileChannel.open(path, options);
+      try {
+        AsynchronousFileChannel syncHandle =
+            writable ? AsynchronousFileChannel.open(path, StandardOpenOption.WRITE) : null;
+        ChannelFile file = new ChannelFile(this, name, channel, syncHandle);
+        openFiles.put(file, name);
+        return file;
+      } catch (IOException | RuntimeException | Error e) {
+        channel.close();
+        throw e;
+      }
+    }
+  }
+
+  /** A new channel for a file that lost its own; works on a closed storage as well. */
+  FileChannel reopen(ChannelFile file) throws IOException {
+    synchronized (names) {
+      String name = openFiles.get(file);
+      if (name == null) {
+        // Whatever has the name now is another file.
+        throw new NoSuchFileException(
+            pathOf(file.name()).toString(), null, "deleted while open, then interrupted");
+      }
+      return FileChannel.open(pathOf(name), file.writable() ? READ_WRITE : READ);
+    }
+  }
+
+  void forget(ChannelFile file) {
+    synchronized (names) {
+      openFiles.remove(file);
+    }
+  }
+
+  @Override
+  public boolean exists(String name) throws IOException {
+    requireOpen();
+    try {
+      // Not Files.exists, which says no when it cannot tell: a store would be made anew over it.
+      Files.readAttributes(pathOf(name), BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void rename(String source, String target) throws IOException {
+    requireOpen();
+    Path from = pathOf(requireNotLock(source));
+    Path to = pathOf(requireNotLock(target));
+    synchronized (names) {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+      if (!source.equals(target)) {
+        openFiles.values().removeIf(target::equals);
+        openFiles.replaceAll((file, name) -> name.equals(source) ? target : name);
+      }
+    }
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    requireOpen();
+    Path path = pathOf(name);
+    if (StoreFiles.kindOf(name) == StoreFiles.Kind.LOCK && ProcessLocks.isHeld(path)) {
+      throw new IllegalArgumentException("delete of a lock that is held: " + path);
+    }
+    // First the names, so that no file is opened again as a later one of the same name.
+    List<ChannelFile> orphans = orphan(name);
+    boolean deleted = false;
+    try {
+      Files.delete(path);
+      deleted = true;
+    } finally {
+      if (!deleted) {
+        adopt(orphans, name);
+      }
+    }
+  }
+
+  private List<ChannelFile> orphan(String name) {
+    List<ChannelFile> orphans = new ArrayList<>();
+    synchronized (names) {
+      openFiles.forEach(
+          (file, current) -> {
+            if (current.equals(name)) {
+              orphans.add(file);
+            }
+          });
+      orphans.forEach(openFiles::remove);
+    }
+    return orphans;
+  }
+
+  private void adopt(List<ChannelFile> orphans, String name) {
+    synchronized (names) {
+      orphans.forEach(file -> openFiles.put(file, name));
+    }
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    requireOpen();
+    List<String> files = new ArrayList<>();
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+      for (Path entry : entries) {
+        if (!Files.isDirectory(entry)) {
+          files.add(entry.getFileName().toString());
+        }
+      }
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    files.sort(null);
+    return files;
+  }
+
+  @Override
+  public void syncDirectory() throws IOException {
+    requireOpen();
+    syncDirectory(directory);
+  }
+
+  @Override
+  public StorageLock lock(String name, boolean shared) throws IOException {
+    requireOpen();
+    if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
+      throw new IllegalArgumentException("not a lock file: " + name);
+    }
+    return ProcessLocks.lock(pathOf(name), shared);
+  }
+
+  @Override
+  public String location() {
+    return directory.toString();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+  }
+
+  private void requireOpen() throws IOException {
+    if (closed) {
+      throw new IOException("storage is closed: " + directory);
+    }
+  }
+
+  private Path pathOf(String name) {
+    return directory.resolve(StoreFiles.requirePlain(name));
+  }
+
+  /**
+   * Closing any channel of a file releases the locks that the process has on it, so a lock file is
+   * never opened but to be locked.
+   */
+  private static String requireNotLock(String name) {
+    if (StoreFiles.kindOf(name) == StoreFiles.Kind.LOCK) {
+      throw new IllegalArgumentException("a lock file can only be locked: " + name);
+    }
+    return name;
+  }
+
+  /** Makes a directory and its missing parents, and their entries durable, outermost first. */
+  private static void createDirectories(Path directory) throws IOException {
+    Deque<Path> missing = new ArrayDeque<>();
+    for (Path path = directory; path != null && !Files.exists(path); path = path.getParent()) {
+      missing.push(path);
+    }
+    Files.createDirectories(directory);
+    for (Path path : missing) {
+      Path parent = path.getParent();
+      if (parent != null) {
+        syncDirectory(parent);
+      }
+    }
+  }
+
+  private static void syncDirectory(Path directory) throws IOException {
+    if (DIRECTORIES_SYNC) {
+      // Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile.
+      try (AsynchronousFileChannel handle =
+          AsynchronousFileChannel.open(directory, StandardOpenOption.READ)) {
+        handle.force(true);
+      }
+    }
+  }
+}

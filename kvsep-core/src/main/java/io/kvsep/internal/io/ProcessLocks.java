@@ -1,0 +1,151 @@
+package io.kvsep.internal.io;
+
+import io.kvsep.error.StoreLockedException;
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lock files that this process holds.
+ *
+ * <p>Locks of the operating system exclude other processes but not the own one, and on POSIX all of
+ * them are lost when the process closes any channel of the file. So there is at most one channel
+ * for each lock file, shared by all who share the lock, and none is opened to find out whether a
+ * lock is held here. Files are told apart by their real path.
+ *
+ * <p>Another class loader of this JVM may have its own copy of this class. Its lock is noticed only
+ * by trying, for which a channel must be opened, and closing that channel would release the other's
+ * lock. So such a channel is kept for the next try instead.
+ *
+ * <p>Thread safe; one lock over everything, since a lock is taken once for each opening of a store.
+ */
+final class ProcessLocks {
+  /** Guarded by itself. */
+  private static final Map<Path, Holding> HELD = new HashMap<>();
+
+  /** Channels that must not be closed, at most two for each lock file; guarded by HELD. */
+  private static final Map<Attempt, FileChannel> KEPT = new HashMap<>();
+
+  private ProcessLocks() {}
+
+  /** Locks the file, which is made when absent. The path is a real path. */
+  static StorageLock lock(Path path, boolean shared) throws IOException {
+    synchronized (HELD) {
+      Holding holding = HELD.get(path);
+      if (holding == null) {
+        holding = new Holding(channelLocked(path, shared), shared);
+        HELD.put(path, holding);
+      } else if (!shared || !holding.shared) {
+        throw new StoreLockedException("store is open in this process: " + path);
+      }
+      holding.holderCount++;
+      return new Lock(path, holding);
+    }
+  }
+
+  static boolean isHeld(Path path) {
+    synchronized (HELD) {
+      return HELD.containsKey(path);
+    }
+  }
+
+  private static FileChannel channelLocked(Path path, boolean shared) throws IOException {
+    Attempt attempt = new Attempt(path, shared);
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        FileChannel kept = KEPT.remove(attempt);
+        FileChannel channel = kept != null ? kept : opened(path, shared);
+        boolean closes = true;
+        try {
+          FileLock lock = channel.tryLock(0, Long.MAX_VALUE, shared);
+          if (lock == null) {
+            throw new StoreLockedException("store is open in another process: " + path);
+          }
+          closes = false;
+          return channel;
+        } catch (OverlappingFileLockException e) {
+          closes = false;
+          KEPT.put(attempt, channel);
+          throw new StoreLockedException("store is open in this process, by other code: " + path);
+        } catch (ClosedChannelException e) {
+          interrupted |= Thread.interrupted();
+        } finally {
+          if (closes) {
+            channel.close();
+          }
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static FileChannel opened(Path path, boolean shared) throws IOException {
+    if (shared) {
+      try {
+        // Enough to share a lock, and possible where nothing may be written.
+        return FileChannel.open(path, StandardOpenOption.READ);
+      } catch (NoSuchFileException e) {
+        // Made below.
+      }
+    }
+    return FileChannel.open(
+        path, StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE);
+  }
+
+  private static void release(Path path, Holding holding) throws IOException {
+    synchronized (HELD) {
+      holding.holderCount--;
+      if (holding.holderCount == 0) {
+        HELD.remove(path);
+        // Closing the channel releases the lock.
+        holding.channel.close();
+      }
+    }
+  }
+
+  /** Channels to share a lock and to have it alone are opened differently. */
+  private record Attempt(Path path, boolean shared) {}
+
+  /** One lock of the operating system and how many share it. */
+  private static final class Holding {
+    final FileChannel channel;
+    final boolean shared;
+    int holderCount;
+
+    Holding(FileChannel channel, boolean shared) {
+      this.channel = channel;
+      this.shared = shared;
+    }
+  }
+
+  private static final class Lock implements StorageLock {
+    private final Path path;
+    private @Nullable Holding holding;
+
+    Lock(Path path, Holding holding) {
+      this.path = path;
+      this.holding = holding;
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+      Holding held = holding;
+      holding = null;
+      if (held != null) {
+        release(path, held);
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package io.kvsep.internal.io;
+
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * One flat directory of files: the only way to a disk that the engine has.
+ *
+ * <p>Nothing is durable before somebody asked: bytes and length of a file after {@link
+ * StorageFile#sync}, the name of a file after {@link #syncDirectory}. Both are needed for a new
+ * file to survive a crash. Until then a crash may keep, drop or tear each write, and keep or drop
+ * each change of the directory.
+ *
+ * <p>Names are plain file names ({@link StoreFiles} makes and parses them); a name with a path
+ * separator is an {@link IllegalArgumentException}.
+ *
+ * <p>Thread safe. An interrupt of the calling thread neither fails nor shortens an operation, and
+ * is still set when the operation returns.
+ *
+ * <p>Failures are {@link IOException}s and are never retried here. After {@link #close} every
+ * operation fails; files that were opened before stay usable until they are closed themselves.
+ */
+public interface Storage extends AutoCloseable {
+
+  /**
+   * Makes a new, empty file, open for reading and writing.
+   *
+   * @throws java.nio.file.FileAlreadyExistsException when the name is taken
+   */
+  StorageFile create(String name) throws IOException;
+
+  /**
+   * Opens an existing file.
+   *
+   * @throws java.nio.file.NoSuchFileException when there is none
+   */
+  StorageFile open(String name, boolean writable) throws IOException;
+
+  boolean exists(String name) throws IOException;
+
+  /**
+   * Gives a file another name in one atomic step, in place of any file that has the name. A file
+   * that is open under either name stays the same file for those who hold it.
+   *
+   * @throws java.nio.file.NoSuchFileException when there is no source
+   */
+  void rename(String source, String target) throws IOException;
+
+  /**
+   * Removes a name. Mappings of the file stay valid.
+   *
+   * @throws java.nio.file.NoSuchFileException when there is none
+   */
+  void delete(String name) throws IOException;
+
+  /** Plain names of all files, sorted. */
+  List<String> list() throws IOException;
+
+  /** Makes every create, rename and delete that returned before durable. */
+  void syncDirectory() throws IOException;
+
+  /**
+   * Locks a file against every other holder in this process or another. It is made when absent, and
+   * only {@link StoreFiles#LOCK} may be locked, which in turn cannot be opened, created or renamed,
+   * nor deleted while it is held: all of that would undo the lock on some platforms.
+   *
+   * @throws io.kvsep.error.StoreLockedException when it is held in a way that excludes this one
+   */
+  StorageLock lock(String name, boolean shared) throws IOException;
+
+  /** Where the files are, for messages. */
+  String location();
+
+  @Override
+  void close() throws IOException;
+}

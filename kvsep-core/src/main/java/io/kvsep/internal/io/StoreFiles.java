@@ -1,0 +1,145 @@
+package io.kvsep.internal.io;
+
+/**
+ * The names of a store's files; nothing else makes or parses one.
+ *
+ * <pre>
+ * CURRENT            names the manifest in force
+ * LOCK               locked by whoever has the store open
+ * MANIFEST-000001    manifest number 1
+ * 000001.vlog        segment 1 of the value log
+ * 000001.sst         table number 1
+ * CURRENT.tmp        any of these names and ".tmp": being written, worthless after a crash
+ * </pre>
+ *
+ * <p>Numbers have six digits, or as many as they need. Each number has one spelling, so that two
+ * names never mean the same file; what is spelled otherwise is not a file of ours and is left
+ * alone.
+ */
+public final class StoreFiles {
+  public static final String CURRENT = "CURRENT";
+  public static final String LOCK = "LOCK";
+  public static final String CURRENT_TEMPORARY = "CURRENT.tmp";
+
+  private static final String MANIFEST_PREFIX = "MANIFEST-";
+  private static final String SEGMENT_SUFFIX = ".vlog";
+  private static final String TABLE_SUFFIX = ".sst";
+  private static final String TEMPORARY_SUFFIX = ".tmp";
+  private static final int DIGITS_MIN = 6;
+
+  private StoreFiles() {}
+
+  /** What a file is for, as its name tells. */
+  public enum Kind {
+    CURRENT,
+    LOCK,
+    MANIFEST,
+    SEGMENT,
+    TABLE,
+    TEMPORARY,
+    OTHER
+  }
+
+  public static String segment(long id) {
+    return digits(id) + SEGMENT_SUFFIX;
+  }
+
+  public static String table(long number) {
+    return digits(number) + TABLE_SUFFIX;
+  }
+
+  public static String manifest(long number) {
+    return MANIFEST_PREFIX + digits(number);
+  }
+
+  /** The name under which the file of that name is written before it is renamed. */
+  public static String temporary(String name) {
+    return name + TEMPORARY_SUFFIX;
+  }
+
+  public static Kind kindOf(String name) {
+    if (name.endsWith(TEMPORARY_SUFFIX)) {
+      Kind whole = finishedKindOf(name.substring(0, name.length() - TEMPORARY_SUFFIX.length()));
+      return whole == Kind.OTHER ? Kind.OTHER : Kind.TEMPORARY;
+    }
+    return finishedKindOf(name);
+  }
+
+  /** The number in the name of a manifest, segment or table. */
+  public static long numberOf(String name) {
+    long number = parse(numberPart(name, finishedKindOf(name)));
+    if (number < 0) {
+      throw new IllegalArgumentException("no number in file name: " + name);
+    }
+    return number;
+  }
+
+  /** Refuses what could name a file outside the directory. */
+  public static String requirePlain(String name) {
+    if (name.isEmpty() || name.equals(".") || name.equals("..")) {
+      throw new IllegalArgumentException("not a plain file name: \"" + name + "\"");
+    }
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      if (c == '/' || c == '\\' || c == ':' || c == 0) {
+        throw new IllegalArgumentException("not a plain file name: \"" + name + "\"");
+      }
+    }
+    return name;
+  }
+
+  private static Kind finishedKindOf(String name) {
+    if (name.equals(CURRENT)) {
+      return Kind.CURRENT;
+    }
+    if (name.equals(LOCK)) {
+      return Kind.LOCK;
+    }
+    Kind kind;
+    if (name.startsWith(MANIFEST_PREFIX)) {
+      kind = Kind.MANIFEST;
+    } else if (name.endsWith(SEGMENT_SUFFIX)) {
+      kind = Kind.SEGMENT;
+    } else if (name.endsWith(TABLE_SUFFIX)) {
+      kind = Kind.TABLE;
+    } else {
+      return Kind.OTHER;
+    }
+    return parse(numberPart(name, kind)) < 0 ? Kind.OTHER : kind;
+  }
+
+  private static String numberPart(String name, Kind kind) {
+    return switch (kind) {
+      case MANIFEST -> name.substring(MANIFEST_PREFIX.length());
+      case SEGMENT -> name.substring(0, name.length() - SEGMENT_SUFFIX.length());
+      case TABLE -> name.substring(0, name.length() - TABLE_SUFFIX.length());
+      case CURRENT, LOCK, TEMPORARY, OTHER -> "";
+    };
+  }
+
+  /** The number, or -1 when the digits are not exactly those that {@link #digits} would make. */
+  private static long parse(String digits) {
+    if (digits.length() < DIGITS_MIN || (digits.length() > DIGITS_MIN && digits.charAt(0) == '0')) {
+      return -1;
+    }
+    long number = 0;
+    for (int i = 0; i < digits.length(); i++) {
+      // Character.digit would take the digits of every script.
+      int digit = digits.charAt(i) - '0';
+      if (digit < 0 || digit > 9 || number > (Long.MAX_VALUE - digit) / 10) {
+        return -1;
+      }
+      number = number * 10 + digit;
+    }
+    return number;
+  }
+
+  /** Not String.format, which writes the digits of the default locale. */
+  private static String digits(long number) {
+    if (number < 0) {
+      throw new IllegalArgumentException("negative file number: " + number);
+    }
+    String digits = Long.toString(number);
+    return "0".repeat(Math.max(0, DIGITS_MIN - digits.length())) + digits;
+  }
+}

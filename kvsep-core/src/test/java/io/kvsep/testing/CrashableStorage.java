@@ -1,0 +1,502 @@
+package io.kvsep.testing;
+
+import io.kvsep.error.StoreLockedException;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.io.StoreFiles;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.AbstractList;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.function.BiPredicate;
+import java.util.function.IntUnaryOperator;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A directory in memory that can lose power, be killed, fail on demand, run full and be damaged.
+ *
+ * <p>Holds, for each file and for the names, what power loss leaves for certain and the changes
+ * since; {@link CrashStates} says what may become of these. A crash gives a new storage and freezes
+ * this one: from then on every operation on it, its files and locks throws {@code
+ * IOException("crashed")}, so that late background work cannot reach the new one. Closing still
+ * works, silently. A frozen storage may be crashed again, for another state of the same moment, and
+ * inspected, but not changed.
+ *
+ * <p>Mappings are copies: later writes do not show in them. Locks exclude within this storage only.
+ *
+ * <p>Thread safe; one lock over everything, so a single thread sees the same run for the same
+ * calls.
+ */
+public final class CrashableStorage implements Storage {
+  private static final int TRACE_MAX = 1 << 16;
+
+  private final Object mutex = new Object();
+
+  // All below are guarded by mutex.
+  private final Directory directory;
+  private final Set<CrashableFile> openFiles = new LinkedHashSet<>();
+
+  /** How often each lock file is locked; -1 when it is locked for one alone. */
+  private final Map<String, Integer> locks = new HashMap<>();
+
+  private final Faults faults = new Faults();
+  private final Deque<String> trace = new ArrayDeque<>();
+  private long operationCount;
+  private long frozenAt = Long.MAX_VALUE;
+  private long capacityBytes = Long.MAX_VALUE;
+  private boolean frozen;
+  private boolean closed;
+
+  public CrashableStorage() {
+    this(new Directory(), Long.MAX_VALUE);
+  }
+
+  private CrashableStorage(Directory directory, long capacityBytes) {
+    this.directory = directory;
+    this.capacityBytes = capacityBytes;
+  }
+
+  private static CrashableStorage restarted(SortedMap<String, byte[]> files, long capacityBytes) {
+    Directory directory = new Directory();
+    files.forEach((name, bytes) -> directory.putDurable(name, new Inode(bytes)));
+    return new CrashableStorage(directory, capacityBytes);
+  }
+
+  // Crashes.
+
+  /** Power loss, with one state out of all legal ones. */
+  public CrashableStorage crash(Random random) {
+    synchronized (mutex) {
+      return restarted(states(0, 0).drawn(random), capacityBytes);
+    }
+  }
+
+  /** Power loss that takes everything unsynced away. */
+  public CrashableStorage crashSyncedOnly() {
+    synchronized (mutex) {
+      return restarted(states(0, 0).uniform(Verdict.DROPPED), capacityBytes);
+    }
+  }
+
+  /**
+   * Death of the process alone: all that was written is there, but what was unsynced still is, and
+   * a power loss later can still take it.
+   */
+  public CrashableStorage crashKeepingAll() {
+    synchronized (mutex) {
+      frozen = true;
+      return new CrashableStorage(directory.copy(), capacityBytes);
+    }
+  }
+
+  /** As {@link #crashStates(int, long)} with a fixed seed. */
+  public List<CrashableStorage> crashStates(int limit) {
+    return crashStates(limit, 0);
+  }
+
+  /**
+   * All states that a power loss now may leave, or that many drawn ones when there are more. An
+   * element is made anew whenever it is asked for, so a loop over the list needs little memory, and
+   * an index tells again which state it was.
+   */
+  public List<CrashableStorage> crashStates(int limit, long seed) {
+    synchronized (mutex) {
+      CrashStates states = states(limit, seed);
+      long capacity = capacityBytes;
+      return new AbstractList<>() {
+        @Override
+        public CrashableStorage get(int index) {
+          return restarted(states.get(index), capacity);
+        }
+
+        @Override
+        public int size() {
+          return states.size();
+        }
+      };
+    }
+  }
+
+  private CrashStates states(int limit, long seed) {
+    frozen = true;
+    return new CrashStates(directory, limit, seed);
+  }
+
+  /** Stops everything now, as a crash does; the state is asked for later. */
+  public void freeze() {
+    synchronized (mutex) {
+      frozen = true;
+    }
+  }
+
+  /** Freezes at the n-th operation from now, which is not done any more; the next one is 1. */
+  public void freezeAt(long nthOperation) {
+    synchronized (mutex) {
+      frozenAt = operationCount + nthOperation;
+    }
+  }
+
+  // Faults. The n-th operation counts from now; the next one is 1.
+
+  public void failNext(Fault fault) {
+    failAt(1, fault, false);
+  }
+
+  public void failNext(Fault fault, Predicate<Operation> kind) {
+    failAt(1, fault, false, kind);
+  }
+
+  /** A sticky fault befalls the n-th operation and every one after it. */
+  public void failAt(long nthOperation, Fault fault, boolean sticky) {
+    failAt(nthOperation, fault, sticky, (operation, name) -> true);
+  }
+
+  /** Counts operations of some kinds only. */
+  public void failAt(long nthOperation, Fault fault, boolean sticky, Predicate<Operation> kind) {
+    failAt(nthOperation, fault, sticky, (operation, name) -> kind.test(operation));
+  }
+
+  /** Counts operations of some kinds on some files only; operations on no file have no name: "". */
+  public void failAt(
+      long nthOperation, Fault fault, boolean sticky, BiPredicate<Operation, String> where) {
+    synchronized (mutex) {
+      faults.plan(nthOperation, fault, sticky, where);
+    }
+  }
+
+  public void clearFaults() {
+    synchronized (mutex) {
+      faults.clear();
+    }
+  }
+
+  /**
+   * A write beyond this sum of file lengths does what fits and fails. Frees by delete, truncate.
+   */
+  public void capacityBytes(long limit) {
+    synchronized (mutex) {
+      capacityBytes = limit;
+    }
+  }
+
+  // What happened, and what is there.
+
+  public long operationCount() {
+    synchronized (mutex) {
+      return operationCount;
+    }
+  }
+
+  /** The last operations, at most 65,536, one line each, with the fault that befell it. */
+  public List<String> trace() {
+    synchronized (mutex) {
+      return List.copyOf(trace);
+    }
+  }
+
+  public void clearTrace() {
+    synchronized (mutex) {
+      trace.clear();
+    }
+  }
+
+  /** Names of the files that were not closed yet, as they were opened. */
+  public List<String> openFiles() {
+    synchronized (mutex) {
+      return openFiles.stream().map(CrashableFile::name).toList();
+    }
+  }
+
+  public long usedBytes() {
+    synchronized (mutex) {
+      // As on a disk, a deleted file keeps its space until it is closed.
+      Set<Inode> inodes = Collections.newSetFromMap(new IdentityHashMap<>());
+      inodes.addAll(directory.live().values());
+      openFiles.forEach(file -> inodes.add(file.inode()));
+      return inodes.stream().mapToLong(inode -> inode.live().length()).sum();
+    }
+  }
+
+  public byte[] contents(String name) throws IOException {
+    synchronized (mutex) {
+      return inode(name).live().toBytes();
+    }
+  }
+
+  // Damage at rest. Not operations: neither counted nor traced.
+
+  /** Changes one byte, given as 0 to 255, both where it is seen and where it is durable. */
+  public void corrupt(String name, long offset, IntUnaryOperator change) throws IOException {
+    synchronized (mutex) {
+      requireChangeable();
+      Inode inode = inode(name);
+      int index = Math.toIntExact(offset);
+      if (index < 0 || index >= inode.live().length()) {
+        throw new IllegalArgumentException("no byte at " + offset + " of " + name);
+      }
+      byte changed = (byte) change.applyAsInt(inode.live().get(index) & 0xff);
+      inode.live().set(index, changed);
+      if (index < inode.durable().length()) {
+        inode.durable().set(index, changed);
+      }
+    }
+  }
+
+  /**
+   * Makes this the durable content of the file. When that is absent, it is made, and all names are
+   * durable then.
+   */
+  public void replace(String name, byte[] contents) {
+    synchronized (mutex) {
+      requireChangeable();
+      Inode inode = directory.live().get(StoreFiles.requirePlain(name));
+      if (inode == null) {
+        directory.sync();
+        directory.putDurable(name, new Inode(contents));
+      } else {
+        inode.replace(contents);
+      }
+    }
+  }
+
+  private void requireChangeable() {
+    if (frozen) {
+      throw new IllegalStateException("crashed");
+    }
+  }
+
+  // The storage itself.
+
+  @Override
+  public StorageFile create(String name) throws IOException {
+    requireNotLock(name);
+    synchronized (mutex) {
+      begin(Operation.CREATE, name, name);
+      if (directory.live().containsKey(name)) {
+        throw new FileAlreadyExistsException(name);
+      }
+      Inode inode = new Inode(new byte[0]);
+      directory.change(null, name, inode);
+      return opened(name, inode, true);
+    }
+  }
+
+  @Override
+  public StorageFile open(String name, boolean writable) throws IOException {
+    requireNotLock(name);
+    synchronized (mutex) {
+      begin(Operation.OPEN, name, name + (writable ? " writable" : ""));
+      return opened(name, inode(name), writable);
+    }
+  }
+
+  @Override
+  public boolean exists(String name) throws IOException {
+    StoreFiles.requirePlain(name);
+    synchronized (mutex) {
+      requireOpen();
+      return directory.live().containsKey(name);
+    }
+  }
+
+  @Override
+  public void rename(String source, String target) throws IOException {
+    requireNotLock(source);
+    requireNotLock(target);
+    synchronized (mutex) {
+      begin(Operation.RENAME, source, source + " " + target);
+      Inode inode = inode(source);
+      if (!source.equals(target)) {
+        directory.change(source, target, inode);
+      }
+    }
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    StoreFiles.requirePlain(name);
+    synchronized (mutex) {
+      if (locks.containsKey(name)) {
+        throw new IllegalArgumentException("delete of a lock that is held: " + name);
+      }
+      begin(Operation.DELETE, name, name);
+      directory.change(name, null, inode(name));
+    }
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    synchronized (mutex) {
+      begin(Operation.LIST, "", "");
+      return new ArrayList<>(directory.live().keySet());
+    }
+  }
+
+  @Override
+  public void syncDirectory() throws IOException {
+    synchronized (mutex) {
+      if (begin(Operation.SYNC_DIRECTORY, "", "") == Fault.SYNC_FAILS) {
+        directory.forgetPending();
+        throw failure(Fault.EIO, "");
+      }
+      directory.sync();
+    }
+  }
+
+  @Override
+  public StorageLock lock(String name, boolean shared) throws IOException {
+    if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
+      throw new IllegalArgumentException("not a lock file: " + name);
+    }
+    synchronized (mutex) {
+      begin(Operation.LOCK, name, name + (shared ? " shared" : " exclusive"));
+      int held = locks.getOrDefault(name, 0);
+      if (held < 0 || (held > 0 && !shared)) {
+        throw new StoreLockedException("store is open in this process: " + name);
+      }
+      if (!directory.live().containsKey(name)) {
+        // Durable at once: that a crash may lose an empty lock file would only double the states.
+        directory.putDurable(name, new Inode(new byte[0]));
+      }
+      locks.put(name, shared ? held + 1 : -1);
+      return new Lock(name);
+    }
+  }
+
+  @Override
+  public String location() {
+    return "memory";
+  }
+
+  @Override
+  public void close() {
+    synchronized (mutex) {
+      closed = true;
+    }
+  }
+
+  private static String requireNotLock(String name) {
+    if (StoreFiles.kindOf(StoreFiles.requirePlain(name)) == StoreFiles.Kind.LOCK) {
+      throw new IllegalArgumentException("a lock file can only be locked: " + name);
+    }
+    return name;
+  }
+
+  private CrashableFile opened(String name, Inode inode, boolean writable) {
+    CrashableFile file = new CrashableFile(this, name, inode, writable);
+    openFiles.add(file);
+    return file;
+  }
+
+  // For the files; to be called with the lock held.
+
+  Object mutex() {
+    return mutex;
+  }
+
+  boolean isOpen(CrashableFile file) throws IOException {
+    requireRunning();
+    return openFiles.contains(file);
+  }
+
+  void forget(CrashableFile file) {
+    openFiles.remove(file);
+  }
+
+  /** How long the file may become. */
+  long lengthMax(Inode inode) {
+    if (capacityBytes == Long.MAX_VALUE) {
+      return Integer.MAX_VALUE - 8;
+    }
+    return inode.live().length() + Math.max(0, capacityBytes - usedBytes());
+  }
+
+  private Inode inode(String name) throws NoSuchFileException {
+    Inode inode = directory.live().get(name);
+    if (inode == null) {
+      throw new NoSuchFileException(name);
+    }
+    return inode;
+  }
+
+  private void requireRunning() throws IOException {
+    if (frozen) {
+      throw new IOException("crashed");
+    }
+  }
+
+  private void requireOpen() throws IOException {
+    requireRunning();
+    if (closed) {
+      throw new IOException("storage is closed: " + location());
+    }
+  }
+
+  private @Nullable Fault begin(Operation operation, String name, String detail)
+      throws IOException {
+    requireOpen();
+    return beginOnFile(operation, name, detail);
+  }
+
+  /** Counts and traces. Returns the fault that the operation must act out itself, if any. */
+  @Nullable Fault beginOnFile(Operation operation, String name, String detail) throws IOException {
+    if (operationCount + 1 >= frozenAt) {
+      frozen = true;
+    }
+    requireRunning();
+    operationCount++;
+    Fault fault = faults.next(operation, name);
+    if (trace.size() == TRACE_MAX) {
+      trace.removeFirst();
+    }
+    String line = detail.isEmpty() ? operation.word() : operation.word() + " " + detail;
+    trace.addLast(fault == null ? line : line + " !" + fault);
+    if (fault == null) {
+      return null;
+    }
+    boolean syncs = operation == Operation.SYNC || operation == Operation.SYNC_DIRECTORY;
+    if ((fault == Fault.SHORT_WRITE && operation == Operation.WRITE)
+        || (fault == Fault.SYNC_FAILS && syncs)) {
+      return fault;
+    }
+    throw failure(fault, name);
+  }
+
+  static IOException failure(Fault fault, String name) {
+    String cause = fault == Fault.ENOSPC ? "No space left on device" : "Input/output error";
+    return new IOException(name.isEmpty() ? cause : cause + ": " + name);
+  }
+
+  private final class Lock implements StorageLock {
+    private final String name;
+    private boolean released;
+
+    Lock(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public void close() {
+      synchronized (mutex) {
+        if (!released) {
+          released = true;
+          locks.computeIfPresent(name, (key, held) -> held <= 1 ? null : held - 1);
+        }
+      }
+    }
+  }
+}

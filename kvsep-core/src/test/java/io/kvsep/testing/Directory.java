@@ -1,0 +1,81 @@
+package io.kvsep.testing;
+
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Names of files: those that are seen, those that power loss leaves for certain, and the changes
+ * between the two. Not thread safe.
+ */
+final class Directory {
+  private final SortedMap<String, Inode> live = new TreeMap<>();
+  private final SortedMap<String, Inode> durable = new TreeMap<>();
+  private final List<Renaming> pending = new ArrayList<>();
+
+  /** One create (no source), rename, or delete (no target) that no sync has covered. */
+  record Renaming(@Nullable String source, @Nullable String target, Inode inode) {
+    void apply(Map<String, Inode> names) {
+      if (source != null) {
+        names.remove(source);
+      }
+      if (target != null) {
+        names.put(target, inode);
+      }
+    }
+  }
+
+  SortedMap<String, Inode> live() {
+    return live;
+  }
+
+  SortedMap<String, Inode> durable() {
+    return durable;
+  }
+
+  List<Renaming> pending() {
+    return pending;
+  }
+
+  void change(@Nullable String source, @Nullable String target, Inode inode) {
+    Renaming renaming = new Renaming(source, target, inode);
+    renaming.apply(live);
+    pending.add(renaming);
+  }
+
+  /** A file that is there for certain, under a name that no pending change touches. */
+  void putDurable(String name, Inode inode) {
+    live.put(name, inode);
+    durable.put(name, inode);
+  }
+
+  void sync() {
+    pending.forEach(renaming -> renaming.apply(durable));
+    pending.clear();
+  }
+
+  void forgetPending() {
+    pending.clear();
+  }
+
+  /** The same names, files and pending changes, independent of these. */
+  Directory copy() {
+    IdentityHashMap<Inode, Inode> copies = new IdentityHashMap<>();
+    Directory copy = new Directory();
+    live.forEach((name, inode) -> copy.live.put(name, copied(copies, inode)));
+    durable.forEach((name, inode) -> copy.durable.put(name, copied(copies, inode)));
+    for (Renaming change : pending) {
+      copy.pending.add(
+          new Renaming(change.source(), change.target(), copied(copies, change.inode())));
+    }
+    return copy;
+  }
+
+  private static Inode copied(IdentityHashMap<Inode, Inode> copies, Inode inode) {
+    return copies.computeIfAbsent(inode, Inode::copy);
+  }
+}

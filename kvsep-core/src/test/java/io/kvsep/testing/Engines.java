@@ -1,0 +1,57 @@
+package io.kvsep.testing;
+
+import io.kvsep.internal.engine.EngineConfig;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.OpenMode;
+import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.engine.Scheduler;
+import io.kvsep.internal.io.Storage;
+import java.time.Clock;
+import java.util.Random;
+import java.util.random.RandomGenerator;
+
+/** Engine configurations for tests: limits so tiny that everything happens all the time. */
+public final class Engines {
+  /** A few kilobytes a memtable, tables of a few blocks. */
+  public static final Shape TINY =
+      new Shape(8 << 10, 3, 64 << 10, 2 << 10, 2, 4, 8, 24 << 10, 6 << 10, 512);
+
+  private Engines() {}
+
+  public static EngineConfig config(
+      Storage storage, CommitSync sync, Clock clock, RandomGenerator random, Scheduler scheduler) {
+    return new EngineConfig(
+        storage,
+        new OpenMode(false, true, false),
+        sync,
+        1_000_000_000L,
+        64,
+        128,
+        20 << 10,
+        TINY,
+        clock,
+        () -> 0,
+        random,
+        scheduler);
+  }
+
+  /** A variant drawn at random: inline limit, compression, segment length. */
+  public static EngineConfig randomConfig(
+      Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
+    EngineConfig base = config(storage, sync, clock, random, scheduler);
+    int[] inlineLimits = {0, 1, 64, 300, 65_536};
+    return new EngineConfig(
+        storage,
+        base.mode(),
+        sync,
+        base.syncIntervalNanos(),
+        inlineLimits[random.nextInt(inlineLimits.length)],
+        random.nextBoolean() ? 64 : Integer.MAX_VALUE,
+        (4L << 10) << random.nextInt(4),
+        TINY,
+        clock,
+        base.ticker(),
+        random,
+        scheduler);
+  }
+}

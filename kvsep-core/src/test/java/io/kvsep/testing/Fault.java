@@ -1,0 +1,19 @@
+package io.kvsep.testing;
+
+/** How an operation fails. One that cannot fail in the way asked for fails with {@link #EIO}. */
+public enum Fault {
+  /** Nothing is done. What a failed sync should have made durable may still become so. */
+  EIO,
+
+  /** Nothing is done, for want of space. */
+  ENOSPC,
+
+  /** The first half of the bytes is written. */
+  SHORT_WRITE,
+
+  /**
+   * A failed sync as Linux does it: the error is told once, everything unsynced is forgotten as if
+   * it were written, reads go on showing it, later syncs succeed, and power loss takes it away.
+   */
+  SYNC_FAILS
+}
