@@ -1,0 +1,24 @@
+package io.kvsep.internal.iterator;
+
+import io.kvsep.internal.memory.Region;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One index entry on its way into a memtable: where its key and its value or pointer lie. A mutable
+ * holder that its owner fills again for every entry; it owns no memory. Not thread safe.
+ */
+public final class Entry {
+  public @Nullable Region keyRegion;
+  public long keyOffset;
+  public int keyLength;
+  public long tag;
+
+  /** Used when the tag's kind says that the entry expires. */
+  public long expiresAtMillis;
+
+  /** Value or encoded pointer, without the expiry; may be null when {@link #valueLength} is 0. */
+  public @Nullable Region valueRegion;
+
+  public long valueOffset;
+  public int valueLength;
+}

@@ -1,0 +1,30 @@
+package io.kvsep.internal.iterator;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Iterators on their way into a {@link MergingIterator}: closes them all if that point is never
+ * reached. Not thread safe.
+ */
+public final class IteratorSources implements AutoCloseable {
+  private final List<InternalIterator> iterators = new ArrayList<>();
+  private boolean taken;
+
+  public void add(InternalIterator iterator) {
+    iterators.add(iterator);
+  }
+
+  /** Hands the iterators over to whoever closes them from now on. */
+  public List<InternalIterator> take() {
+    taken = true;
+    return iterators;
+  }
+
+  @Override
+  public void close() {
+    if (!taken) {
+      iterators.forEach(InternalIterator::close);
+    }
+  }
+}

@@ -1,0 +1,173 @@
+package io.kvsep.internal.iterator;
+
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import java.util.List;
+
+/**
+ * Merges iterators into one in internal order. The children that are valid form a binary heap whose
+ * top is the current entry; it is a min-heap when walking forward and a max-heap when walking back.
+ *
+ * <p>Turning round re-seeks every other child relative to the current entry: forward, every child
+ * stands on its first entry after the current one; backward, on its last entry before it. A step
+ * costs one step of a child and about 2 log2(children) comparisons. Owns and closes its children.
+ */
+public final class MergingIterator extends InternalIterator {
+  private final InternalIterator[] children;
+  private final InternalIterator[] heap;
+  private final GrowingRegion pivot;
+  private int heapCount;
+  private boolean forward = true;
+
+  public MergingIterator(List<? extends InternalIterator> children, MemoryLedger ledger) {
+    this.children = children.toArray(new InternalIterator[0]);
+    this.heap = new InternalIterator[this.children.length];
+    this.pivot = new GrowingRegion(ledger, MemoryPurpose.READ);
+  }
+
+  @Override
+  public void seekToFirst() {
+    for (InternalIterator child : children) {
+      child.seekToFirst();
+    }
+    rebuild(/* walkForward= */ true);
+  }
+
+  @Override
+  public void seekToLast() {
+    for (InternalIterator child : children) {
+      child.seekToLast();
+    }
+    rebuild(/* walkForward= */ false);
+  }
+
+  @Override
+  public void seek(Region key, long offset, int length, long tag) {
+    for (InternalIterator child : children) {
+      child.seek(key, offset, length, tag);
+    }
+    rebuild(/* walkForward= */ true);
+  }
+
+  @Override
+  public void seekBefore(Region key, long offset, int length, long tag) {
+    for (InternalIterator child : children) {
+      child.seekBefore(key, offset, length, tag);
+    }
+    rebuild(/* walkForward= */ false);
+  }
+
+  @Override
+  public void next() {
+    InternalIterator current = heap[0];
+    if (!forward) {
+      turn(current, /* walkForward= */ true);
+      return;
+    }
+    current.next();
+    settleTop(current);
+  }
+
+  @Override
+  public void previous() {
+    InternalIterator current = heap[0];
+    if (forward) {
+      turn(current, /* walkForward= */ false);
+      return;
+    }
+    current.previous();
+    settleTop(current);
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    for (InternalIterator child : children) {
+      child.close();
+    }
+    pivot.close();
+  }
+
+  /** Re-seeks the others around the current entry and takes the step that asked for the turn. */
+  private void turn(InternalIterator current, boolean walkForward) {
+    int length = keyLength;
+    long currentTag = tag;
+    Region copy = pivot.ensure(Math.max(1, length));
+    copy.put(0, keyRegion(), keyOffset, length);
+    for (InternalIterator child : children) {
+      if (child == current) {
+        continue;
+      }
+      if (walkForward) {
+        child.seek(copy, 0, length, currentTag);
+      } else {
+        child.seekBefore(copy, 0, length, currentTag);
+      }
+    }
+    if (walkForward) {
+      current.next();
+    } else {
+      current.previous();
+    }
+    rebuild(walkForward);
+  }
+
+  private void rebuild(boolean walkForward) {
+    forward = walkForward;
+    heapCount = 0;
+    for (InternalIterator child : children) {
+      if (child.isValid()) {
+        heap[heapCount++] = child;
+      }
+    }
+    for (int i = heapCount / 2 - 1; i >= 0; i--) {
+      siftDown(i);
+    }
+    expose();
+  }
+
+  private void settleTop(InternalIterator current) {
+    if (!current.isValid()) {
+      heap[0] = heap[--heapCount];
+    }
+    if (heapCount > 1) {
+      siftDown(0);
+    }
+    expose();
+  }
+
+  private void expose() {
+    if (heapCount == 0) {
+      valid = false;
+    } else {
+      adopt(heap[0]);
+    }
+  }
+
+  private void siftDown(int start) {
+    InternalIterator moving = heap[start];
+    int at = start;
+    while (true) {
+      int child = 2 * at + 1;
+      if (child >= heapCount) {
+        break;
+      }
+      if (child + 1 < heapCount && comesFirst(heap[child + 1], heap[child])) {
+        child++;
+      }
+      if (!comesFirst(heap[child], moving)) {
+        break;
+      }
+      heap[at] = heap[child];
+      at = child;
+    }
+    heap[at] = moving;
+  }
+
+  private boolean comesFirst(InternalIterator a, InternalIterator b) {
+    int order = compare(a, b);
+    return forward ? order < 0 : order > 0;
+  }
+}

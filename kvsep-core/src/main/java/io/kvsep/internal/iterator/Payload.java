@@ -1,0 +1,36 @@
+package io.kvsep.internal.iterator;
+
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.Region;
+
+/**
+ * What follows key and tag in an index entry, the same in memtables and tables:
+ *
+ * <pre>
+ * kind              payload
+ * DELETE            nothing
+ * PUT               value
+ * POINTER           pointer, see {@link ValuePointer}
+ * PUT|EXPIRES       expiresAtMillis u64 little-endian, value
+ * POINTER|EXPIRES   expiresAtMillis u64 little-endian, pointer
+ * </pre>
+ */
+public final class Payload {
+  /** Bytes the expiry takes where there is one. */
+  public static final int EXPIRY_BYTES = 8;
+
+  /** Returned for entries that never expire. */
+  public static final long NEVER = Long.MAX_VALUE;
+
+  private Payload() {}
+
+  /** Bytes in front of the value or pointer. */
+  public static int headerLength(int kind) {
+    return Tag.expires(kind) ? EXPIRY_BYTES : 0;
+  }
+
+  /** Milliseconds since the epoch from which on the entry counts as absent. */
+  public static long expiresAtMillis(int kind, Region region, long offset) {
+    return Tag.expires(kind) ? region.getLong(offset) : NEVER;
+  }
+}

@@ -1,0 +1,64 @@
+package io.kvsep.internal.iterator;
+
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+
+/**
+ * Where a separated value lives. The segment id is logical: a rewritten segment keeps it.
+ *
+ * <pre>
+ * field          bytes
+ * segment        varint   logical segment id
+ * offset         varint   of the record, from the start of the segment
+ * recordLength   varint   whole record: header, key, stored value
+ * valueLength    varint   of the value as the user gave it
+ * </pre>
+ */
+public final class ValuePointer {
+  /** Longest encoding. */
+  public static final int BYTES_MAX = 10 + 5 + 5 + 5;
+
+  private ValuePointer() {}
+
+  /** Writes a pointer and returns the offset behind it. */
+  public static long put(
+      Region region, long at, long segment, long offset, int recordLength, int valueLength) {
+    long next = Varint.put(region, at, segment);
+    next = Varint.put(region, next, offset);
+    next = Varint.put(region, next, recordLength);
+    return Varint.put(region, next, valueLength);
+  }
+
+  public static int encodedLength(long segment, long offset, int recordLength, int valueLength) {
+    return Varint.length(segment)
+        + Varint.length(offset)
+        + Varint.length(recordLength)
+        + Varint.length(valueLength);
+  }
+
+  public static long segment(Region region, long at) {
+    return Varint.get(region, at);
+  }
+
+  public static long offset(Region region, long at) {
+    return Varint.get(region, offsetField(region, at));
+  }
+
+  public static int recordLength(Region region, long at) {
+    return Varint.getInt(region, recordLengthField(region, at));
+  }
+
+  public static int valueLength(Region region, long at) {
+    long field = recordLengthField(region, at);
+    return Varint.getInt(region, field + Varint.length(Varint.get(region, field)));
+  }
+
+  private static long offsetField(Region region, long at) {
+    return at + Varint.length(Varint.get(region, at));
+  }
+
+  private static long recordLengthField(Region region, long at) {
+    long field = offsetField(region, at);
+    return field + Varint.length(Varint.get(region, field));
+  }
+}

@@ -1,0 +1,122 @@
+package io.kvsep.internal.memtable;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Entry;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The index entries of the newest part of the log, sorted. Owns its arena until {@link #free}.
+ *
+ * <p>Thread safe: entries may be inserted and read by any number of threads at once. Whoever frees
+ * it makes sure that nobody reads any more.
+ */
+public final class Memtable {
+  private final Region arena;
+  private final SkipList list;
+  private final LogPosition logStart;
+  private final AtomicLong entryCount = new AtomicLong();
+  private final AtomicLong tombstoneCount = new AtomicLong();
+  private final AtomicLong keyBytes = new AtomicLong();
+
+  /** Room an insert works with; not thread safe, one per inserting thread. */
+  public static final class Splice {
+    private final int[] before = new int[SkipList.heightMax()];
+    private final int[] after = new int[SkipList.heightMax()];
+  }
+
+  /**
+   * @param arenaBytes what it may take, all of it allocated at once
+   * @param logStart where the log begins that has to be replayed if this memtable is lost
+   * @param seed decides the shape of the list
+   */
+  public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
+    this.arena = ledger.allocate(MemoryPurpose.MEMTABLE, arenaBytes);
+    this.list = new SkipList(arena, seed);
+    this.logStart = logStart;
+  }
+
+  /** Adds the entry; false, with nothing changed, when there is no room for it. */
+  public boolean insert(Entry entry, Splice splice) {
+    if (!list.insert(entry, splice.before, splice.after)) {
+      return false;
+    }
+    entryCount.incrementAndGet();
+    keyBytes.addAndGet(entry.keyLength);
+    if (Tag.kind(entry.tag) == Tag.DELETE) {
+      tombstoneCount.incrementAndGet();
+    }
+    return true;
+  }
+
+  /** Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 for none. */
+  public int find(Region key, long offset, int length, long seekTag) {
+    int node = list.findAtOrAfter(key, offset, length, seekTag);
+    if (node == SkipList.NULL
+        || list.keyLength(node) != length
+        || Region.compare(arena, list.keyOffset(node), length, key, offset, length) != 0) {
+      return SkipList.NULL;
+    }
+    return node;
+  }
+
+  public long tag(int node) {
+    return list.tag(node);
+  }
+
+  public Region arena() {
+    return arena;
+  }
+
+  public long payloadOffset(int node) {
+    return list.payloadOffset(node);
+  }
+
+  public int payloadLength(int node) {
+    return list.payloadLength(node);
+  }
+
+  public LogPosition logStart() {
+    return logStart;
+  }
+
+  public long entryCount() {
+    return entryCount.get();
+  }
+
+  public long tombstoneCount() {
+    return tombstoneCount.get();
+  }
+
+  public long keyBytes() {
+    return keyBytes.get();
+  }
+
+  public boolean isEmpty() {
+    return entryCount.get() == 0;
+  }
+
+  /** Arena bytes in use. */
+  public long allocatedBytes() {
+    return list.allocatedBytes();
+  }
+
+  /** Smallest arena that is sure to take one entry. */
+  public static long arenaBytesFor(int keyLength, int payloadLength) {
+    return SkipList.overheadBytes() + SkipList.bytesFor(keyLength, payloadLength);
+  }
+
+  /** An iterator that also sees what is inserted while it walks. */
+  public InternalIterator iterator() {
+    return new MemtableIterator(list);
+  }
+
+  /** Gives the arena back; only when nobody reads any more. */
+  public void free() {
+    arena.free();
+  }
+}

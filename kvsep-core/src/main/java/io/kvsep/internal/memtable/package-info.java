@@ -1,0 +1,8 @@
+/**
+ * Recent writes in memory: a lock-free skip list in an off-heap arena. Owns the arena and nothing
+ * on disk; what is here is also in the log. Any number of threads insert and read at once.
+ */
+@NullMarked
+package io.kvsep.internal.memtable;
+
+import org.jspecify.annotations.NullMarked;
