@@ -1,0 +1,208 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+
+/**
+ * Reads data blocks of tables, one at a time, in place: nothing is copied. The checksum of a block
+ * is verified when the view enters it. Not thread safe; every lookup slot and iterator has its own.
+ *
+ * <p>A block whose checksum holds and whose contents do not is still never read outside the table:
+ * it raises {@link IndexOutOfBoundsException}, which the owner of the view turns into a {@link
+ * io.kvsep.error.CorruptionException} of {@link #start}.
+ */
+final class BlockView {
+  private final NativeWindow window = new NativeWindow();
+
+  @SuppressWarnings("NullAway.Init") // there is nothing to read before enter
+  private Region table;
+
+  /** Where the block begins, which is its first entry. */
+  long start;
+
+  /** Behind the last entry, which is the first restart. */
+  long limit;
+
+  private int restartCount;
+
+  // The entry parsed last: where its suffix begins, and what of it comes from the entry before.
+  long suffix;
+  int shared;
+  int unshared;
+
+  /** Behind the entry. */
+  long next;
+
+  long tag;
+  long payload;
+  int payloadLength;
+
+  /** Goes to another block and verifies it. */
+  void enter(TableReader reader, int block) {
+    TableIndex index = reader.index();
+    table = reader.mapping();
+    start = index.blockOffset(block);
+    long end = index.blockOffset(block + 1);
+    long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
+    if (trailer < start) {
+      throw new IndexOutOfBoundsException("block of " + (end - start) + " bytes");
+    }
+    int expected = table.getInt(trailer + 4);
+    int found =
+        TableFormat.checksum(
+            window.crc32c(table, start, trailer + 4 - start), reader.checksumSeed(), start);
+    if (found != expected) {
+      throw TableFormat.checksumMismatch(reader.name(), start, expected, found);
+    }
+    restartCount = table.getInt(trailer);
+    limit = trailer - (long) TableFormat.RESTART_BYTES * restartCount;
+    if (restartCount < 1 || limit <= start) {
+      throw new IndexOutOfBoundsException(restartCount + " restarts");
+    }
+  }
+
+  /** Parses what precedes the suffix of the entry at {@code at}. */
+  void parse(long at) {
+    // Eight bytes are always there: the footer is behind every block. Most entries have a tail that
+    // takes one or two bytes to measure, and shorter keys than 128 bytes.
+    long word = table.getLong(at);
+    if ((word & 0x80_8080L) == 0) {
+      shared = (int) word & 0x7f;
+      unshared = (int) (word >>> 8) & 0x7f;
+      suffix = at + 3;
+      next = suffix + unshared + (word >>> 16 & 0x7f);
+    } else if ((word & 0x8000_8080L) == 0) {
+      shared = (int) word & 0x7f;
+      unshared = (int) (word >>> 8) & 0x7f;
+      suffix = at + 4;
+      next = suffix + unshared + ((word >>> 16 & 0x7f) | (word >>> 17 & 0x3f80));
+    } else {
+      parseLong(at);
+    }
+    if (next > limit) {
+      throw new IndexOutOfBoundsException("entry ends at " + next + ", entries at " + limit);
+    }
+  }
+
+  private void parseLong(long at) {
+    shared = Varint.getInt(table, at);
+    long field = at + Varint.length(shared);
+    unshared = Varint.getInt(table, field);
+    field += Varint.length(unshared);
+    int tail = Varint.getInt(table, field);
+    suffix = field + Varint.length(tail);
+    next = suffix + unshared + tail;
+  }
+
+  /** Parses the tail of the entry that {@link #parse} was at. */
+  void parseTail() {
+    long at = suffix + unshared;
+    long word = table.getLong(at);
+    long bytes = word >>> 8;
+    long stops = ~bytes & 0x80_8080_8080_8080L;
+    if (stops == 0) {
+      long sequence = Varint.get(table, at + 1);
+      tag = (sequence << 8) | (word & 0xff);
+      payload = at + 1 + Varint.length(sequence);
+    } else {
+      // The bytes up to the first without the high bit, packed from seven bits each in three steps.
+      long groups = bytes & (stops ^ stops - 1) & 0x7f_7f7f_7f7f_7f7fL;
+      groups = (groups & 0x7f_007f_007f_007fL) | (groups & 0x7f00_7f00_7f00L) >>> 1;
+      groups = (groups & 0x3fff_0000_3fffL) | (groups & 0x7f_0000_3fff_0000L) >>> 2;
+      groups = (groups & 0x0fff_ffffL) | (groups & 0x1f_ffff_0000_0000L) >>> 4;
+      tag = (groups << 8) | (word & 0xff);
+      payload = at + 2 + (Long.numberOfTrailingZeros(stops) >>> 3);
+    }
+    payloadLength = (int) (next - payload);
+    if (payloadLength < 0) {
+      throw new IndexOutOfBoundsException("tail of " + (next - at) + " bytes");
+    }
+  }
+
+  /**
+   * Parses the first entry at or after (key, {@code seekTag}) in this block.
+   *
+   * <p>Keys are not put together: the scan only knows how many bytes of the entry before, which is
+   * smaller than the key sought, agree with it. An entry that shares more than that with the one
+   * before is smaller as well; one that shares less is greater; only where the counts are equal are
+   * bytes compared.
+   *
+   * @return whether there is one and it is a version of {@code key}
+   */
+  boolean find(Region key, long keyOffset, int keyLength, long seekTag) {
+    int matched = 0;
+    for (long at = floorRestart(key, keyOffset, keyLength, seekTag); at < limit; at = next) {
+      parse(at);
+      if (shared == 0) {
+        matched = 0;
+      }
+      if (shared < matched) {
+        return false;
+      }
+      if (shared > matched) {
+        continue;
+      }
+      int rest = keyLength - matched;
+      int more = Region.commonPrefix(table, suffix, unshared, key, keyOffset + matched, rest);
+      matched += more;
+      if (more == rest) {
+        if (more < unshared) {
+          return false;
+        }
+        parseTail();
+        if (tag <= seekTag) {
+          return true;
+        }
+      } else if (more < unshared
+          && (table.getByte(suffix + more) & 0xff) > (key.getByte(keyOffset + matched) & 0xff)) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  /** The last restart whose entry is before (key, tag), or else the first. */
+  long floorRestart(Region key, long keyOffset, int keyLength, long seekTag) {
+    int low = 0;
+    int high = restartCount - 1;
+    while (low < high) {
+      int middle = (low + high + 1) >>> 1;
+      parse(restart(middle));
+      int order = Region.compare(table, suffix, unshared, key, keyOffset, keyLength);
+      if (order == 0) {
+        parseTail();
+        order = Long.compare(seekTag, tag);
+      }
+      if (order < 0) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return restart(low);
+  }
+
+  /** The last restart that is in front of {@code offset}. */
+  long restartBefore(long offset) {
+    int low = 0;
+    int high = restartCount - 1;
+    while (low < high) {
+      int middle = (low + high + 1) >>> 1;
+      if (restart(middle) < offset) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return restart(low);
+  }
+
+  private long restart(int index) {
+    int offset = table.getInt(limit + (long) TableFormat.RESTART_BYTES * index);
+    if (offset < 0 || offset >= limit - start) {
+      throw new IndexOutOfBoundsException("restart at " + offset);
+    }
+    return start + offset;
+  }
+}

@@ -1,0 +1,143 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+
+/**
+ * Collects one separator for each data block and lays out the index section, see {@link
+ * TableFormat}. The separator of a block is the shortest key at hand that is not below any key of
+ * the block and below every key of the next. Where versions of one key go on in the next block it
+ * is that key with the tag of the block's last entry; everywhere else its tag is 0, which sorts
+ * behind every entry of the key. So exactly one block can hold what a lookup asks for. Not thread
+ * safe.
+ */
+final class IndexBuilder implements AutoCloseable {
+  private static final int FIXED_BYTES = 8;
+  private static final int PREFIX_BYTES = 8;
+  private static final int PAIR_BYTES = 8;
+
+  /** For each block: offset u32, key length u32, tag u64, key. */
+  private static final int RECORD_FIXED_BYTES = 16;
+
+  private final GrowingRegion records;
+  private long recordsEnd;
+  private int blockCount;
+  private long lastRecord;
+  private long separatorBytes;
+
+  IndexBuilder(MemoryLedger ledger) {
+    this.records = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
+  }
+
+  /** About the length of the section as it stands. */
+  long bytesEstimate() {
+    return FIXED_BYTES
+        + PAIR_BYTES
+        + (long) (PREFIX_BYTES + PAIR_BYTES) * blockCount
+        + separatorBytes;
+  }
+
+  /**
+   * Adds a block between whose last key and the next key, {@code nextKey}, lies a difference at
+   * {@code common}, where both have a byte.
+   */
+  void addBetween(
+      long blockOffset,
+      Region lastKey,
+      int lastLength,
+      Region nextKey,
+      long nextOffset,
+      int nextLength,
+      int common) {
+    int low = lastKey.getByte(common) & 0xff;
+    int high = nextKey.getByte(nextOffset + common) & 0xff;
+    if (nextLength > common + 1) {
+      append(blockOffset, 0, nextKey, nextOffset, common + 1);
+    } else if (low + 1 < high) {
+      append(blockOffset, 0, lastKey, 0, common + 1);
+      records.region().putByte(recordsEnd - 1, (byte) (low + 1));
+    } else {
+      append(blockOffset, 0, lastKey, 0, lastLength);
+    }
+  }
+
+  /** Adds a block with its own last key as separator. */
+  void add(long blockOffset, long tag, Region lastKey, int lastLength) {
+    append(blockOffset, tag, lastKey, 0, lastLength);
+  }
+
+  private void append(long blockOffset, long tag, Region key, long keyOffset, int keyLength) {
+    long at = recordsEnd;
+    Region target = records.ensure(at + RECORD_FIXED_BYTES + keyLength);
+    target.putInt(at, (int) blockOffset);
+    target.putInt(at + 4, keyLength);
+    target.putLong(at + 8, tag);
+    target.put(at + RECORD_FIXED_BYTES, key, keyOffset, keyLength);
+    lastRecord = at;
+    recordsEnd = at + RECORD_FIXED_BYTES + keyLength;
+    separatorBytes += Varint.length(tag) + keyLength;
+    blockCount++;
+  }
+
+  /** Length of the section when it begins at {@code fileOffset}. */
+  long sectionBytes(long fileOffset) {
+    return TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT)
+        + bytesEstimate()
+        - (long) commonLength() * (blockCount - 1);
+  }
+
+  /**
+   * Fills {@code section}, all zeros and {@link #sectionBytes} long.
+   *
+   * @param dataEnd offset behind the last block
+   */
+  void fill(Region section, long fileOffset, long dataEnd) {
+    Region source = records.region();
+    int common = commonLength();
+    long prefix = TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT);
+    section.putInt(prefix, blockCount);
+    section.putInt(prefix + 4, common);
+    prefix += FIXED_BYTES;
+    long pair = prefix + (long) PREFIX_BYTES * blockCount;
+    long separators = pair + (long) PAIR_BYTES * (blockCount + 1);
+    section.put(separators, source, RECORD_FIXED_BYTES, common);
+    separators += common;
+    long at = separators;
+    for (long record = 0; record < recordsEnd; ) {
+      int keyLength = source.getInt(record + 4);
+      long rest = record + RECORD_FIXED_BYTES + common;
+      int restLength = keyLength - common;
+      section.putLong(prefix, source.keyPrefix(rest, restLength));
+      section.putInt(pair, (int) (at - separators));
+      section.putInt(pair + 4, source.getInt(record));
+      at = Varint.put(section, at, source.getLong(record + 8));
+      section.put(at, source, rest, restLength);
+      at += restLength;
+      prefix += PREFIX_BYTES;
+      pair += PAIR_BYTES;
+      record += RECORD_FIXED_BYTES + keyLength;
+    }
+    section.putInt(pair, (int) (at - separators));
+    section.putInt(pair + 4, (int) dataEnd);
+  }
+
+  @Override
+  public void close() {
+    records.close();
+  }
+
+  /** Separators ascend, so what the first and the last have in common all of them have. */
+  private int commonLength() {
+    Region region = records.region();
+    return Region.commonPrefix(
+        region,
+        RECORD_FIXED_BYTES,
+        region.getInt(4),
+        region,
+        lastRecord + RECORD_FIXED_BYTES,
+        region.getInt(lastRecord + 4));
+  }
+}

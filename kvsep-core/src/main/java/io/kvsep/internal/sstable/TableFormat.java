@@ -1,0 +1,144 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+
+/**
+ * The layout of a table file. Little-endian throughout, except that index prefixes are key bytes
+ * read as a big-endian number and stored as a little-endian u64. Authority: docs/formats/table.md.
+ *
+ * <pre>
+ * file := header block+ filter index properties footer      (no gaps)
+ *
+ * header, 40 bytes; the same in every later version
+ * offset  bytes  field
+ *      0      8  magic          "kvsepsst"
+ *      8      4  formatVersion
+ *     12     16  storeId
+ *     28      8  tableNumber
+ *     36      4  crc32c         of bytes 0 .. 35, not mixed
+ *
+ * block := entry+ restart+ restartCount:u32 checksum:u32
+ * restart := u32                offset of an entry with sharedLength 0, from the start of the block
+ * entry := sharedLength:varint unsharedLength:varint tailLength:varint suffix tail
+ * tail := kind:u8 sequence:varint payload                   (tailLength bytes)
+ *
+ * filter := zeros to a multiple of 64 in the file, bloomBlock+ bloomBlockCount:u32 probes:u32
+ * bloomBlock := 64 bytes
+ *
+ * index := zeros to a multiple of 8 in the file, blockCount:u32 commonLength:u32,
+ *          prefix:u64 for each block, (separatorOffset:u32 blockOffset:u32) for each block and one
+ *          more pair for the ends, common prefix, separator+
+ * separator := tag:varint rest of the key behind the common prefix
+ *
+ * properties
+ * offset  bytes  field
+ *      0      8  entryCount
+ *      8      8  tombstoneCount
+ *     16      8  keyBytes
+ *     24      8  smallestSequence
+ *     32      8  largestSequence
+ *     40      8  expiresAtMillisMax
+ *     48      4  smallestKeyLength
+ *     52      4  largestKeyLength
+ *     56      4  segmentCount
+ *     60      …  smallest key, largest key, then for each segment, ascending:
+ *                segment:varint liveBytes:varint records:varint
+ *
+ * footer, 52 bytes
+ * offset  bytes  field
+ *      0     12  filter         offset:u32 length:u32 checksum:u32
+ *     12     12  index          likewise
+ *     24     12  properties     likewise
+ *     36      4  formatVersion
+ *     40      8  magic
+ *     48      4  checksum       of bytes 0 .. 47
+ * </pre>
+ *
+ * A checksum is the crc32c of the bytes before it in the block, of the section, or of the footer,
+ * combined with store id, table number and file offset: sound bytes in the wrong place fail.
+ */
+final class TableFormat {
+  /** "kvsepsst" as a little-endian number. */
+  static final long MAGIC = 0x747373706573766bL;
+
+  static final int VERSION = 1;
+
+  /** Oldest version that can still be read. */
+  static final int VERSION_MIN = 1;
+
+  static final int HEADER_BYTES = 40;
+  static final int FOOTER_BYTES = 52;
+  static final int FOOTER_FILTER = 0;
+  static final int FOOTER_INDEX = 12;
+  static final int FOOTER_PROPERTIES = 24;
+
+  /** Restart count and checksum. */
+  static final int BLOCK_TRAILER_BYTES = 8;
+
+  static final int RESTART_BYTES = 4;
+
+  /** Offsets are u32 and a table is one mapping. */
+  static final long FILE_BYTES_MAX = Integer.MAX_VALUE;
+
+  static final int FILTER_ALIGNMENT = 64;
+  static final int INDEX_ALIGNMENT = 8;
+
+  private static final long GOLDEN = 0x9e3779b97f4a7c15L;
+
+  private TableFormat() {}
+
+  /** What every checksum of one table is mixed with. */
+  static long checksumSeed(StoreId storeId, long number) {
+    return mix(storeId.high() ^ mix(storeId.low() ^ mix(number + GOLDEN)));
+  }
+
+  /** The checksum to be stored for bytes that begin at {@code fileOffset}. */
+  static int checksum(int crc, long seed, long fileOffset) {
+    return crc ^ (int) (mix(seed + fileOffset * GOLDEN) >>> 32);
+  }
+
+  /** Bytes of zeros that bring {@code offset} to a multiple of {@code alignment}. */
+  static int padding(long offset, int alignment) {
+    return (int) (-offset & alignment - 1);
+  }
+
+  static void putHeader(Region target, StoreId storeId, long number, NativeWindow window) {
+    target.putLong(0, MAGIC);
+    target.putInt(8, VERSION);
+    target.putLong(12, storeId.high());
+    target.putLong(20, storeId.low());
+    target.putLong(28, number);
+    target.putInt(36, window.crc32c(target, 0, 36));
+  }
+
+  static void putSection(Region footer, int at, long offset, long length, int checksum) {
+    footer.putInt(at, (int) offset);
+    footer.putInt(at + 4, (int) length);
+    footer.putInt(at + 8, checksum);
+  }
+
+  /** Completes a footer whose sections are in place. */
+  static void sealFooter(Region footer, long seed, long fileOffset, NativeWindow window) {
+    footer.putInt(36, VERSION);
+    footer.putLong(40, MAGIC);
+    footer.putInt(48, checksum(window.crc32c(footer, 0, 48), seed, fileOffset));
+  }
+
+  static CorruptionException checksumMismatch(String file, long offset, int expected, int found) {
+    return new CorruptionException(
+        file,
+        offset,
+        "checksum " + Integer.toHexString(expected),
+        "checksum " + Integer.toHexString(found));
+  }
+
+  /** Every input bit reaches every output bit (the finalizer of SplitMix64). */
+  private static long mix(long value) {
+    long z = (value ^ value >>> 30) * 0xbf58476d1ce4e5b9L;
+    z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
+    return z ^ z >>> 31;
+  }
+}

@@ -1,0 +1,231 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+
+/**
+ * Walks one table. Keys are put together in a scratch region of the iterator's own, payloads are
+ * read where they lie in the mapping. A step forward parses one entry; a step back parses the
+ * entries from the restart before, about half a restart interval. Blocks are verified when they are
+ * entered; a seek that stays in its block does not verify it again.
+ */
+final class TableIterator extends InternalIterator {
+  private static final int NO_BLOCK = -1;
+
+  /** Suffixes are copied eight bytes at a time, so up to seven too many. */
+  private static final int COPY_SLACK = 7;
+
+  /** From here on a call that copies costs less than a loop. */
+  private static final int LOOP_BYTES_MAX = 64;
+
+  private final TableReader table;
+  private final TableIndex index;
+  private final Region mapping;
+  private final BlockView block = new BlockView();
+  private final GrowingRegion scratch;
+  private Region key;
+  private int blockIndex = NO_BLOCK;
+
+  /** Where the current entry begins. */
+  private long entry;
+
+  TableIterator(TableReader table, MemoryLedger ledger) {
+    this.table = table;
+    this.index = table.index();
+    this.mapping = table.mapping();
+    this.scratch = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.key = scratch.region();
+    keyRegion = key;
+    payloadRegion = mapping;
+  }
+
+  @Override
+  public void seekToFirst() {
+    valid = false;
+    try {
+      enter(0);
+      step(block.start);
+      valid = true;
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(e);
+    }
+  }
+
+  @Override
+  public void seekToLast() {
+    valid = false;
+    try {
+      enter(index.blockCount() - 1);
+      stepToBefore(block.limit);
+      valid = true;
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(e);
+    }
+  }
+
+  @Override
+  public void seek(Region target, long offset, int length, long seekTag) {
+    // Raises what the caller's own mistake is, before anything out of bounds means damage.
+    target.keyPrefix(offset, length);
+    valid = false;
+    try {
+      int found = index.find(target, offset, length, seekTag);
+      if (found == index.blockCount()) {
+        return;
+      }
+      enter(found);
+      long at = block.floorRestart(target, offset, length, seekTag);
+      keyLength = 0;
+      do {
+        step(at);
+        if (compareTo(target, offset, length, seekTag) >= 0) {
+          valid = true;
+          return;
+        }
+        at = block.next;
+      } while (at < block.limit);
+      // The key is between the last entry of this block and its separator.
+      stepIntoNextBlock();
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(e);
+    }
+  }
+
+  @Override
+  public void seekBefore(Region target, long offset, int length, long seekTag) {
+    seek(target, offset, length, seekTag);
+    if (valid) {
+      previous();
+    } else {
+      seekToLast();
+    }
+  }
+
+  @Override
+  public void next() {
+    try {
+      if (block.next < block.limit) {
+        step(block.next);
+      } else {
+        stepIntoNextBlock();
+      }
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(e);
+    }
+  }
+
+  @Override
+  public void previous() {
+    try {
+      if (entry > block.start) {
+        stepToBefore(entry);
+        return;
+      }
+      valid = false;
+      if (blockIndex > 0) {
+        enter(blockIndex - 1);
+        stepToBefore(block.limit);
+        valid = true;
+      }
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    scratch.close();
+  }
+
+  private void stepIntoNextBlock() {
+    valid = false;
+    if (blockIndex + 1 < index.blockCount()) {
+      enter(blockIndex + 1);
+      step(block.start);
+      valid = true;
+    }
+  }
+
+  /** Makes {@code target} the current block; no entry is current then. */
+  private void enter(int target) {
+    if (target != blockIndex) {
+      blockIndex = NO_BLOCK;
+      block.enter(table, target);
+      blockIndex = target;
+    }
+    keyLength = 0;
+  }
+
+  /** Parses the entry that ends at {@code limit}. */
+  private void stepToBefore(long limit) {
+    long at = block.restartBefore(limit);
+    keyLength = 0;
+    while (true) {
+      block.parse(at);
+      putKeyTogether();
+      if (block.next >= limit) {
+        break;
+      }
+      at = block.next;
+    }
+    if (block.next != limit) {
+      throw new IndexOutOfBoundsException("entry ends at " + block.next + ", not at " + limit);
+    }
+    entry = at;
+    takeTail();
+  }
+
+  /** Parses the entry at {@code at}; the key of the one before is in the scratch. */
+  private void step(long at) {
+    entry = at;
+    block.parse(at);
+    putKeyTogether();
+    takeTail();
+  }
+
+  private void putKeyTogether() {
+    int shared = block.shared;
+    int unshared = block.unshared;
+    if (shared > keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+      throw new IndexOutOfBoundsException(
+          "key of " + shared + " and " + unshared + " bytes after one of " + keyLength);
+    }
+    int length = shared + unshared;
+    if (length + COPY_SLACK > key.length()) {
+      grow(length);
+    }
+    long source = block.suffix;
+    if (unshared > LOOP_BYTES_MAX) {
+      key.put(shared, mapping, source, unshared);
+    } else {
+      // Reading too far is harmless as well: the footer is behind every block.
+      for (int i = 0; i < unshared; i += 8) {
+        key.putLong(shared + i, mapping.getLong(source + i));
+      }
+    }
+    keyLength = length;
+  }
+
+  private void takeTail() {
+    block.parseTail();
+    tag = block.tag;
+    payloadOffset = block.payload;
+    payloadLength = block.payloadLength;
+  }
+
+  private void grow(int length) {
+    key = scratch.ensure(length + COPY_SLACK);
+    keyRegion = key;
+  }
+
+  private RuntimeException damaged(IndexOutOfBoundsException cause) {
+    valid = false;
+    blockIndex = NO_BLOCK;
+    return table.damaged(block, cause);
+  }
+}

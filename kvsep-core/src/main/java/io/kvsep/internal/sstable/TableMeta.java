@@ -1,0 +1,87 @@
+package io.kvsep.internal.sstable;
+
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * Facts about a finished table, as the manifest keeps them. Immutable; the key arrays are shared
+ * and must not be written to.
+ *
+ * @param number file number, from which the name follows
+ * @param fileBytes length of the file
+ * @param smallestKey first stored key, inclusive
+ * @param largestKey last stored key, inclusive
+ * @param smallestSequence lowest sequence number of any entry
+ * @param largestSequence highest sequence number of any entry
+ * @param entryCount entries, every version and tombstone counted
+ * @param tombstoneCount entries that are deletes
+ * @param keyBytes sum of the key lengths of all entries
+ * @param expiresAtMillisMax highest expiry when all entries expire, else {@link Long#MAX_VALUE}
+ * @param segments what the table references in the value log, ascending by segment
+ */
+@SuppressWarnings("ArrayRecordComponent") // equality is by content, see equals
+public record TableMeta(
+    long number,
+    long fileBytes,
+    byte[] smallestKey,
+    byte[] largestKey,
+    long smallestSequence,
+    long largestSequence,
+    long entryCount,
+    long tombstoneCount,
+    long keyBytes,
+    long expiresAtMillisMax,
+    List<SegmentUse> segments) {
+
+  /**
+   * What the pointers of one table reference in one segment.
+   *
+   * @param segment logical segment id
+   * @param liveBytes sum of the lengths of the referenced records
+   * @param records how many records are referenced
+   */
+  public record SegmentUse(long segment, long liveBytes, long records) {}
+
+  public TableMeta {
+    segments = List.copyOf(segments);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof TableMeta that
+        && number == that.number
+        && fileBytes == that.fileBytes
+        && Arrays.equals(smallestKey, that.smallestKey)
+        && Arrays.equals(largestKey, that.largestKey)
+        && smallestSequence == that.smallestSequence
+        && largestSequence == that.largestSequence
+        && entryCount == that.entryCount
+        && tombstoneCount == that.tombstoneCount
+        && keyBytes == that.keyBytes
+        && expiresAtMillisMax == that.expiresAtMillisMax
+        && segments.equals(that.segments);
+  }
+
+  /** By number: no two tables of a store share one. */
+  @Override
+  public int hashCode() {
+    return Long.hashCode(number);
+  }
+
+  @Override
+  public String toString() {
+    HexFormat hex = HexFormat.of();
+    return "table "
+        + number
+        + " ["
+        + hex.formatHex(smallestKey)
+        + " .. "
+        + hex.formatHex(largestKey)
+        + "], "
+        + entryCount
+        + " entries, "
+        + fileBytes
+        + " bytes";
+  }
+}

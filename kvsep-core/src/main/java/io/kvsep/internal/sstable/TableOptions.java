@@ -1,0 +1,31 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.base.StoreId;
+
+/**
+ * How a table is laid out. Readers need none of it: everything they must know is in the file.
+ *
+ * @param blockBytes target for a data block; a single larger entry makes a larger block
+ * @param restartInterval entries from one complete key to the next
+ * @param filterBitsPerKey filter bits for each distinct key
+ * @param storeId the store the table belongs to
+ */
+public record TableOptions(
+    int blockBytes, int restartInterval, int filterBitsPerKey, StoreId storeId) {
+
+  public TableOptions {
+    if (blockBytes < 64 || blockBytes > 1 << 24) {
+      throw new IllegalArgumentException("blockBytes=" + blockBytes);
+    }
+    if (restartInterval < 1) {
+      throw new IllegalArgumentException("restartInterval=" + restartInterval);
+    }
+    if (filterBitsPerKey < 1 || filterBitsPerKey > 64) {
+      throw new IllegalArgumentException("filterBitsPerKey=" + filterBitsPerKey);
+    }
+  }
+
+  public static TableOptions defaults(StoreId storeId) {
+    return new TableOptions(4096, 16, 10, storeId);
+  }
+}

@@ -1,0 +1,80 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+
+/** Appends to a table file through a buffer, so that the file sees few and large writes. */
+final class TableOutput implements AutoCloseable {
+  private static final int BUFFER_BYTES = 256 << 10;
+
+  private final StorageFile file;
+  private final NativeWindow window;
+  private final Region buffer;
+  private long flushed;
+  private int buffered;
+
+  TableOutput(StorageFile file, MemoryLedger ledger, NativeWindow window) {
+    this.file = file;
+    this.window = window;
+    this.buffer = ledger.allocate(MemoryPurpose.TABLE_BUILD, BUFFER_BYTES);
+  }
+
+  /** Where the next byte goes. */
+  long position() {
+    return flushed + buffered;
+  }
+
+  /** Puts the file header into the empty buffer. */
+  void header(StoreId storeId, long number) {
+    TableFormat.putHeader(buffer, storeId, number, window);
+    buffered = TableFormat.HEADER_BYTES;
+  }
+
+  /** Appends the first {@code count} bytes of {@code source}. */
+  void write(Region source, long count) throws IOException {
+    if (count > TableFormat.FILE_BYTES_MAX - position()) {
+      throw new IllegalStateException(
+          file.name() + " would be longer than " + TableFormat.FILE_BYTES_MAX + " bytes");
+    }
+    if (count > BUFFER_BYTES - buffered) {
+      flush();
+    }
+    if (count > BUFFER_BYTES) {
+      file.write(window.over(source, 0, (int) count), flushed);
+      flushed += count;
+    } else {
+      buffer.put(buffered, source, 0, count);
+      buffered += (int) count;
+    }
+  }
+
+  /** Writes what is buffered and makes the file's contents durable. */
+  void sync() throws IOException {
+    flush();
+    file.sync();
+  }
+
+  @Override
+  public void close() {
+    buffer.free();
+    try {
+      file.close();
+    } catch (IOException e) {
+      throw new StorageException("cannot close " + file.name(), e);
+    }
+  }
+
+  private void flush() throws IOException {
+    if (buffered > 0) {
+      file.write(window.over(buffer, 0, buffered), flushed);
+      flushed += buffered;
+      buffered = 0;
+    }
+  }
+}

@@ -1,0 +1,223 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * Reads one finished table through a mapping of its file. Owns the mapping; the file itself is
+ * closed again once it is mapped.
+ *
+ * <p>Header, footer, filter, index and properties are verified when the table is opened, data
+ * blocks every time they are entered. What does not hold is a {@link CorruptionException}; a file
+ * that is not a table of this store and version is an {@link IncompatibleFormatException}.
+ *
+ * <p>Thread safe: everything is immutable, and what a lookup or a walk needs beyond that belongs to
+ * its {@link Lookup} or iterator. A lookup takes no lock and allocates nothing.
+ */
+public final class TableReader implements AutoCloseable {
+  private static final long LENGTH_UNKNOWN = -1;
+
+  private final String name;
+  private final Region mapping;
+  private final long seed;
+  private final BloomFilter filter;
+  private final TableIndex index;
+  private final TableMeta properties;
+
+  private TableReader(
+      String name, Region mapping, long number, StoreId storeId, long fileBytesExpected) {
+    this.name = name;
+    this.mapping = mapping;
+    this.seed = TableFormat.checksumSeed(storeId, number);
+    NativeWindow window = new NativeWindow();
+    TableHeader.verify(name, mapping, number, storeId, window);
+    long fileBytes = mapping.length();
+    if (fileBytes != fileBytesExpected && fileBytesExpected != LENGTH_UNKNOWN) {
+      throw new CorruptionException(
+          name, fileBytes, "a file of " + fileBytesExpected + " bytes", fileBytes + " bytes");
+    }
+    long footer = fileBytes - TableFormat.FOOTER_BYTES;
+    if (footer < TableFormat.HEADER_BYTES) {
+      throw new CorruptionException(name, fileBytes, "a footer", "end of file");
+    }
+    verifyFooter(footer, window);
+    long filterAt = sectionOffset(footer + TableFormat.FOOTER_FILTER);
+    long indexAt = sectionOffset(footer + TableFormat.FOOTER_INDEX);
+    long propertiesAt = sectionOffset(footer + TableFormat.FOOTER_PROPERTIES);
+    verifySection(footer + TableFormat.FOOTER_FILTER, indexAt, window);
+    verifySection(footer + TableFormat.FOOTER_INDEX, propertiesAt, window);
+    verifySection(footer + TableFormat.FOOTER_PROPERTIES, footer, window);
+    this.filter = BloomFilter.of(name, mapping, filterAt, indexAt);
+    this.index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt);
+    this.properties = TableProperties.decode(mapping, propertiesAt, number);
+  }
+
+  /**
+   * Opens the table that {@code meta} describes.
+   *
+   * @throws IOException when the file is not there or the device refused
+   */
+  public static TableReader open(Storage storage, TableMeta meta, StoreId storeId)
+      throws IOException {
+    TableReader reader = open(storage, meta.number(), storeId, meta.fileBytes());
+    TableMeta found = reader.properties;
+    // What a segment holds of the table is not compared: it may be counted anew later.
+    if (found.entryCount() != meta.entryCount()
+        || !Arrays.equals(found.smallestKey(), meta.smallestKey())
+        || !Arrays.equals(found.largestKey(), meta.largestKey())) {
+      reader.close();
+      throw new CorruptionException(reader.name, 0, meta.toString(), found.toString());
+    }
+    return reader;
+  }
+
+  /** What the table itself says about it, for when no manifest does. Data blocks are not read. */
+  public static TableMeta readMeta(Storage storage, long number, StoreId storeId)
+      throws IOException {
+    try (TableReader reader = open(storage, number, storeId, LENGTH_UNKNOWN)) {
+      return reader.properties;
+    }
+  }
+
+  private static TableReader open(
+      Storage storage, long number, StoreId storeId, long fileBytesExpected) throws IOException {
+    String name = StoreFiles.table(number);
+    Region mapping = map(storage, name);
+    try {
+      return new TableReader(name, mapping, number, storeId, fileBytesExpected);
+    } catch (IndexOutOfBoundsException e) {
+      mapping.free();
+      throw new CorruptionException(name, 0, "a table", String.valueOf(e.getMessage()));
+    } catch (RuntimeException | Error e) {
+      mapping.free();
+      throw e;
+    }
+  }
+
+  private static Region map(Storage storage, String name) throws IOException {
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      if (length < 1 || length > TableFormat.FILE_BYTES_MAX) {
+        throw new CorruptionException(name, 0, "a table", "a file of " + length + " bytes");
+      }
+      return Region.ofMapping(file.map(length));
+    }
+  }
+
+  /**
+   * Finds the newest entry of {@code key} with a tag not above {@code seekTag}. Allocates nothing.
+   *
+   * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
+   * @return whether there is one; {@code result} then holds its tag and the place of its payload
+   */
+  public boolean get(
+      Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
+    if (!filter.mayContain(keyHash)) {
+      return false;
+    }
+    // Raises what the caller's own mistake is, before anything out of bounds means damage.
+    key.keyPrefix(keyOffset, keyLength);
+    BlockView block = result.block;
+    try {
+      int blockIndex = index.find(key, keyOffset, keyLength, seekTag);
+      if (blockIndex == index.blockCount()) {
+        return false;
+      }
+      block.enter(this, blockIndex);
+      if (!block.find(key, keyOffset, keyLength, seekTag)) {
+        return false;
+      }
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(block, e);
+    }
+    result.tag = block.tag;
+    result.payloadRegion = mapping;
+    result.payloadOffset = block.payload;
+    result.payloadLength = block.payloadLength;
+    return true;
+  }
+
+  /** Whether a key with this hash may be in the table; false is certain. */
+  public boolean mayContain(long keyHash) {
+    return filter.mayContain(keyHash);
+  }
+
+  /** A new iterator; it must not be used after the table was closed. */
+  public InternalIterator iterator(MemoryLedger ledger) {
+    return new TableIterator(this, ledger);
+  }
+
+  /** Bytes mapped now. */
+  public long mappedBytes() {
+    return mapping.length();
+  }
+
+  /** Frees the mapping. The caller guarantees that nobody reads any more. */
+  @Override
+  public void close() {
+    mapping.free();
+  }
+
+  String name() {
+    return name;
+  }
+
+  Region mapping() {
+    return mapping;
+  }
+
+  long checksumSeed() {
+    return seed;
+  }
+
+  TableIndex index() {
+    return index;
+  }
+
+  CorruptionException damaged(BlockView block, IndexOutOfBoundsException cause) {
+    return new CorruptionException(
+        name, block.start, "a block that holds together", String.valueOf(cause.getMessage()));
+  }
+
+  private void verifyFooter(long footer, NativeWindow window) {
+    int expected = mapping.getInt(footer + 48);
+    int found = TableFormat.checksum(window.crc32c(mapping, footer, 48), seed, footer);
+    if (found != expected) {
+      throw TableFormat.checksumMismatch(name, footer, expected, found);
+    }
+    int version = mapping.getInt(footer + 36);
+    if (version != TableFormat.VERSION || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
+      throw new CorruptionException(
+          name, footer, "a footer of version " + TableFormat.VERSION, "version " + version);
+    }
+  }
+
+  private long sectionOffset(long entry) {
+    return mapping.getInt(entry) & 0xffff_ffffL;
+  }
+
+  /** Checks that the section in this entry of the footer ends at {@code limit} and is sound. */
+  private void verifySection(long entry, long limit, NativeWindow window) {
+    long offset = sectionOffset(entry);
+    long length = mapping.getInt(entry + 4) & 0xffff_ffffL;
+    if (offset > limit || limit - offset != length) {
+      throw new CorruptionException(
+          name, entry, "a section that ends at " + limit, length + " bytes at " + offset);
+    }
+    int expected = mapping.getInt(entry + 8);
+    int found = TableFormat.checksum(window.crc32c(mapping, offset, length), seed, offset);
+    if (found != expected) {
+      throw TableFormat.checksumMismatch(name, offset, expected, found);
+    }
+  }
+}

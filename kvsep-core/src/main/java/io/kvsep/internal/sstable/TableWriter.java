@@ -1,0 +1,259 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.KeyHash;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+
+/**
+ * Writes one table, entry by entry in internal order. Owns the file from the constructor to {@link
+ * #close}. Nothing is durable before {@link #finish} returned; a file whose writer was closed
+ * without it is a partial one that no reader accepts.
+ *
+ * <p>Not thread safe. All memory that grows with the table is off-heap and counted as {@link
+ * MemoryPurpose#TABLE_BUILD}: a block, an output buffer, eight bytes for each distinct key and the
+ * index. After any failure only {@link #close} is left.
+ *
+ * <p>The format is in {@link TableFormat}.
+ */
+public final class TableWriter implements AutoCloseable {
+  private static final int PAYLOAD_BYTES_MAX = Limits.VALUE_BYTES_MAX + Payload.EXPIRY_BYTES;
+
+  private final long number;
+  private final TableOptions options;
+  private final MemoryLedger ledger;
+  private final long seed;
+  private final NativeWindow window = new NativeWindow();
+  private final TableOutput output;
+  private final BlockBuilder block;
+  private final IndexBuilder index;
+  private final MetaBuilder meta = new MetaBuilder();
+  private final GrowingRegion lastKey;
+  private final GrowingRegion hashes;
+  private int lastLength;
+  private long lastTag;
+  private long distinctKeyCount;
+  private boolean usable = true;
+
+  /** Takes over {@code file}, which is new and empty. */
+  public TableWriter(StorageFile file, long number, TableOptions options, MemoryLedger ledger) {
+    this.number = number;
+    this.options = options;
+    this.ledger = ledger;
+    this.seed = TableFormat.checksumSeed(options.storeId(), number);
+    this.block = new BlockBuilder(options.restartInterval(), ledger);
+    this.index = new IndexBuilder(ledger);
+    this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
+    this.hashes = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
+    this.output = new TableOutput(file, ledger, window);
+    output.header(options.storeId(), number);
+  }
+
+  /**
+   * Appends an entry.
+   *
+   * @throws IllegalArgumentException when it is not after the entry before in internal order, or
+   *     when key, kind or payload are none that a table can hold; the table is unchanged
+   * @throws StorageException when the device refused
+   */
+  public void add(
+      Region key,
+      long keyOffset,
+      int keyLength,
+      long tag,
+      Region payload,
+      long payloadOffset,
+      int payloadLength) {
+    requireUsable();
+    int kind = Tag.kind(tag);
+    if (keyLength < 1 || keyLength > Limits.STORED_KEY_BYTES_MAX) {
+      throw new IllegalArgumentException("keyLength=" + keyLength);
+    }
+    if (tag < 0 || !Tag.isKnown(kind)) {
+      throw new IllegalArgumentException("tag=" + tag);
+    }
+    if (payloadLength < Payload.headerLength(kind) || payloadLength > PAYLOAD_BYTES_MAX) {
+      throw new IllegalArgumentException("kind=" + kind + ", payloadLength=" + payloadLength);
+    }
+    int common = commonWithLast(key, keyOffset, keyLength, tag);
+    boolean sameKey = common == keyLength && common == lastLength;
+    usable = false;
+    if (!block.isEmpty()
+        && block.bytes() + block.entryBytes(keyLength, common, tag, payloadLength)
+            > options.blockBytes()) {
+      endBlock(key, keyOffset, keyLength, common);
+    }
+    block.add(key, keyOffset, keyLength, common, tag, payload, payloadOffset, payloadLength);
+    if (!sameKey) {
+      hashes
+          .ensure((distinctKeyCount + 1) * 8)
+          .putLong(distinctKeyCount * 8, KeyHash.of(key, keyOffset, keyLength));
+      distinctKeyCount++;
+    }
+    if (meta.entryCount() == 0) {
+      meta.smallestKey(key.getBytes(keyOffset, keyLength));
+    }
+    meta.add(keyLength, tag, payload, payloadOffset);
+    lastKey.ensure(keyLength).put(common, key, keyOffset + common, keyLength - common);
+    lastLength = keyLength;
+    lastTag = tag;
+    usable = true;
+  }
+
+  /** Appends the entry at which {@code entry} stands. */
+  public void add(InternalIterator entry) {
+    add(
+        entry.keyRegion(),
+        entry.keyOffset(),
+        entry.keyLength(),
+        entry.tag(),
+        entry.payloadRegion(),
+        entry.payloadOffset(),
+        entry.payloadLength());
+  }
+
+  /** About the length the file would have if the table ended here. */
+  public long fileBytesEstimate() {
+    long data = output.position() + (block.isEmpty() ? 0 : block.bytes());
+    return data
+        + BloomFilter.sectionBytes(data, distinctKeyCount, options.filterBitsPerKey())
+        + index.bytesEstimate()
+        + TableFormat.FOOTER_BYTES;
+  }
+
+  public long entryCount() {
+    return meta.entryCount();
+  }
+
+  /**
+   * Completes the file and makes its contents durable; its name is the caller's to make durable.
+   *
+   * @throws IllegalStateException when the table is empty
+   */
+  public TableMeta finish() throws IOException {
+    requireUsable();
+    if (meta.entryCount() == 0) {
+      throw new IllegalStateException("a table has at least one entry");
+    }
+    usable = false;
+    long lastBlock = output.position();
+    writeBlock();
+    index.add(lastBlock, /* tag= */ 0, lastKey.region(), lastLength);
+    Region footer = ledger.allocate(MemoryPurpose.TABLE_BUILD, TableFormat.FOOTER_BYTES);
+    try {
+      long dataEnd = output.position();
+      writeFilter(footer);
+      writeIndex(footer, dataEnd);
+      TableMeta facts = meta.build(number, 0, lastKey.region().getBytes(0, lastLength));
+      Region properties = TableProperties.encode(facts, ledger);
+      writeSection(properties, footer, TableFormat.FOOTER_PROPERTIES);
+      TableFormat.sealFooter(footer, seed, output.position(), window);
+      output.write(footer, TableFormat.FOOTER_BYTES);
+    } finally {
+      footer.free();
+    }
+    output.sync();
+    return meta.build(number, output.position(), lastKey.region().getBytes(0, lastLength));
+  }
+
+  /**
+   * Frees the memory and closes the file.
+   *
+   * @throws StorageException when the file could not be closed
+   */
+  @Override
+  public void close() {
+    usable = false;
+    block.close();
+    index.close();
+    lastKey.close();
+    hashes.close();
+    output.close();
+  }
+
+  /** Checks the order and returns how many bytes the key has in common with the last one. */
+  private int commonWithLast(Region key, long keyOffset, int keyLength, long tag) {
+    Region last = lastKey.region();
+    int common = Region.commonPrefix(last, 0, lastLength, key, keyOffset, keyLength);
+    boolean ascending;
+    if (common == lastLength) {
+      ascending = common < keyLength || tag < lastTag;
+    } else {
+      ascending =
+          common < keyLength
+              && (last.getByte(common) & 0xff) < (key.getByte(keyOffset + common) & 0xff);
+    }
+    if (!ascending) {
+      throw new IllegalArgumentException(
+          "entry " + meta.entryCount() + " is not after the one before it");
+    }
+    return common;
+  }
+
+  private void endBlock(Region nextKey, long nextOffset, int nextLength, int common) {
+    long offset = output.position();
+    try {
+      writeBlock();
+    } catch (IOException e) {
+      throw new StorageException("cannot write table " + number, e);
+    }
+    if (common < lastLength) {
+      index.addBetween(
+          offset, lastKey.region(), lastLength, nextKey, nextOffset, nextLength, common);
+    } else {
+      index.add(offset, common == nextLength ? lastTag : 0, lastKey.region(), lastLength);
+    }
+  }
+
+  private void writeBlock() throws IOException {
+    int length = block.seal(seed, output.position(), window);
+    output.write(block.region(), length);
+    block.clear();
+  }
+
+  private void writeFilter(Region footer) throws IOException {
+    long offset = output.position();
+    long length = BloomFilter.sectionBytes(offset, distinctKeyCount, options.filterBitsPerKey());
+    Region section = ledger.allocate(MemoryPurpose.TABLE_BUILD, length);
+    BloomFilter.fill(
+        section, offset, hashes.region(), distinctKeyCount, options.filterBitsPerKey());
+    hashes.close();
+    writeSection(section, footer, TableFormat.FOOTER_FILTER);
+  }
+
+  private void writeIndex(Region footer, long dataEnd) throws IOException {
+    long offset = output.position();
+    Region section = ledger.allocate(MemoryPurpose.TABLE_BUILD, index.sectionBytes(offset));
+    index.fill(section, offset, dataEnd);
+    index.close();
+    writeSection(section, footer, TableFormat.FOOTER_INDEX);
+  }
+
+  /** Writes and frees {@code section} and notes it in the footer. */
+  private void writeSection(Region section, Region footer, int footerAt) throws IOException {
+    try {
+      long offset = output.position();
+      long length = section.length();
+      int checksum = TableFormat.checksum(window.crc32c(section, 0, length), seed, offset);
+      TableFormat.putSection(footer, footerAt, offset, length, checksum);
+      output.write(section, length);
+    } finally {
+      section.free();
+    }
+  }
+
+  private void requireUsable() {
+    if (!usable) {
+      throw new IllegalStateException("table " + number + " is finished, failed or closed");
+    }
+  }
+}

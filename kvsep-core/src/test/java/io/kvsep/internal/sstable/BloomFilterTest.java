@@ -1,0 +1,70 @@
+package io.kvsep.internal.sstable;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.memory.KeyHash;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class BloomFilterTest {
+  private final MemoryLedger ledger = new MemoryLedger();
+  private final Region key = ledger.allocate(MemoryPurpose.READ, 32);
+
+  @AfterEach
+  void freeKey() {
+    key.free();
+  }
+
+  /** The rates of docs/formats/table.md, in parts of 10,000, for keys that count upwards. */
+  @ParameterizedTest
+  @CsvSource({
+    "10, 1000000, 97",
+    "10, 100000, 97",
+    "10, 1000, 97",
+    "6, 100000, 620",
+    "8, 100000, 250",
+    "12, 100000, 41",
+    "16, 100000, 10"
+  })
+  void falsePositivesAreAsFrequentAsDocumented(int bitsPerKey, int keyCount, int documented) {
+    long length = BloomFilter.sectionBytes(40, keyCount, bitsPerKey);
+    Region table = ledger.allocate(MemoryPurpose.TABLE_BUILD, length);
+    Region hashes = ledger.allocate(MemoryPurpose.TABLE_BUILD, 8L * keyCount);
+    for (int i = 0; i < keyCount; i++) {
+      hashes.putLong(8L * i, hash(i));
+    }
+    BloomFilter.fill(table, 40, hashes, keyCount, bitsPerKey);
+    Region file = ledger.allocate(MemoryPurpose.TABLE_BUILD, 40 + length);
+    file.put(40, table, 0, length);
+    BloomFilter filter = BloomFilter.of("test", file, 40, 40 + length);
+
+    for (int i = 0; i < keyCount; i++) {
+      assertTrue(filter.mayContain(hash(i)));
+    }
+    int questions = 2_000_000;
+    int falsePositives = 0;
+    for (int i = keyCount; i < keyCount + questions; i++) {
+      if (filter.mayContain(hash(i))) {
+        falsePositives++;
+      }
+    }
+    table.free();
+    hashes.free();
+    file.free();
+
+    double rate = 10_000.0 * falsePositives / questions;
+    assertEquals(documented, rate, documented * 0.1);
+  }
+
+  private long hash(int i) {
+    byte[] bytes = ("vsz=00128-k=" + (10_000_000_000L + i)).getBytes(StandardCharsets.US_ASCII);
+    key.put(0, bytes, 0, bytes.length);
+    return KeyHash.of(key, 0, bytes.length);
+  }
+}
