@@ -1,0 +1,112 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads one edit out of the bytes of a manifest. The region holds the file from its start, so that
+ * offsets in errors are offsets in the file. Sees to the form alone: no length reaches beyond the
+ * edit. For one edit; not thread safe.
+ */
+final class EditDecoder {
+  private final Region region;
+  private final String file;
+  private final long limit;
+  private long position;
+
+  EditDecoder(Region region, String file, long offset, long length) {
+    this.region = region;
+    this.file = file;
+    this.limit = offset + length;
+    this.position = offset;
+  }
+
+  VersionEdit decode() {
+    VersionEdit edit = new VersionEdit();
+    while (position < limit) {
+      long at = position;
+      long tag = number();
+      if (tag > ManifestFormat.REMOVE_SEGMENT) {
+        throw new IncompatibleFormatException(
+            file, Reason.TOO_NEW, "edit tag " + tag + " at offset " + at);
+      }
+      switch ((int) tag) {
+        case ManifestFormat.NEXT_FILE_NUMBER -> edit.nextFileNumber(number());
+        case ManifestFormat.NEXT_SEGMENT_ID -> edit.nextSegmentId(number());
+        case ManifestFormat.LAST_SEQUENCE -> edit.lastSequence(number());
+        case ManifestFormat.REPLAY_FROM -> edit.replayFrom(new LogPosition(number(), number()));
+        case ManifestFormat.ADD_TABLE -> edit.addTable(level(), table());
+        case ManifestFormat.REMOVE_TABLE -> edit.removeTable(level(), number());
+        case ManifestFormat.ADD_SEGMENT -> edit.addSegment(number());
+        case ManifestFormat.SEAL_SEGMENT -> edit.sealSegment(number(), number());
+        case ManifestFormat.REMOVE_SEGMENT -> edit.removeSegment(number());
+        default -> throw new CorruptionException(file, at, "an edit tag", "tag " + tag);
+      }
+    }
+    return edit;
+  }
+
+  private TableMeta table() {
+    return new TableMeta(
+        number(), number(), key(), key(), number(), number(), number(), number(), number(),
+        number(), uses());
+  }
+
+  private List<SegmentUse> uses() {
+    long count = number();
+    List<SegmentUse> uses = new ArrayList<>();
+    // A count that lies runs into the limit; nothing is allocated on its word.
+    for (long i = 0; i < count; i++) {
+      uses.add(new SegmentUse(number(), number(), number()));
+    }
+    return uses;
+  }
+
+  private int level() {
+    long at = position;
+    long level = number();
+    if (level >= Version.LEVELS) {
+      throw new CorruptionException(file, at, "a level below 7", "level " + level);
+    }
+    return (int) level;
+  }
+
+  private byte[] key() {
+    long at = position;
+    long length = number();
+    if (length == 0 || length > Limits.STORED_KEY_BYTES_MAX || length > limit - position) {
+      throw new CorruptionException(file, at, "a key", "length " + length);
+    }
+    byte[] key = region.getBytes(position, (int) length);
+    position += length;
+    return key;
+  }
+
+  /** A varint that ends inside the edit, is not negative, and takes no more bytes than it needs. */
+  private long number() {
+    long at = position;
+    long value = 0;
+    int shift = 0;
+    while (position < limit && shift < 63) {
+      byte next = region.getByte(position++);
+      value |= (next & 0x7fL) << shift;
+      if (next >= 0) {
+        if (position - at != Varint.length(value)) {
+          break;
+        }
+        return value;
+      }
+      shift += 7;
+    }
+    throw new CorruptionException(file, at, "a number", "bytes that are none");
+  }
+}

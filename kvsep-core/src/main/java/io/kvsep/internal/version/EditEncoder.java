@@ -1,0 +1,80 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.VersionEdit.AddedTable;
+import io.kvsep.internal.version.VersionEdit.RemovedTable;
+import io.kvsep.internal.version.VersionEdit.SealedSegment;
+
+/** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
+final class EditEncoder {
+  private static final int TABLE_FIELDS = 13;
+  private static final int USE_FIELDS = 3;
+
+  private final GrowingRegion target;
+  private Region region;
+  private long position;
+
+  /** Writes from {@code offset} on. */
+  EditEncoder(GrowingRegion target, long offset) {
+    this.target = target;
+    this.region = target.ensure(offset + 1);
+    this.position = offset;
+  }
+
+  /** Returns the offset behind the edit. */
+  long encode(VersionEdit edit) {
+    edit.nextFileNumber().ifPresent(number -> put(ManifestFormat.NEXT_FILE_NUMBER, number));
+    edit.nextSegmentId().ifPresent(id -> put(ManifestFormat.NEXT_SEGMENT_ID, id));
+    edit.lastSequence().ifPresent(sequence -> put(ManifestFormat.LAST_SEQUENCE, sequence));
+    LogPosition replayFrom = edit.replayFrom();
+    if (replayFrom != null) {
+      put(ManifestFormat.REPLAY_FROM, replayFrom.segment(), replayFrom.offset());
+    }
+    for (RemovedTable table : edit.removedTables()) {
+      put(ManifestFormat.REMOVE_TABLE, table.level(), table.number());
+    }
+    edit.addedTables().forEach(this::putTable);
+    edit.addedSegments().forEach(id -> put(ManifestFormat.ADD_SEGMENT, id));
+    for (SealedSegment segment : edit.sealedSegments()) {
+      put(ManifestFormat.SEAL_SEGMENT, segment.id(), segment.length());
+    }
+    edit.removedSegments().forEach(id -> put(ManifestFormat.REMOVE_SEGMENT, id));
+    return position;
+  }
+
+  private void putTable(AddedTable table) {
+    TableMeta meta = table.meta();
+    byte[] smallest = meta.smallestKey();
+    byte[] largest = meta.largestKey();
+    long fields = TABLE_FIELDS + (long) USE_FIELDS * meta.segments().size();
+    region = target.ensure(position + fields * Varint.BYTES_MAX + smallest.length + largest.length);
+    put(ManifestFormat.ADD_TABLE, table.level(), meta.number(), meta.fileBytes());
+    putKey(smallest);
+    putKey(largest);
+    put(meta.smallestSequence(), meta.largestSequence(), meta.entryCount());
+    put(meta.tombstoneCount(), meta.keyBytes(), meta.expiresAtMillisMax());
+    put(meta.segments().size());
+    for (SegmentUse use : meta.segments()) {
+      put(use.segment(), use.liveBytes(), use.records());
+    }
+  }
+
+  private void putKey(byte[] key) {
+    put(key.length);
+    region = target.ensure(position + key.length);
+    region.put(position, key, 0, key.length);
+    position += key.length;
+  }
+
+  private void put(long... values) {
+    region = target.ensure(position + (long) values.length * Varint.BYTES_MAX);
+    for (long value : values) {
+      position = Varint.put(region, position, value);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.TableMeta;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tables of one level, in order, shared by all versions in which the level is the same.
+ *
+ * <p>Level 0 has the newest table first, and its tables overlap. Every other level is ascending and
+ * disjoint by key. For these the first eight bytes of each largest key behind the beginning that
+ * all keys of the level have in common stand in one array, so that a search touches the keys
+ * themselves only on a tie and for the final answer.
+ *
+ * <p>Immutable but for the count of its sharers.
+ */
+final class Level {
+  private static final Comparator<TableFile> NEWEST_FIRST =
+      Comparator.comparingLong((TableFile table) -> table.meta().number()).reversed();
+  private static final Comparator<TableFile> BY_KEY =
+      (a, b) -> Arrays.compareUnsigned(a.meta().smallestKey(), b.meta().smallestKey());
+
+  final TableFile[] tables;
+  final long bytes;
+  private final boolean byKey;
+  private final List<TableFile> list;
+
+  /** What all keys of the level begin with. */
+  private final byte[] shared;
+
+  /** For each largest key the eight bytes behind the shared ones, in signed order. */
+  private final long[] prefixes;
+
+  /** Versions that have this level. Guarded by LiveFiles. */
+  int sharers;
+
+  private Level(boolean byKey, TableFile[] tables, long bytes, byte[] shared, long[] prefixes) {
+    this.byKey = byKey;
+    this.tables = tables;
+    this.bytes = bytes;
+    this.shared = shared;
+    this.prefixes = prefixes;
+    this.list = Collections.unmodifiableList(Arrays.asList(tables));
+  }
+
+  static Level empty(boolean byKey) {
+    return new Level(byKey, new TableFile[0], 0, new byte[0], new long[0]);
+  }
+
+  /**
+   * This level without the tables of some numbers and with others. Costs a copy of the arrays, and
+   * comparisons only around the tables that come.
+   *
+   * @throws IllegalStateException when tables of a level that is ordered by key would overlap
+   */
+  Level with(Set<Long> removed, List<TableFile> added) {
+    List<TableFile> coming = new ArrayList<>(added);
+    coming.sort(byKey ? BY_KEY : NEWEST_FIRST);
+    TableFile[] merged = new TableFile[tables.length + coming.size()];
+    long[] mergedPrefixes = new long[merged.length];
+    long mergedBytes = bytes;
+    int count = 0;
+    int nextComing = 0;
+    boolean lastCame = false;
+    for (int i = 0; i <= tables.length; i++) {
+      TableFile staying = i < tables.length ? tables[i] : null;
+      if (staying != null && !removed.isEmpty() && removed.contains(staying.meta().number())) {
+        mergedBytes -= staying.meta().fileBytes();
+        continue;
+      }
+      while (nextComing < coming.size() && comesBefore(coming.get(nextComing), staying)) {
+        TableFile table = coming.get(nextComing++);
+        requireDisjoint(count == 0 ? null : merged[count - 1], table);
+        merged[count++] = table;
+        mergedBytes += table.meta().fileBytes();
+        lastCame = true;
+      }
+      if (staying != null) {
+        if (lastCame) {
+          requireDisjoint(merged[count - 1], staying);
+          lastCame = false;
+        }
+        mergedPrefixes[count] = byKey ? prefixes[i] : 0;
+        merged[count++] = staying;
+      }
+    }
+    TableFile[] result = count == merged.length ? merged : Arrays.copyOf(merged, count);
+    if (!byKey) {
+      return new Level(false, result, mergedBytes, shared, prefixes);
+    }
+    byte[] resultShared = sharedBeginning(result);
+    long[] resultPrefixes = Arrays.copyOf(mergedPrefixes, count);
+    boolean known = resultShared.length == shared.length && tables.length > 0;
+    Set<TableFile> unknown = known ? Set.copyOf(coming) : Set.of();
+    for (int i = 0; i < count; i++) {
+      if (!known || unknown.contains(result[i])) {
+        resultPrefixes[i] = prefixOf(result[i].meta().largestKey(), resultShared.length);
+      }
+    }
+    return new Level(true, result, mergedBytes, resultShared, resultPrefixes);
+  }
+
+  List<TableFile> asList() {
+    return list;
+  }
+
+  /** The only table that may hold the key; for levels that are ordered by key. */
+  @Nullable TableFile find(Region key, long offset, int length) {
+    int count = tables.length;
+    if (count == 0 || key.compareTo(offset, Math.min(length, shared.length), shared) != 0) {
+      return null;
+    }
+    int behind = shared.length;
+    long prefix = key.keyPrefix(offset + behind, length - behind) ^ Long.MIN_VALUE;
+    int from = 0;
+    int limit = count;
+    while (from < limit) {
+      int middle = (from + limit) >>> 1;
+      long other = prefixes[middle];
+      if (other < prefix
+          || (other == prefix
+              && key.compareTo(offset, length, tables[middle].meta().largestKey()) > 0)) {
+        from = middle + 1;
+      } else {
+        limit = middle;
+      }
+    }
+    if (from == count) {
+      return null;
+    }
+    TableFile table = tables[from];
+    return key.compareTo(offset, length, table.meta().smallestKey()) >= 0 ? table : null;
+  }
+
+  /** Tables with a key in [{@code smallest}, {@code largest}] of their range, in order. */
+  List<TableFile> overlapping(byte[] smallest, byte[] largest) {
+    List<TableFile> found = new ArrayList<>();
+    for (int i = byKey ? firstEndingAtOrAfter(smallest) : 0; i < tables.length; i++) {
+      TableMeta meta = tables[i].meta();
+      if (Arrays.compareUnsigned(meta.smallestKey(), largest) > 0) {
+        if (byKey) {
+          break;
+        }
+      } else if (Arrays.compareUnsigned(meta.largestKey(), smallest) >= 0) {
+        found.add(tables[i]);
+      }
+    }
+    return found;
+  }
+
+  private int firstEndingAtOrAfter(byte[] key) {
+    int from = 0;
+    int limit = tables.length;
+    while (from < limit) {
+      int middle = (from + limit) >>> 1;
+      if (Arrays.compareUnsigned(tables[middle].meta().largestKey(), key) < 0) {
+        from = middle + 1;
+      } else {
+        limit = middle;
+      }
+    }
+    return from;
+  }
+
+  private boolean comesBefore(TableFile coming, @Nullable TableFile staying) {
+    return staying == null || (byKey ? BY_KEY : NEWEST_FIRST).compare(coming, staying) < 0;
+  }
+
+  private void requireDisjoint(@Nullable TableFile before, TableFile after) {
+    if (byKey
+        && before != null
+        && Arrays.compareUnsigned(before.meta().largestKey(), after.meta().smallestKey()) >= 0) {
+      throw new IllegalStateException("tables overlap: " + before.meta() + ", " + after.meta());
+    }
+  }
+
+  /** The tables are in order, so what the two ends have in common, all keys have. */
+  private static byte[] sharedBeginning(TableFile[] tables) {
+    if (tables.length == 0) {
+      return new byte[0];
+    }
+    byte[] first = tables[0].meta().smallestKey();
+    byte[] last = tables[tables.length - 1].meta().largestKey();
+    int mismatch = Arrays.mismatch(first, last);
+    return Arrays.copyOf(first, mismatch < 0 ? first.length : mismatch);
+  }
+
+  /** As {@link Region#keyPrefix} has it, with the sign turned so that signed order is key order. */
+  private static long prefixOf(byte[] key, int from) {
+    long prefix = 0;
+    for (int i = 0; i < 8; i++) {
+      prefix = prefix << 8 | (from + i < key.length ? key[from + i] & 0xff : 0);
+    }
+    return prefix ^ Long.MIN_VALUE;
+  }
+}

@@ -1,0 +1,165 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Walks the tables of one level that is ordered by key, as one iterator. Opens a table when it gets
+ * there and holds the iterator of one table at a time; owns and closes that. Whoever made it keeps
+ * a version with the tables retained.
+ */
+public final class LevelIterator extends InternalIterator {
+  private static final int NO_TABLE = -1;
+
+  private final TableFile[] tables;
+  private final MemoryLedger ledger;
+  private @Nullable InternalIterator current;
+  private int currentIndex = NO_TABLE;
+
+  /** The array is not written to. */
+  public LevelIterator(TableFile[] tables, MemoryLedger ledger) {
+    this.tables = tables;
+    this.ledger = ledger;
+  }
+
+  @Override
+  public void seekToFirst() {
+    valid = false;
+    firstFrom(0);
+  }
+
+  @Override
+  public void seekToLast() {
+    valid = false;
+    lastFrom(tables.length - 1);
+  }
+
+  @Override
+  public void seek(Region key, long offset, int length, long tag) {
+    valid = false;
+    int index = firstEndingAtOrAfter(key, offset, length);
+    if (index == tables.length) {
+      return;
+    }
+    InternalIterator table = enter(index);
+    table.seek(key, offset, length, tag);
+    if (table.isValid()) {
+      adopt(table);
+    } else {
+      firstFrom(index + 1);
+    }
+  }
+
+  @Override
+  public void seekBefore(Region key, long offset, int length, long tag) {
+    valid = false;
+    // The key may lie in a gap; what is before it then ends the table before the gap.
+    int index = firstEndingAtOrAfter(key, offset, length);
+    if (index < tables.length) {
+      InternalIterator table = enter(index);
+      table.seekBefore(key, offset, length, tag);
+      if (table.isValid()) {
+        adopt(table);
+        return;
+      }
+    }
+    lastFrom(index - 1);
+  }
+
+  @Override
+  public void next() {
+    InternalIterator table = entered();
+    valid = false;
+    table.next();
+    if (table.isValid()) {
+      adopt(table);
+    } else {
+      firstFrom(currentIndex + 1);
+    }
+  }
+
+  @Override
+  public void previous() {
+    InternalIterator table = entered();
+    valid = false;
+    table.previous();
+    if (table.isValid()) {
+      adopt(table);
+    } else {
+      lastFrom(currentIndex - 1);
+    }
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    leave();
+  }
+
+  private void firstFrom(int index) {
+    for (int i = index; i < tables.length; i++) {
+      InternalIterator table = enter(i);
+      table.seekToFirst();
+      if (table.isValid()) {
+        adopt(table);
+        return;
+      }
+    }
+  }
+
+  private void lastFrom(int index) {
+    for (int i = index; i >= 0; i--) {
+      InternalIterator table = enter(i);
+      table.seekToLast();
+      if (table.isValid()) {
+        adopt(table);
+        return;
+      }
+    }
+  }
+
+  private int firstEndingAtOrAfter(Region key, long offset, int length) {
+    int from = 0;
+    int limit = tables.length;
+    while (from < limit) {
+      int middle = (from + limit) >>> 1;
+      if (key.compareTo(offset, length, tables[middle].meta().largestKey()) > 0) {
+        from = middle + 1;
+      } else {
+        limit = middle;
+      }
+    }
+    return from;
+  }
+
+  private InternalIterator enter(int index) {
+    InternalIterator table = current;
+    if (table != null && currentIndex == index) {
+      return table;
+    }
+    leave();
+    table = tables[index].reader().iterator(ledger);
+    current = table;
+    currentIndex = index;
+    return table;
+  }
+
+  private void leave() {
+    InternalIterator table = current;
+    current = null;
+    currentIndex = NO_TABLE;
+    if (table != null) {
+      table.close();
+    }
+  }
+
+  private InternalIterator entered() {
+    InternalIterator table = current;
+    if (table == null || !valid) {
+      throw new IllegalStateException("the iterator is not valid");
+    }
+    return table;
+  }
+}

@@ -1,0 +1,141 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.version.ManifestFormat.Header;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+
+/**
+ * Reads the manifest that CURRENT names, changing nothing. The whole file is in memory meanwhile.
+ *
+ * <p>Every edit is synced before the next one is written. So a record that does not hold and has no
+ * sound one behind it is an edit that was being written at a crash, and is left out; with a sound
+ * one behind it, it is damage. The first record was synced before CURRENT named the file: it always
+ * holds, or the file is damaged.
+ */
+final class ManifestReader {
+  private static final int STEP_BYTES = 1 << 30;
+
+  private final NativeWindow window = new NativeWindow();
+  private final String name;
+  private final long number;
+  private final Region region;
+  private final long length;
+
+  private ManifestReader(long number, Region region, long length) {
+    this.name = StoreFiles.manifest(number);
+    this.number = number;
+    this.region = region;
+    this.length = length;
+  }
+
+  /**
+   * What a manifest says.
+   *
+   * @param replay all edits that hold
+   * @param length bytes up to the end of the last of them
+   */
+  record Contents(Replay replay, long length) {}
+
+  static Contents read(Storage storage, Header current, MemoryLedger ledger) throws IOException {
+    String name = StoreFiles.manifest(current.number());
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      Region region =
+          ledger.allocate(MemoryPurpose.READ, Math.max(length, ManifestFormat.HEADER_BYTES));
+      try {
+        ManifestReader reader = new ManifestReader(current.number(), region, length);
+        reader.load(file);
+        reader.checkHeader(current.storeId());
+        return reader.replay();
+      } finally {
+        region.free();
+      }
+    } catch (NoSuchFileException e) {
+      throw new CorruptionException(name, 0, "the manifest that CURRENT names", "no such file");
+    }
+  }
+
+  private void load(StorageFile file) throws IOException {
+    long done = 0;
+    while (done < length) {
+      int step = (int) Math.min(length - done, STEP_BYTES);
+      if (file.read(window.over(region, done, step), done) < step) {
+        throw new EOFException(name + " became shorter while it was read");
+      }
+      done += step;
+    }
+  }
+
+  private void checkHeader(StoreId storeId) {
+    Header header =
+        ManifestFormat.header(region, length, ManifestFormat.MANIFEST_MAGIC, name, window);
+    if (!header.storeId().equals(storeId)) {
+      throw new IncompatibleFormatException(name, Reason.FOREIGN, "a manifest of another store");
+    }
+    if (header.number() != number) {
+      throw new CorruptionException(
+          name, 0, "manifest number " + number, "manifest number " + header.number());
+    }
+  }
+
+  private Contents replay() {
+    Replay replay = new Replay();
+    long offset = ManifestFormat.HEADER_BYTES;
+    while (offset < length && holds(offset)) {
+      long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;
+      long editLength = Integer.toUnsignedLong(region.getInt(offset));
+      try {
+        replay.add(new EditDecoder(region, name, edit, editLength).decode());
+      } catch (IllegalStateException e) {
+        throw new CorruptionException(name, offset, "an edit", String.valueOf(e.getMessage()));
+      }
+      offset = edit + editLength;
+    }
+    if (offset == ManifestFormat.HEADER_BYTES) {
+      throw new CorruptionException(name, offset, "a snapshot of the store", "no sound record");
+    }
+    if (offset < length) {
+      requireTorn(offset);
+    }
+    return new Contents(replay, offset);
+  }
+
+  private void requireTorn(long offset) {
+    for (long later = offset + 1; later < length; later++) {
+      if (holds(later)) {
+        throw new CorruptionException(
+            name, offset, "a sound record", "none, but a later one at " + later);
+      }
+    }
+  }
+
+  /**
+   * Whether a sound record stands at {@code offset}; the checksum is computed only if plausible.
+   */
+  private boolean holds(long offset) {
+    long room = length - offset - ManifestFormat.RECORD_HEADER_BYTES;
+    if (room < 1) {
+      return false;
+    }
+    long editLength = Integer.toUnsignedLong(region.getInt(offset));
+    if (editLength < 1 || editLength > room) {
+      return false;
+    }
+    int stored = region.getInt(offset + ManifestFormat.CRC_AT);
+    long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;
+    return (window.crc32c(region, edit, editLength) ^ ManifestFormat.place(number, offset))
+        == stored;
+  }
+}

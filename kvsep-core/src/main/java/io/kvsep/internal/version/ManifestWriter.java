@@ -1,0 +1,116 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.version.ManifestFormat.Header;
+import java.io.IOException;
+
+/**
+ * A manifest that this process has made and appends to. Owns the open file. Each edit is written at
+ * once and synced; after any failure nothing more may be appended. Memory is held only during a
+ * call. One thread at a time, except for the length.
+ */
+final class ManifestWriter implements AutoCloseable {
+  private static final long LARGE_BYTES = 1 << 20;
+  private static final long LARGE_FACTOR = 4;
+
+  private final DurableOutput output;
+  private final StorageFile file;
+  private final long number;
+  private volatile long length;
+  private long largeFrom;
+
+  private ManifestWriter(DurableOutput output, StorageFile file, long number) {
+    this.output = output;
+    this.file = file;
+    this.number = number;
+  }
+
+  /** A new manifest that begins with {@code snapshot}; synced, but not its name. */
+  static ManifestWriter create(DurableOutput output, Header header, VersionEdit snapshot)
+      throws IOException {
+    StorageFile file = output.storage().create(StoreFiles.manifest(header.number()));
+    ManifestWriter writer = new ManifestWriter(output, file, header.number());
+    boolean made = false;
+    try {
+      writer.begin(header, snapshot);
+      made = true;
+      return writer;
+    } finally {
+      if (!made) {
+        writer.close();
+      }
+    }
+  }
+
+  /** Writes and syncs one edit. */
+  void append(VersionEdit edit) throws IOException {
+    try (GrowingRegion scratch = scratch()) {
+      long count = putRecord(scratch, 0, edit, length);
+      write(scratch.region(), count);
+    }
+  }
+
+  /** Whether a snapshot would be much shorter than what has piled up. */
+  boolean isLarge() {
+    return length > largeFrom;
+  }
+
+  /** There was no room for a snapshot; the next try waits until twice as much has piled up. */
+  void postponeLarge() {
+    largeFrom = 2 * length;
+  }
+
+  String name() {
+    return file.name();
+  }
+
+  long length() {
+    return length;
+  }
+
+  @Override
+  public void close() {
+    try {
+      file.close();
+    } catch (IOException e) {
+      // Everything that counts is synced; there is nothing a failed close could take away.
+      return;
+    }
+  }
+
+  private void begin(Header header, VersionEdit snapshot) throws IOException {
+    try (GrowingRegion scratch = scratch()) {
+      Region region = scratch.ensure(ManifestFormat.HEADER_BYTES);
+      ManifestFormat.putHeader(region, ManifestFormat.MANIFEST_MAGIC, header, output.window());
+      int offset = ManifestFormat.HEADER_BYTES;
+      long count = offset + putRecord(scratch, offset, snapshot, offset);
+      write(scratch.region(), count);
+      largeFrom = Math.max(LARGE_BYTES, LARGE_FACTOR * length);
+    }
+  }
+
+  /** Returns the bytes of the record, which stands at {@code offset} of the scratch space. */
+  private long putRecord(GrowingRegion scratch, long offset, VersionEdit edit, long fileOffset) {
+    long start = offset + ManifestFormat.RECORD_HEADER_BYTES;
+    long editLength = new EditEncoder(scratch, start).encode(edit) - start;
+    Region region = scratch.region();
+    int crc = output.window().crc32c(region, start, editLength);
+    region.putInt(offset, Math.toIntExact(editLength));
+    region.putInt(offset + ManifestFormat.CRC_AT, crc ^ ManifestFormat.place(number, fileOffset));
+    return ManifestFormat.RECORD_HEADER_BYTES + editLength;
+  }
+
+  private void write(Region source, long count) throws IOException {
+    output.write(file, source, count, length);
+    output.sync(file);
+    length += count;
+  }
+
+  private GrowingRegion scratch() {
+    return new GrowingRegion(output.ledger(), MemoryPurpose.COMMIT);
+  }
+}

@@ -1,0 +1,15 @@
+package io.kvsep.internal.version;
+
+import java.io.IOException;
+
+/**
+ * A sync failed, as opposed to a write: what the device holds is unknown, and asking again would
+ * not tell.
+ */
+final class SyncFailure extends IOException {
+  private static final long serialVersionUID = 1L;
+
+  SyncFailure(String name, IOException cause) {
+    super("sync failed: " + name, cause);
+  }
+}

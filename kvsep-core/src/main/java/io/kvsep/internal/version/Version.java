@@ -1,0 +1,154 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.memory.Region;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files that made up the store at one moment: tables by level, segments of the log, and how
+ * many bytes of each segment the tables still need. Immutable, so that reading takes no lock.
+ *
+ * <p>A version is alive while somebody holds it: the version set holds the current one, readers
+ * retain the one they work with. Files of a live version are not deleted. Reference counts hold
+ * under races; a version that has died stays dead.
+ */
+public final class Version {
+  /** Levels of every store; most have tables in few of them. */
+  public static final int LEVELS = 7;
+
+  private final LiveFiles liveFiles;
+  private final Level[] levels;
+  private final SegmentLiveness liveness;
+  private final int tableCount;
+  private final LogPosition replayFrom;
+  private final long lastSequence;
+
+  /** Starts with the hold of whoever made the version. */
+  private final AtomicInteger holders = new AtomicInteger(1);
+
+  /** Takes the arrays over. */
+  Version(
+      LiveFiles liveFiles,
+      Level[] levels,
+      SegmentLiveness liveness,
+      LogPosition replayFrom,
+      long lastSequence) {
+    this.liveFiles = liveFiles;
+    this.levels = levels;
+    this.liveness = liveness;
+    this.replayFrom = replayFrom;
+    this.lastSequence = lastSequence;
+    int count = 0;
+    for (Level level : levels) {
+      count += level.tables.length;
+    }
+    this.tableCount = count;
+  }
+
+  /**
+   * Level 0: newest first. Others: ascending by key, and no key lies in the range of two tables.
+   */
+  public List<TableFile> level(int level) {
+    return levels[level].asList();
+  }
+
+  /** As {@link #level}; the array belongs to the version and must not be written to. */
+  public TableFile[] tables(int level) {
+    return levels[level].tables;
+  }
+
+  /**
+   * The only table of a level from 1 on that may hold the key, or null. Allocates nothing; costs
+   * about log2(tables) comparisons of numbers and one or two of keys.
+   */
+  public @Nullable TableFile find(int level, Region key, long offset, int length) {
+    if (level == 0) {
+      throw new IllegalArgumentException("tables of level 0 overlap");
+    }
+    return levels[level].find(key, offset, length);
+  }
+
+  /** Tables whose key range meets [{@code smallest}, {@code largest}], both ends inclusive. */
+  public List<TableFile> overlapping(int level, byte[] smallest, byte[] largest) {
+    return levels[level].overlapping(smallest, largest);
+  }
+
+  /** Sum of the file lengths of a level's tables. */
+  public long levelBytes(int level) {
+    return levels[level].bytes;
+  }
+
+  public int tableCount() {
+    return tableCount;
+  }
+
+  /** All segments by id; read-only. */
+  public SortedMap<Long, SegmentState> segments() {
+    return liveness.segments().asMap();
+  }
+
+  /** Record bytes that the tables reference in a segment, exactly; 0 for a segment not in here. */
+  public long liveBytes(long segment) {
+    return liveness.liveBytes(segment);
+  }
+
+  /** Record bytes that the tables reference in all segments. */
+  public long liveBytes() {
+    return liveness.total();
+  }
+
+  /** Where recovery of the log begins. */
+  public LogPosition replayFrom() {
+    return replayFrom;
+  }
+
+  /** The highest sequence number that the tables cover. */
+  public long lastSequence() {
+    return lastSequence;
+  }
+
+  /**
+   * Holds the version until {@link #release}. False when it died meanwhile: the reader takes the
+   * then current one instead.
+   */
+  public boolean tryRetain() {
+    int count = holders.get();
+    while (count != 0) {
+      int witness = holders.compareAndExchange(count, count + 1);
+      if (witness == count) {
+        return true;
+      }
+      count = witness;
+    }
+    return false;
+  }
+
+  /** Lets go. Whoever lets go last reports the files that no other version holds. */
+  public void release() {
+    int count = holders.get();
+    while (true) {
+      if (count == 0) {
+        throw new IllegalStateException("version released more often than retained");
+      }
+      int witness = holders.compareAndExchange(count, count - 1);
+      if (witness == count) {
+        break;
+      }
+      count = witness;
+    }
+    if (count == 1) {
+      liveFiles.died(this);
+    }
+  }
+
+  Level[] levels() {
+    return levels;
+  }
+
+  SegmentLiveness liveness() {
+    return liveness;
+  }
+}

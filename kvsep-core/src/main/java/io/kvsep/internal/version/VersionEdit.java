@@ -1,0 +1,166 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.sstable.TableMeta;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One atomic change of the set of files: all of it is in force after {@link VersionSet#apply}, or
+ * nothing. What it says is checked there, not here. The order of the calls does not matter:
+ * removals of tables come before additions, segments are added, then sealed, then removed. A table
+ * that is removed from one level and added to another moves and stays the same {@link TableFile}.
+ *
+ * <p>Not thread safe.
+ */
+public final class VersionEdit {
+  /** A table and the level it goes to. */
+  public record AddedTable(int level, TableMeta meta) {}
+
+  /** A table that leaves a level. */
+  public record RemovedTable(int level, long number) {}
+
+  /** A segment and its final length in bytes. */
+  public record SealedSegment(long id, long length) {}
+
+  private final List<AddedTable> addedTables = new ArrayList<>();
+  private final List<RemovedTable> removedTables = new ArrayList<>();
+  private final List<Long> addedSegments = new ArrayList<>();
+  private final List<SealedSegment> sealedSegments = new ArrayList<>();
+  private final List<Long> removedSegments = new ArrayList<>();
+  private OptionalLong nextFileNumber = OptionalLong.empty();
+  private OptionalLong nextSegmentId = OptionalLong.empty();
+  private OptionalLong lastSequence = OptionalLong.empty();
+  private @Nullable LogPosition replayFrom;
+
+  /** Numbers below are taken. The version set records its own counter if that is higher. */
+  public VersionEdit nextFileNumber(long number) {
+    nextFileNumber = OptionalLong.of(number);
+    return this;
+  }
+
+  /** The highest sequence number that the tables cover. Never falls. */
+  public VersionEdit lastSequence(long sequence) {
+    lastSequence = OptionalLong.of(sequence);
+    return this;
+  }
+
+  /** Where recovery begins: everything before is in tables. Never falls. */
+  public VersionEdit replayFrom(LogPosition position) {
+    replayFrom = position;
+    return this;
+  }
+
+  public VersionEdit addTable(int level, TableMeta meta) {
+    addedTables.add(new AddedTable(level, meta));
+    return this;
+  }
+
+  public VersionEdit removeTable(int level, long number) {
+    removedTables.add(new RemovedTable(level, number));
+    return this;
+  }
+
+  /** A new segment, empty, the new end of the log. */
+  public VersionEdit addSegment(long id) {
+    addedSegments.add(id);
+    return this;
+  }
+
+  /**
+   * The segment has its final length; the log goes on in the next one. Sealing again may only make
+   * it shorter, when recovery cuts off a torn end.
+   */
+  public VersionEdit sealSegment(long id, long length) {
+    sealedSegments.add(new SealedSegment(id, length));
+    return this;
+  }
+
+  /** Only for segments in which no table has a live byte. */
+  public VersionEdit removeSegment(long id) {
+    removedSegments.add(id);
+    return this;
+  }
+
+  VersionEdit nextSegmentId(long id) {
+    nextSegmentId = OptionalLong.of(id);
+    return this;
+  }
+
+  /** The same edit with these counters. */
+  VersionEdit withCounters(long fileNumber, long segmentId) {
+    VersionEdit copy = new VersionEdit();
+    copy.addedTables.addAll(addedTables);
+    copy.removedTables.addAll(removedTables);
+    copy.addedSegments.addAll(addedSegments);
+    copy.sealedSegments.addAll(sealedSegments);
+    copy.removedSegments.addAll(removedSegments);
+    copy.lastSequence = lastSequence;
+    copy.replayFrom = replayFrom;
+    return copy.nextFileNumber(fileNumber).nextSegmentId(segmentId);
+  }
+
+  public OptionalLong nextFileNumber() {
+    return nextFileNumber;
+  }
+
+  public OptionalLong lastSequence() {
+    return lastSequence;
+  }
+
+  public @Nullable LogPosition replayFrom() {
+    return replayFrom;
+  }
+
+  public List<AddedTable> addedTables() {
+    return Collections.unmodifiableList(addedTables);
+  }
+
+  public List<RemovedTable> removedTables() {
+    return Collections.unmodifiableList(removedTables);
+  }
+
+  public List<Long> addedSegments() {
+    return Collections.unmodifiableList(addedSegments);
+  }
+
+  public List<SealedSegment> sealedSegments() {
+    return Collections.unmodifiableList(sealedSegments);
+  }
+
+  public List<Long> removedSegments() {
+    return Collections.unmodifiableList(removedSegments);
+  }
+
+  OptionalLong nextSegmentId() {
+    return nextSegmentId;
+  }
+
+  /** For traces: tables as level:number, without their keys. */
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder("edit");
+    nextFileNumber.ifPresent(number -> text.append(" nextFileNumber=").append(number));
+    nextSegmentId.ifPresent(id -> text.append(" nextSegmentId=").append(id));
+    lastSequence.ifPresent(sequence -> text.append(" lastSequence=").append(sequence));
+    if (replayFrom != null) {
+      text.append(" replayFrom=").append(replayFrom.segment()).append('@');
+      text.append(replayFrom.offset());
+    }
+    for (RemovedTable table : removedTables) {
+      text.append(" -table=").append(table.level()).append(':').append(table.number());
+    }
+    for (AddedTable table : addedTables) {
+      text.append(" +table=").append(table.level()).append(':').append(table.meta().number());
+    }
+    addedSegments.forEach(id -> text.append(" +segment=").append(id));
+    for (SealedSegment segment : sealedSegments) {
+      text.append(" sealed=").append(segment.id()).append('@').append(segment.length());
+    }
+    removedSegments.forEach(id -> text.append(" -segment=").append(id));
+    return text.toString();
+  }
+}

@@ -1,0 +1,491 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.version.ManifestFormat.Header;
+import io.kvsep.internal.version.VersionBuilder.Successor;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files of one open store and the manifest that records every change of them. Owns CURRENT and
+ * the manifest files, and hands out the numbers of all others.
+ *
+ * <p>Promises: an edit whose {@link #apply} returned survives any crash; after a crash the store is
+ * as some prefix of the applied edits left it. What {@link #open} has read is durable once {@link
+ * #beginWriting} or an edit has succeeded: a file of an earlier process, of which an unsynced or
+ * failed end would look sound until the power fails, is never continued, but a manifest is begun
+ * with a snapshot of what was read.
+ *
+ * <p>Thread safe. Edits are applied one at a time under a lock; {@link #current} is a volatile
+ * read.
+ *
+ * <p>Failures of {@link #apply}: an edit that does not fit is an {@link IllegalStateException} and
+ * changes nothing. A failed write is a {@link StorageException}; the edit may stand in the manifest
+ * or not, so the next call begins a new manifest without it, and only then the files it added are
+ * deleted, here. A failed sync is a {@link StoreFailedException}, now and for every later edit.
+ */
+public final class VersionSet implements AutoCloseable {
+  /** Numbers stay below, so that counting on from any number a file has never overflows. */
+  static final long NUMBER_LIMIT = 1L << 62;
+
+  private final Storage storage;
+  private final StoreId storeId;
+  private final boolean readOnly;
+  private final DurableOutput output;
+  private final LiveFiles liveFiles;
+  private final AtomicLong nextFileNumber = new AtomicLong(1);
+  private final AtomicLong nextSegmentId = new AtomicLong(1);
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private volatile Version current;
+
+  /** Null until the first switch, so always when opened for reading alone. */
+  private volatile @Nullable ManifestWriter writer;
+
+  /** Name and length of the manifest that was read; empty for a new store. */
+  private volatile String manifestRead = "";
+
+  private volatile long manifestBytesRead;
+
+  // All below are guarded by lock.
+  private final VersionBuilder builder;
+
+  /** Files that a failed edit added: it may stand in the manifest until the next switch. */
+  private final Set<String> doubtfulFiles = new LinkedHashSet<>();
+
+  /** Doubtful files that were deleted, to be added by no edit any more. */
+  private final Set<String> withdrawnFiles = new HashSet<>();
+
+  /** Manifests to delete after the next switch. */
+  private final Set<String> oldManifests = new LinkedHashSet<>();
+
+  /** Whether the manifest may hold or lack what it should not, so that nothing may follow in it. */
+  private boolean manifestInDoubt;
+
+  private @Nullable Throwable failure;
+  private boolean closed;
+
+  private VersionSet(
+      Storage storage,
+      StoreId storeId,
+      boolean readOnly,
+      MemoryLedger ledger,
+      ObsoleteFiles listener) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.readOnly = readOnly;
+    this.output = new DurableOutput(storage, ledger);
+    this.liveFiles = new LiveFiles(listener);
+    this.builder = new VersionBuilder(storage, storeId, liveFiles);
+    this.current = builder.newest();
+  }
+
+  /**
+   * Makes a store without tables and segments; it is durable when this returns. What a crashed
+   * earlier attempt left is replaced.
+   *
+   * @throws FileAlreadyExistsException when there is a store
+   */
+  public static VersionSet create(
+      Storage storage, StoreId storeId, MemoryLedger ledger, ObsoleteFiles listener)
+      throws IOException {
+    if (exists(storage)) {
+      throw new FileAlreadyExistsException(StoreFiles.CURRENT);
+    }
+    String firstManifest = StoreFiles.manifest(1);
+    if (storage.exists(firstManifest)) {
+      storage.delete(firstManifest);
+    }
+    VersionSet set = new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener);
+    set.liveFiles.hold(set.current);
+    set.switchManifest();
+    return set;
+  }
+
+  /**
+   * Opens the store that is there. Changes nothing.
+   *
+   * @throws NoSuchFileException when there is none
+   */
+  public static VersionSet open(
+      Storage storage, boolean readOnly, MemoryLedger ledger, ObsoleteFiles listener)
+      throws IOException {
+    if (!exists(storage)) {
+      throw new NoSuchFileException(StoreFiles.CURRENT);
+    }
+    Header header = CurrentFile.read(storage, ledger);
+    ManifestReader.Contents contents = ManifestReader.read(storage, header, ledger);
+    VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener);
+    set.recover(StoreFiles.manifest(header.number()), contents);
+    return set;
+  }
+
+  /**
+   * Begins a manifest of this opening, durable. Until then nothing was changed; afterwards what was
+   * recovered cannot be lost again, so that files it does not mention may be deleted.
+   */
+  public void beginWriting() {
+    lock.lock();
+    try {
+      requireWritable();
+      if (writer == null) {
+        switchManifest();
+      }
+    } catch (SyncFailure e) {
+      failure = e;
+      throw new StoreFailedException("cannot make the manifest durable", e);
+    } catch (IOException e) {
+      throw new StorageException("cannot begin a manifest", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Whether a store is in this directory. The beginnings of a {@link #create} that crashed are
+   * none: at most the first manifest and temporary files.
+   *
+   * @throws CorruptionException when files of a store are there and CURRENT is not
+   */
+  public static boolean exists(Storage storage) throws IOException {
+    List<String> names = storage.list();
+    if (names.contains(StoreFiles.CURRENT)) {
+      return true;
+    }
+    for (String name : names) {
+      boolean ofStore =
+          switch (StoreFiles.kindOf(name)) {
+            case SEGMENT, TABLE -> true;
+            case MANIFEST -> StoreFiles.numberOf(name) != 1;
+            case CURRENT, LOCK, TEMPORARY, OTHER -> false;
+          };
+      if (ofStore) {
+        throw new CorruptionException(
+            StoreFiles.CURRENT, 0, "the file that names the manifest", "none beside " + name);
+      }
+    }
+    return false;
+  }
+
+  public StoreId storeId() {
+    return storeId;
+  }
+
+  /** The version in force. To work with it for longer than the call, retain it. */
+  public Version current() {
+    return current;
+  }
+
+  /** For a table or a manifest. Was never given out before, not in earlier processes either. */
+  public long newFileNumber() {
+    return nextFileNumber.getAndIncrement();
+  }
+
+  /** Ids of segments count for themselves, from 1. */
+  public long newSegmentId() {
+    return nextSegmentId.getAndIncrement();
+  }
+
+  /**
+   * Makes an edit durable and puts it in force; see the class for how it fails. After a failure
+   * other than {@link IllegalStateException} the files that the edit added belong to the version
+   * set, and no later edit may add them.
+   */
+  public void apply(VersionEdit edit) {
+    Version previous;
+    lock.lock();
+    try {
+      requireWritable();
+      requireNotWithdrawn(edit);
+      Successor successor = builder.build(edit);
+      raiseCounters(edit);
+      record(edit, successor);
+      builder.accept(successor);
+      previous = current;
+      liveFiles.hold(successor.version);
+      current = successor.version;
+    } finally {
+      lock.unlock();
+    }
+    previous.release();
+  }
+
+  /**
+   * Files of failed edits. Whether these belong to the store shows only at the next open, or after
+   * the next edit that succeeds, which deletes them.
+   */
+  public List<String> doubtfulFiles() {
+    lock.lock();
+    try {
+      return List.copyOf(doubtfulFiles);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Files in the directory that are a store's by name and that nothing refers to, sorted. Asked for
+   * after {@link #beginWriting}, before which none of them may be deleted, and before new files are
+   * made: those are not referred to yet either.
+   */
+  public List<String> orphans() throws IOException {
+    Version version = current;
+    ManifestWriter open = writer;
+    Set<String> referenced = new HashSet<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        referenced.add(StoreFiles.table(table.meta().number()));
+      }
+    }
+    version.segments().keySet().forEach(id -> referenced.add(StoreFiles.segment(id)));
+    referenced.add(open == null ? manifestRead : open.name());
+    referenced.addAll(doubtfulFiles());
+    List<String> orphans = new ArrayList<>();
+    for (String name : storage.list()) {
+      boolean ofStore =
+          switch (StoreFiles.kindOf(name)) {
+            case MANIFEST, SEGMENT, TABLE, TEMPORARY -> true;
+            case CURRENT, LOCK, OTHER -> false;
+          };
+      if (ofStore && !referenced.contains(name)) {
+        orphans.add(name);
+      }
+    }
+    return orphans;
+  }
+
+  /** Length of the manifest in force. */
+  public long manifestBytes() {
+    ManifestWriter open = writer;
+    return open == null ? manifestBytesRead : open.length();
+  }
+
+  /** Written to manifests and CURRENT since the open. */
+  public long bytesWritten() {
+    return output.bytesWritten();
+  }
+
+  /** Syncs of manifests, CURRENT and the directory since the open, failed ones included. */
+  public long syncs() {
+    return output.syncs();
+  }
+
+  /**
+   * No edit is applied any more. The current version stays as it is, so that its files are not
+   * taken for obsolete; whoever closes the store closes its tables.
+   */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      ManifestWriter open = writer;
+      if (open != null) {
+        open.close();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void recover(String manifest, ManifestReader.Contents contents) throws IOException {
+    manifestRead = manifest;
+    manifestBytesRead = contents.length();
+    Replay replay = contents.replay();
+    try {
+      builder.accept(builder.build(replay.snapshot()));
+    } catch (IllegalStateException e) {
+      throw new CorruptionException(
+          manifest, ManifestFormat.HEADER_BYTES, "edits that fit", String.valueOf(e.getMessage()));
+    }
+    current = builder.newest();
+    liveFiles.hold(current);
+    raise(nextFileNumber, replay.nextFileNumber());
+    raise(nextSegmentId, replay.nextSegmentId());
+    raiseCounters(replay.snapshot());
+    for (String name : storage.list()) {
+      skipNumberOf(name);
+    }
+  }
+
+  private void requireWritable() {
+    if (closed) {
+      throw new StoreClosedException("the store is closed");
+    }
+    if (readOnly) {
+      throw new IllegalStateException("the store is open for reading alone");
+    }
+    if (failure != null) {
+      throw new StoreFailedException("an earlier sync of the manifest failed", failure);
+    }
+  }
+
+  private void requireNotWithdrawn(VersionEdit edit) {
+    if (doubtfulFiles.isEmpty() && withdrawnFiles.isEmpty()) {
+      return;
+    }
+    List<String> names = new ArrayList<>();
+    edit.addedTables().forEach(table -> names.add(StoreFiles.table(table.meta().number())));
+    edit.addedSegments().forEach(id -> names.add(StoreFiles.segment(id)));
+    for (String name : names) {
+      if (doubtfulFiles.contains(name) || withdrawnFiles.contains(name)) {
+        throw new IllegalStateException("the edit that added " + name + " has failed for good");
+      }
+    }
+  }
+
+  /** Numbers that did not come from here are not given out either. */
+  private void raiseCounters(VersionEdit edit) {
+    edit.nextFileNumber().ifPresent(number -> raise(nextFileNumber, number));
+    edit.addedTables().forEach(table -> raise(nextFileNumber, table.meta().number() + 1));
+    edit.addedSegments().forEach(id -> raise(nextSegmentId, id + 1));
+  }
+
+  private void skipNumberOf(String name) {
+    String temporarySuffix = StoreFiles.temporary("");
+    String finished =
+        StoreFiles.kindOf(name) == StoreFiles.Kind.TEMPORARY
+            ? name.substring(0, name.length() - temporarySuffix.length())
+            : name;
+    switch (StoreFiles.kindOf(finished)) {
+      case MANIFEST, TABLE -> skip(nextFileNumber, StoreFiles.numberOf(finished));
+      case SEGMENT -> skip(nextSegmentId, StoreFiles.numberOf(finished));
+      case CURRENT, LOCK, TEMPORARY, OTHER -> {}
+    }
+  }
+
+  /** A file with a number that no counter can reach is in nobody's way. */
+  private static void skip(AtomicLong counter, long number) {
+    if (number < NUMBER_LIMIT) {
+      raise(counter, number + 1);
+    }
+  }
+
+  private static void raise(AtomicLong counter, long least) {
+    counter.accumulateAndGet(least, Math::max);
+  }
+
+  private void record(VersionEdit edit, Successor successor) {
+    boolean recorded = false;
+    try {
+      ManifestWriter target = manifestToAppendTo();
+      manifestInDoubt = true;
+      target.append(edit.withCounters(nextFileNumber.get(), nextSegmentId.get()));
+      manifestInDoubt = false;
+      recorded = true;
+    } catch (SyncFailure e) {
+      failure = e;
+      throw new StoreFailedException("cannot make a change of the store's files durable", e);
+    } catch (IOException e) {
+      throw new StorageException("cannot record a change of the store's files", e);
+    } finally {
+      if (!recorded) {
+        successor.newTables().forEach(number -> doubtfulFiles.add(StoreFiles.table(number)));
+        edit.addedSegments().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
+      }
+    }
+  }
+
+  private ManifestWriter manifestToAppendTo() throws IOException {
+    ManifestWriter open = writer;
+    if (open == null || manifestInDoubt) {
+      return switchManifest();
+    }
+    if (!open.isLarge()) {
+      return open;
+    }
+    try {
+      return switchManifest();
+    } catch (SyncFailure e) {
+      throw e;
+    } catch (IOException e) {
+      if (manifestInDoubt) {
+        throw e;
+      }
+      // On a full disk the edit that frees space is a small one; do not let a large file stop it.
+      open.postponeLarge();
+      return open;
+    }
+  }
+
+  /** Begins a manifest with the newest version and puts it in force. */
+  private ManifestWriter switchManifest() throws IOException {
+    Header header = new Header(storeId, newFileNumber());
+    VersionEdit snapshot =
+        Replay.snapshotOf(builder.newest()).withCounters(nextFileNumber.get(), nextSegmentId.get());
+    ManifestWriter fresh = null;
+    boolean switched = false;
+    boolean installing = false;
+    try {
+      fresh = ManifestWriter.create(output, header, snapshot);
+      CurrentFile.prepare(output, header);
+      // The name of the manifest is durable before anything durable can mention it.
+      output.syncDirectory();
+      manifestInDoubt = true;
+      installing = true;
+      CurrentFile.install(output);
+      switched = true;
+    } finally {
+      if (!switched) {
+        abandon(fresh, StoreFiles.manifest(header.number()), installing);
+      }
+    }
+    replaceWriter(fresh);
+    return fresh;
+  }
+
+  /** A manifest that may be in force is kept until a later one certainly is. */
+  private void abandon(@Nullable ManifestWriter fresh, String name, boolean mayBeInForce) {
+    if (fresh != null) {
+      fresh.close();
+    }
+    if (mayBeInForce || !deleted(name)) {
+      oldManifests.add(name);
+    }
+  }
+
+  private void replaceWriter(ManifestWriter fresh) {
+    ManifestWriter old = writer;
+    if (old != null) {
+      old.close();
+      oldManifests.add(old.name());
+    } else if (!manifestRead.isEmpty()) {
+      oldManifests.add(manifestRead);
+    }
+    writer = fresh;
+    manifestInDoubt = false;
+    // What cannot be deleted is an orphan for the next open to find.
+    oldManifests.forEach(this::deleted);
+    oldManifests.clear();
+    doubtfulFiles.forEach(this::deleted);
+    withdrawnFiles.addAll(doubtfulFiles);
+    doubtfulFiles.clear();
+  }
+
+  private boolean deleted(String name) {
+    try {
+      storage.delete(name);
+      return true;
+    } catch (NoSuchFileException e) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+}

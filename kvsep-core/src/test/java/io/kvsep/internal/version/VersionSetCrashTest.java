@@ -1,0 +1,147 @@
+package io.kvsep.internal.version;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.KvException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.testing.CrashableStorage;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Power loss at every operation of a run of create, apply and reopen. Whatever the disk kept of
+ * what was not synced, the store opens with a prefix of the edits that includes every one whose
+ * apply returned, and goes on from there.
+ */
+final class VersionSetCrashTest {
+  private static final int STATES = 24;
+
+  @Test
+  void aCrashAnywhereLeavesAPrefixWithAllThatWasApplied() {
+    Seeds.each(
+        getClass(),
+        12,
+        random -> {
+          long seed = random.nextLong();
+          long operations = new Run(seed, Long.MAX_VALUE).go();
+          for (long at = 1; at <= operations; at++) {
+            Run run = new Run(seed, at);
+            run.go();
+            run.checkAfterCrash(random);
+          }
+        });
+  }
+
+  @Test
+  void aCrashAnywhereInARollAtRunTimeLosesNothing() {
+    Seeds.each(
+        getClass(),
+        1,
+        random -> {
+          long seed = random.nextLong();
+          Run whole = new Run(seed, Long.MAX_VALUE).withLargeEdits();
+          long operations = whole.go();
+          assertTrue(whole.manifests() > 3, "no roll happened");
+          for (long at = 20; at <= operations; at++) {
+            Run run = new Run(seed, at).withLargeEdits();
+            run.go();
+            run.checkAfterCrash(random);
+          }
+        });
+  }
+
+  /** Does the same for the same seed until the storage freezes. */
+  private static final class Run {
+    private final Random random;
+    private final MemoryLedger ledger = new MemoryLedger();
+    private final CrashableStorage storage = new CrashableStorage();
+    private final List<String> states = new ArrayList<>();
+    private FileSetModel model = new FileSetModel();
+    private boolean created;
+    private int applied;
+    private int largeEdits;
+
+    Run(long seed, long freezeAt) {
+      random = new Random(seed);
+      if (freezeAt != Long.MAX_VALUE) {
+        storage.freezeAt(freezeAt);
+      }
+      states.add(model.text());
+    }
+
+    Run withLargeEdits() {
+      largeEdits = 14;
+      return this;
+    }
+
+    long go() {
+      try {
+        VersionSet set = VersionSet.create(storage, StoreId.random(random), ledger, (t, s) -> {});
+        created = true;
+        for (int i = 0; i < largeEdits; i++) {
+          // Comes and goes, so that a snapshot is small and the manifest is not.
+          long number = set.newFileNumber();
+          byte[] key = new byte[65_000];
+          key[0] = (byte) 0xff;
+          apply(set, new VersionEdit().addTable(3, FileSetModel.meta(number, key, key)));
+          apply(set, new VersionEdit().removeTable(3, number));
+        }
+        for (int session = 0; session < 3; session++) {
+          for (int i = 0; i < 4; i++) {
+            apply(set, model.edit(random, set::newFileNumber, set::newSegmentId));
+          }
+          set.close();
+          set = VersionSet.open(storage, false, ledger, (t, s) -> {});
+          set.beginWriting();
+          assertEquals(model.text(), FileSetModel.text(set.current()));
+        }
+        set.close();
+      } catch (IOException | KvException e) {
+        storage.freeze();
+      }
+      return storage.operationCount();
+    }
+
+    long manifests() {
+      return storage.trace().stream().filter(line -> line.startsWith("create MANIFEST")).count();
+    }
+
+    void checkAfterCrash(Random draw) throws Exception {
+      for (CrashableStorage after : storage.crashStates(STATES, draw.nextLong())) {
+        if (!VersionSet.exists(after)) {
+          assertTrue(!created, "the store has vanished");
+          VersionSet.create(after, StoreId.random(draw), ledger, (t, s) -> {}).close();
+          continue;
+        }
+        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {});
+        String found = FileSetModel.text(set.current());
+        int state = states.lastIndexOf(found);
+        assertTrue(state >= applied, "edit lost, or no prefix of the edits:\n" + found);
+        set.beginWriting();
+        for (String orphan : set.orphans()) {
+          after.delete(orphan);
+        }
+        long number = set.newFileNumber();
+        byte[] key = {1};
+        set.apply(new VersionEdit().addTable(0, FileSetModel.meta(number, key, key)));
+        String next = FileSetModel.text(set.current());
+        CrashableStorage again = after.crashSyncedOnly();
+        VersionSet reopened = VersionSet.open(again, true, ledger, (t, s) -> {});
+        assertEquals(next, FileSetModel.text(reopened.current()));
+      }
+      assertEquals(0, ledger.totalBytes());
+    }
+
+    private void apply(VersionSet set, VersionEdit edit) {
+      states.add(model.after(edit).text());
+      set.apply(edit);
+      model = model.after(edit);
+      applied++;
+    }
+  }
+}

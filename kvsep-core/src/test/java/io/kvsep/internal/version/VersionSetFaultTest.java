@@ -1,0 +1,230 @@
+package io.kvsep.internal.version;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.Operation;
+import java.io.IOException;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Each operation of a run fails once, in each way. An edit that failed is not in the store after a
+ * later edit succeeded, neither now nor after power loss; one that was applied always is; and after
+ * a failed sync nothing is applied until the store is opened again.
+ */
+final class VersionSetFaultTest {
+  private static final int STATES = 8;
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void oneFailureAnywhereNeitherLosesAnEditNorBringsAFailedOneBack(Fault fault) {
+    Seeds.each(
+        getClass(),
+        8,
+        random -> {
+          long seed = random.nextLong();
+          long operations = new Run(seed).go();
+          for (long at = 1; at <= operations; at++) {
+            Run run = new Run(seed);
+            run.storage.failAt(at, fault, false);
+            run.go();
+            run.checkAfterPowerLoss(random);
+          }
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void twoFailuresAnywhereDoNoWorse(Fault fault) {
+    Seeds.each(
+        getClass(),
+        300,
+        random -> {
+          Run run = new Run(random.nextLong());
+          run.storage.failAt(1 + random.nextInt(60), fault, false);
+          run.storage.failAt(1 + random.nextInt(60), Fault.EIO, false);
+          run.go();
+          run.checkAfterPowerLoss(random);
+        });
+  }
+
+  private static final class Run {
+    private final Random random;
+    private final MemoryLedger ledger = new MemoryLedger();
+    private CrashableStorage storage = new CrashableStorage();
+    private FileSetModel model = new FileSetModel();
+    private final StoreId storeId;
+
+    Run(long seed) {
+      random = new Random(seed);
+      storeId = StoreId.random(random);
+    }
+
+    long go() throws Exception {
+      VersionSet set = opened(/* begin= */ true);
+      for (int i = 0; i < 12; i++) {
+        if (i % 5 == 4) {
+          set.close();
+          set = opened(/* begin= */ random.nextBoolean());
+        }
+        VersionEdit edit = model.edit(random, set::newFileNumber, set::newSegmentId);
+        try {
+          set.apply(edit);
+          model = model.after(edit);
+          assertEquals(List.of(), set.doubtfulFiles());
+        } catch (StorageException e) {
+          // The next edit is another one.
+          assertTrue(set.doubtfulFiles().size() >= edit.addedSegments().size() + newTables(edit));
+        } catch (StoreFailedException e) {
+          assertEquals(model.text(), FileSetModel.text(set.current()));
+          set = afterFailedSync(set, e, edit);
+        }
+        assertEquals(model.text(), FileSetModel.text(set.current()));
+      }
+      set.close();
+      // What was read after a failed sync is only now sure to stay.
+      opened(/* begin= */ true).close();
+      return storage.operationCount();
+    }
+
+    void checkAfterPowerLoss(Random draw) throws IOException {
+      for (CrashableStorage after : storage.crashStates(STATES, draw.nextLong())) {
+        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {});
+        assertEquals(model.text(), FileSetModel.text(set.current()));
+        set.close();
+      }
+      assertEquals(0, ledger.totalBytes());
+    }
+
+    /** A new process on the same machine, which sees what was written, synced or not. */
+    private VersionSet afterFailedSync(VersionSet failed, StoreFailedException e, VersionEdit edit)
+        throws IOException {
+      VersionEdit next = new VersionEdit().lastSequence(Integer.MAX_VALUE);
+      StoreFailedException again =
+          assertThrows(StoreFailedException.class, () -> failed.apply(next));
+      assertSame(e.getCause(), again.getCause());
+      failed.close();
+      storage = storage.crashKeepingAll();
+      VersionSet set = opened(/* begin= */ random.nextBoolean());
+      String found = FileSetModel.text(set.current());
+      if (!found.equals(model.text())) {
+        model = model.after(edit);
+        assertEquals(model.text(), found);
+      }
+      return set;
+    }
+
+    /** Once a failed attempt is over, the next one works. */
+    private VersionSet opened(boolean begin) throws IOException {
+      IOException failure = new IOException("not tried yet");
+      for (int attempt = 0; attempt < 4; attempt++) {
+        try {
+          return openedOnce(begin);
+        } catch (IOException | StorageException | StoreFailedException e) {
+          failure = new IOException(e);
+          assertEquals(List.of(), storage.openFiles());
+        }
+      }
+      throw failure;
+    }
+
+    private VersionSet openedOnce(boolean begin) throws IOException {
+      if (!VersionSet.exists(storage)) {
+        return VersionSet.create(storage, storeId, ledger, (t, s) -> {});
+      }
+      VersionSet set = VersionSet.open(storage, false, ledger, (t, s) -> {});
+      if (begin) {
+        set.beginWriting();
+      }
+      return set;
+    }
+
+    private long newTables(VersionEdit edit) {
+      return edit.addedTables().stream()
+          .filter(table -> !model.tables().containsKey(table.meta().number()))
+          .count();
+    }
+  }
+
+  @Test
+  void filesOfAFailedEditAreDeletedOnlyOnceItCannotComeBack() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    MemoryLedger ledger = new MemoryLedger();
+    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    storage.create("000009.sst").close();
+    storage.create("000004.vlog").close();
+    byte[] key = {1};
+    VersionEdit edit = new VersionEdit().addSegment(4).addTable(0, FileSetModel.meta(9, key, key));
+
+    storage.failNext(Fault.SHORT_WRITE);
+    assertThrows(StorageException.class, () -> set.apply(edit));
+    assertEquals(List.of("000009.sst", "000004.vlog"), set.doubtfulFiles());
+    assertTrue(storage.exists("000009.sst") && storage.exists("000004.vlog"));
+    assertEquals(List.of(), set.orphans());
+
+    assertThrows(IllegalStateException.class, () -> set.apply(edit));
+    set.apply(new VersionEdit().lastSequence(5));
+    assertEquals(List.of(), set.doubtfulFiles());
+    assertTrue(!storage.exists("000009.sst") && !storage.exists("000004.vlog"));
+    assertThrows(IllegalStateException.class, () -> set.apply(edit));
+    set.close();
+  }
+
+  @Test
+  void afterAFailedRenameNothingIsAppendedToTheOldManifest() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    MemoryLedger ledger = new MemoryLedger();
+    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    byte[] key = new byte[65_000];
+    for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
+      set.apply(new VersionEdit().addTable(0, FileSetModel.meta(1000 + i, key, key)));
+    }
+    storage.failNext(Fault.EIO, operation -> operation == Operation.RENAME);
+    storage.clearTrace();
+
+    assertThrows(StorageException.class, () -> set.apply(new VersionEdit().lastSequence(5)));
+    set.apply(new VersionEdit().lastSequence(6));
+    assertTrue(
+        storage.trace().stream().noneMatch(line -> line.startsWith("write MANIFEST-000001")));
+    assertEquals(2, storage.list().size());
+    set.close();
+  }
+
+  @Test
+  void aFullDiskDoesNotStopAnEditForTheSakeOfASnapshot() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    MemoryLedger ledger = new MemoryLedger();
+    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    byte[] key = new byte[65_000];
+    for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
+      VersionEdit edit = new VersionEdit();
+      set.apply(
+          i % 2 == 0
+              ? edit.addTable(0, FileSetModel.meta(1000, key, key))
+              : edit.removeTable(0, 1000));
+    }
+    storage.capacityBytes(storage.usedBytes() + 40);
+
+    set.apply(new VersionEdit().removeTable(0, 1000).lastSequence(5));
+    assertTrue(set.manifestBytes() > 1 << 20);
+    storage.capacityBytes(Long.MAX_VALUE);
+    set.close();
+    VersionSet reopened = VersionSet.open(storage.crashSyncedOnly(), false, ledger, (t, s) -> {});
+    reopened.beginWriting();
+    assertEquals(5, reopened.current().lastSequence());
+    assertTrue(reopened.manifestBytes() < 1000);
+    reopened.close();
+  }
+}
