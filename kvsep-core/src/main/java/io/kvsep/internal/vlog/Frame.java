@@ -1,0 +1,367 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One batch on its way into the log: a frame header and its records (see {@link LogFormat}).
+ *
+ * <p>A frame that fits its memory allowance is encoded, compressed and checksummed by the writing
+ * thread before it knows its place in the log; {@link #place} then only patches sequence, position
+ * and checksums. A larger one is only measured, and encoded while it is written, through a buffer
+ * of fixed length: values far above the memory budget can be written.
+ *
+ * <p>Not thread safe: handed from the writing thread to the leader of its commit group and back.
+ */
+public final class Frame implements AutoCloseable {
+  /** Longest record header: kind, three varints, expiry. */
+  private static final int RECORD_HEADER_BYTES_MAX = 1 + 3 + 5 + 5 + 8;
+
+  /** Streamed values below this length are not worth the heap that compressing them takes. */
+  private static final int STREAMED_COMPRESSION_BYTES_MIN = 1 << 16;
+
+  private static final byte[] NOT_PACKED = new byte[0];
+
+  /** What of the store's options the encoding depends on. */
+  public record Encoding(int inlineValueBytesMax, int compressionBytesMin, long bufferBytesMax) {
+    boolean compresses(int valueLength) {
+      return valueLength >= compressionBytesMin && valueLength > inlineValueBytesMax;
+    }
+  }
+
+  private final Encoding encoding;
+  private final GrowingRegion memory;
+  private final GrowingRegion packed;
+  private final GrowingRegion raw;
+  private final NativeWindow packedWindow = new NativeWindow();
+  private final NativeWindow window = new NativeWindow();
+  private final RecordSink sink;
+  private final RecordView record = new RecordView();
+  private final ArrayDeque<byte[]> packedValues = new ArrayDeque<>();
+
+  private @Nullable RecordSource streamed;
+  private long bodyLength;
+  private int recordCount;
+  private long payloadBytes;
+  private long indexBytes;
+  private long segment;
+  private long offset;
+  private long firstSequence;
+
+  public Frame(MemoryLedger ledger, Encoding encoding) {
+    this.encoding = encoding;
+    this.memory = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
+    this.packed = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
+    this.raw = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
+    this.sink = new RecordSink(memory);
+  }
+
+  /** Most bytes the encoded form of records with these totals can take. */
+  public static long lengthMax(long payloadBytes, int recordCount) {
+    return LogFormat.FRAME_HEADER_BYTES
+        + payloadBytes
+        + (long) recordCount
+            * (RECORD_HEADER_BYTES_MAX + LogFormat.CRC_BYTES + Limits.KEYSPACE_PREFIX_BYTES_MAX);
+  }
+
+  /**
+   * Takes the records of {@code source}: now, or, when they are too large to hold, once more when
+   * the frame is written; the source must then stay as it is until the commit is over.
+   */
+  public void encode(RecordSource source) {
+    recordCount = source.recordCount();
+    payloadBytes = source.payloadBytes();
+    indexBytes = 0;
+    packedValues.clear();
+    source.rewind();
+    try {
+      if (lengthMax(payloadBytes, recordCount) > encoding.bufferBytesMax) {
+        streamed = source;
+        measure(source);
+        return;
+      }
+      streamed = null;
+      sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
+      while (source.next()) {
+        putRecord(source);
+      }
+      bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
+    } catch (IOException e) {
+      throw new UncheckedIOException("a frame in memory does no I/O", e);
+    }
+  }
+
+  /**
+   * Takes a single put whose key and value lie behind each other at the start of {@link #scratch}.
+   * Allocates nothing once the frame's memory has grown.
+   */
+  public void encodeScratch(int keyspace, int keyLength, int valueLength) {
+    recordCount = 1;
+    payloadBytes = (long) keyLength + valueLength;
+    indexBytes = 0;
+    countIndexBytes(keyspace, keyLength, valueLength);
+    streamed = null;
+    Region source = raw.region();
+    try {
+      sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
+      int stored = -1;
+      if (encoding.compresses(valueLength)) {
+        ByteBuffer value = window.over(source, keyLength, valueLength);
+        stored = ValueCodec.compress(value, packed, packedWindow);
+      }
+      sink.begin();
+      putHeader(Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
+      sink.put(source, 0, keyLength);
+      if (stored >= 0) {
+        sink.put(packed.region(), 0, stored);
+      } else {
+        sink.put(source, keyLength, valueLength);
+      }
+      sink.end(0);
+      bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
+    } catch (IOException e) {
+      throw new UncheckedIOException("a frame in memory does no I/O", e);
+    }
+  }
+
+  /** Room of at least {@code length} bytes for {@link #encodeScratch}. */
+  public Region scratch(long length) {
+    return raw.ensure(Math.max(1, length));
+  }
+
+  /** Whether the frame is encoded while it is written. */
+  boolean isStreamed() {
+    return streamed != null;
+  }
+
+  /** Bytes in the log, header included. */
+  public long length() {
+    return LogFormat.FRAME_HEADER_BYTES + bodyLength;
+  }
+
+  public int recordCount() {
+    return recordCount;
+  }
+
+  /** Bytes of keys and values as the user gave them. */
+  public long payloadBytes() {
+    return payloadBytes;
+  }
+
+  /** Most bytes the records' keys and payloads can take in the index. */
+  public long indexBytes() {
+    return indexBytes;
+  }
+
+  public long firstSequence() {
+    return firstSequence;
+  }
+
+  public LogPosition position() {
+    return new LogPosition(segment, offset);
+  }
+
+  /** Gives the frame its place; an encoded one is complete afterwards. */
+  void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
+    segment = atSegment;
+    offset = atOffset;
+    firstSequence = sequence;
+    if (streamed != null) {
+      return;
+    }
+    Region region = memory.region();
+    putFrameHeader(region, durable);
+    long at = LogFormat.FRAME_HEADER_BYTES;
+    long limit = length();
+    while (at < limit) {
+      if (!record.decode(region, at, limit)) {
+        throw new IllegalStateException("the frame's own record does not hold");
+      }
+      long crcAt = record.crcOffset();
+      region.putInt(crcAt, region.getInt(crcAt) ^ LogFormat.place(segment, offset + at));
+      at += record.length();
+    }
+  }
+
+  /** The encoded bytes, for frames that are not streamed. */
+  Region region() {
+    return memory.region();
+  }
+
+  /** Encodes a streamed frame into {@code file} at its place. */
+  void stream(StorageFile file, LogPosition durable, long bufferBytes) throws IOException {
+    RecordSource source = streamed;
+    if (source == null) {
+      throw new IllegalStateException("the frame is in memory");
+    }
+    sink.toFile(file, offset, bufferBytes);
+    Region header = sink.reserve(LogFormat.FRAME_HEADER_BYTES);
+    putFrameHeader(header, durable);
+    sink.advance(LogFormat.FRAME_HEADER_BYTES);
+    source.rewind();
+    while (source.next()) {
+      long recordOffset = sink.filePosition();
+      byte[] packedValue =
+          compressesStreamed(source.valueLength) ? packedValues.removeFirst() : NOT_PACKED;
+      sink.begin();
+      boolean compressed = packedValue.length > 0;
+      int stored = compressed ? packedValue.length : -1;
+      putHeader(
+          source.kind,
+          source.keyspace,
+          source.keyLength,
+          source.valueLength,
+          stored,
+          source.expiresAtMillis);
+      sink.put(source.key, source.keyOffset, source.keyLength);
+      if (compressed) {
+        sink.put(packedValue, 0, stored);
+      } else if (source.value != null) {
+        sink.put(source.value, source.valueOffset, source.valueLength);
+      }
+      sink.end(LogFormat.place(segment, recordOffset));
+    }
+    sink.flush();
+    if (sink.filePosition() != offset + length()) {
+      throw new IllegalStateException("the batch changed while it was written");
+    }
+  }
+
+  /** Gives back memory beyond {@code retainedBytes}. */
+  public void trim(long retainedBytes) {
+    streamed = null;
+    packedValues.clear();
+    if (memory.capacity() + packed.capacity() + raw.capacity() > retainedBytes) {
+      close();
+    }
+  }
+
+  @Override
+  public void close() {
+    memory.close();
+    packed.close();
+    raw.close();
+  }
+
+  private void putRecord(RecordSource source) throws IOException {
+    countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
+    int stored = -1;
+    byte[] value = source.value;
+    if (value != null && encoding.compresses(source.valueLength)) {
+      ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
+      stored = ValueCodec.compress(view, packed, packedWindow);
+    }
+    sink.begin();
+    putHeader(
+        source.kind,
+        source.keyspace,
+        source.keyLength,
+        source.valueLength,
+        stored,
+        source.expiresAtMillis);
+    sink.put(source.key, source.keyOffset, source.keyLength);
+    if (stored >= 0) {
+      sink.put(packed.region(), 0, stored);
+    } else if (value != null) {
+      sink.put(value, source.valueOffset, source.valueLength);
+    }
+    sink.end(0);
+  }
+
+  /** Everything of a record in front of the user key; {@code stored} is -1 without compression. */
+  private void putHeader(
+      int kind, int keyspace, int keyLength, int valueLength, int stored, long expiresAtMillis)
+      throws IOException {
+    int prefixLength = Keyspaces.prefixLength(keyspace);
+    sink.putByte(stored >= 0 ? kind | LogFormat.LZ4 : kind);
+    sink.putVarint(prefixLength + keyLength);
+    if (kind != Tag.DELETE) {
+      sink.putVarint(stored >= 0 ? stored : valueLength);
+      if (stored >= 0) {
+        sink.putVarint(valueLength);
+      }
+    }
+    if (Tag.expires(kind)) {
+      sink.putLong(expiresAtMillis);
+    }
+    if (prefixLength == 1) {
+      sink.putByte(keyspace);
+    } else {
+      sink.putByte(Keyspaces.LONG_FORM);
+      for (int shift = 24; shift >= 0; shift -= 8) {
+        sink.putByte(keyspace >>> shift);
+      }
+    }
+  }
+
+  private void putFrameHeader(Region region, LogPosition durable) {
+    region.putInt(LogFormat.FRAME_MAGIC_AT, LogFormat.FRAME_MAGIC);
+    region.putInt(LogFormat.BODY_LENGTH_AT, Math.toIntExact(bodyLength));
+    region.putInt(LogFormat.RECORD_COUNT_AT, recordCount);
+    region.putLong(LogFormat.FIRST_SEQUENCE_AT, firstSequence);
+    region.putInt(LogFormat.DURABLE_OFFSET_AT, (int) durable.offset());
+    region.putInt(LogFormat.DURABLE_SEGMENT_AT, (int) durable.segment());
+    int crc = window.crc32c(region, 4, LogFormat.FRAME_HEADER_BYTES - 4);
+    region.putInt(0, crc ^ LogFormat.place(segment, offset));
+  }
+
+  private void countIndexBytes(int keyspace, int keyLength, int valueLength) {
+    int inline = valueLength <= encoding.inlineValueBytesMax ? valueLength : 0;
+    indexBytes +=
+        Keyspaces.prefixLength(keyspace)
+            + keyLength
+            + Payload.EXPIRY_BYTES
+            + Math.max(inline, ValuePointer.BYTES_MAX);
+  }
+
+  private boolean compressesStreamed(int valueLength) {
+    return valueLength >= STREAMED_COMPRESSION_BYTES_MIN && encoding.compresses(valueLength);
+  }
+
+  /** Learns the length of a streamed frame; compressed values are kept on the heap meanwhile. */
+  private void measure(RecordSource source) {
+    long total = 0;
+    while (source.next()) {
+      int stored = -1;
+      byte[] value = source.value;
+      if (value != null && compressesStreamed(source.valueLength)) {
+        byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
+        ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
+        stored = ValueCodec.compress(view, target);
+        packedValues.add(stored < 0 ? NOT_PACKED : Arrays.copyOf(target, stored));
+      }
+      total += recordLength(source, stored);
+      countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
+    }
+    bodyLength = total;
+  }
+
+  private static long recordLength(RecordSource source, int stored) {
+    int storedKey = Keyspaces.prefixLength(source.keyspace) + source.keyLength;
+    long length = 1L + Varint.length(storedKey);
+    if (source.kind != Tag.DELETE) {
+      int kept = stored >= 0 ? stored : source.valueLength;
+      length += Varint.length(kept) + kept;
+      length += stored >= 0 ? Varint.length(source.valueLength) : 0;
+    }
+    length += Tag.expires(source.kind) ? 8 : 0;
+    return length + storedKey + LogFormat.CRC_BYTES;
+  }
+}

@@ -1,0 +1,253 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Appends frames to the active segment with positional writes and syncs them.
+ *
+ * <p>Protocol of the one appending thread: {@link #begin}, {@link #append} for each frame of the
+ * group, {@link #publish}; or {@link #abort} when one of them failed, which leaves the log's end
+ * where it was. {@link #sync} may be called by any thread at any time.
+ *
+ * <p>Promise: once {@link #sync} has returned, every byte published before it began is durable, in
+ * this and all earlier segments. After a failed sync nothing can be promised any more; the caller
+ * must not go on.
+ */
+public final class LogWriter {
+  private static final int STAGING_BYTES = 256 << 10;
+
+  /** Frames from this length up are written from where they lie instead of being gathered. */
+  private static final int GATHER_BYTES_MAX = 32 << 10;
+
+  private final Storage storage;
+  private final StoreId storeId;
+  private final SegmentDirectory directory;
+  private final Epochs<?> epochs;
+  private final Region staging;
+  private final NativeWindow window = new NativeWindow();
+  private final AtomicLong bytesWritten = new AtomicLong();
+  private final AtomicLong syncs = new AtomicLong();
+
+  // Of the appending thread.
+  private @Nullable Segment active;
+  private long end;
+  private long groupStart;
+  private int staged;
+
+  /** Guards the two below. */
+  private final ReentrantLock syncLock = new ReentrantLock();
+
+  private final ArrayDeque<Segment> sealedUnsynced = new ArrayDeque<>();
+  private volatile LogPosition durable = LogPosition.START;
+
+  /** Where the next sync has to reach to cover everything published. */
+  private volatile LogPosition published = LogPosition.START;
+
+  public LogWriter(
+      Storage storage,
+      StoreId storeId,
+      SegmentDirectory directory,
+      Epochs<?> epochs,
+      MemoryLedger ledger) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.directory = directory;
+    this.epochs = epochs;
+    this.staging = ledger.allocate(MemoryPurpose.COMMIT, STAGING_BYTES);
+  }
+
+  /**
+   * Goes on with a recovered log.
+   *
+   * @param tail the segments from which something was replayed, ascending; they count as unsynced
+   */
+  public void resume(List<Segment> tail) throws IOException {
+    for (Segment segment : tail) {
+      if (segment.isSealed()) {
+        sealedUnsynced.add(segment);
+      } else {
+        segment.resume();
+        active = segment;
+      }
+      end = segment.publishedEnd();
+      published = new LogPosition(segment.id(), end);
+    }
+  }
+
+  /**
+   * Creates the file of the segment the log goes on in; {@link #syncCreated} makes it durable and
+   * {@link #switchTo} starts to use it. Called by the appending thread with nothing gathered.
+   */
+  public Segment createSegment(long id) throws IOException {
+    Segment segment = Segment.create(storage, id, epochs);
+    LogFormat.putSegmentHeader(staging, storeId, id, window);
+    boolean written = false;
+    try {
+      segment.write(window.over(staging, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
+      written = true;
+    } finally {
+      if (!written) {
+        segment.free();
+        storage.delete(segment.name());
+      }
+    }
+    bytesWritten.addAndGet(LogFormat.SEGMENT_HEADER_BYTES);
+    segment.publish(LogFormat.SEGMENT_HEADER_BYTES);
+    return segment;
+  }
+
+  /** Makes a created segment durable. A failure means that the store has failed. */
+  public void syncCreated(Segment segment) throws IOException {
+    segment.sync();
+    storage.syncDirectory();
+  }
+
+  /** Seals the active segment and appends to {@code segment} from now on. */
+  public void switchTo(Segment segment) {
+    directory.add(segment);
+    Segment sealed = active;
+    if (sealed != null) {
+      sealed.seal();
+      syncLock.lock();
+      try {
+        sealedUnsynced.add(sealed);
+      } finally {
+        syncLock.unlock();
+      }
+    }
+    active = segment;
+    end = segment.publishedEnd();
+    published = new LogPosition(segment.id(), end);
+  }
+
+  /** Whether a frame of this length belongs into a new segment. */
+  public boolean needsNewSegment(long frameLength, long segmentBytes) {
+    return active == null
+        || (end > LogFormat.SEGMENT_HEADER_BYTES && frameLength > segmentBytes - end);
+  }
+
+  public @Nullable Segment active() {
+    return active;
+  }
+
+  /** Where the next frame goes. */
+  public LogPosition end() {
+    return active == null ? LogPosition.START : new LogPosition(active.id(), end);
+  }
+
+  public void begin() {
+    groupStart = end;
+    staged = 0;
+  }
+
+  /**
+   * Adds a frame to the group.
+   *
+   * @param alone whether it is the only one, so that there is nothing to gather
+   */
+  public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
+    Segment segment = Objects.requireNonNull(active);
+    frame.place(segment.id(), end, firstSequence, durable);
+    long length = frame.length();
+    if (frame.isStreamed()) {
+      writeStaged();
+      frame.stream(segment.writable(), durable, STAGING_BYTES);
+      bytesWritten.addAndGet(length);
+    } else if (alone || length >= GATHER_BYTES_MAX) {
+      writeStaged();
+      segment.write(window.over(frame.region(), 0, (int) length), end);
+      bytesWritten.addAndGet(length);
+    } else {
+      if (length > STAGING_BYTES - staged) {
+        writeStaged();
+      }
+      staging.put(staged, frame.region(), 0, length);
+      staged += (int) length;
+    }
+    end += length;
+  }
+
+  /** Writes what is gathered; the group can be read from now on. */
+  public void publish() throws IOException {
+    writeStaged();
+    Segment segment = Objects.requireNonNull(active);
+    segment.publish(end);
+    published = new LogPosition(segment.id(), end);
+  }
+
+  /** Forgets the group; its bytes, if any, are written over by the next one. */
+  public void abort() {
+    end = groupStart;
+    staged = 0;
+  }
+
+  /** Makes everything published before the call durable; at most one sync per segment. */
+  public void sync() throws IOException {
+    LogPosition target = published;
+    syncLock.lock();
+    try {
+      if (durable.compareTo(target) >= 0) {
+        return;
+      }
+      target = published;
+      while (!sealedUnsynced.isEmpty()) {
+        Segment sealed = sealedUnsynced.element();
+        sealed.sync();
+        sealed.closeFile();
+        syncs.incrementAndGet();
+        sealedUnsynced.remove();
+      }
+      Segment segment = directory.get(target.segment());
+      segment.sync();
+      syncs.incrementAndGet();
+      durable = target;
+    } finally {
+      syncLock.unlock();
+    }
+  }
+
+  /** Everything before this position is durable. */
+  public LogPosition durable() {
+    return durable;
+  }
+
+  /** Whether something is published that no sync has covered. */
+  public boolean isDirty() {
+    return durable.compareTo(published) < 0;
+  }
+
+  public long bytesWritten() {
+    return bytesWritten.get();
+  }
+
+  public long syncs() {
+    return syncs.get();
+  }
+
+  public void free() {
+    staging.free();
+  }
+
+  private void writeStaged() throws IOException {
+    if (staged > 0) {
+      Segment segment = Objects.requireNonNull(active);
+      segment.write(window.over(staging, 0, staged), end - staged);
+      bytesWritten.addAndGet(staged);
+      staged = 0;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package io.kvsep.internal.vlog;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Hands out the records of one frame in order, as ranges of heap arrays. A cursor over somebody
+ * else's arrays: the ranges are valid until the next call. Can be walked more than once. Not thread
+ * safe.
+ */
+public abstract class RecordSource {
+  public int keyspace;
+
+  /** {@code Tag.PUT} or {@code Tag.DELETE}, with {@code Tag.EXPIRES}. */
+  public int kind;
+
+  public byte[] key = EMPTY;
+  public int keyOffset;
+  public int keyLength;
+  public byte @Nullable [] value;
+  public int valueOffset;
+  public int valueLength;
+  public long expiresAtMillis;
+
+  protected static final byte[] EMPTY = new byte[0];
+
+  /** Starts again before the first record. */
+  public abstract void rewind();
+
+  /** To the next record; whether there is one. */
+  public abstract boolean next();
+
+  public abstract int recordCount();
+
+  /** Bytes of all keys and values. */
+  public abstract long payloadBytes();
+}

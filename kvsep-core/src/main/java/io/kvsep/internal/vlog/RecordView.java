@@ -1,0 +1,139 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
+
+/**
+ * The fields of one record, decoded. A mutable holder that owns no memory: the offsets are those of
+ * the region it was last pointed at. Not thread safe.
+ */
+public final class RecordView {
+  private long start;
+  private int length;
+  private int kind;
+  private int keyLength;
+  private int storedLength;
+  private int valueLength;
+  private long expiryOffset;
+  private long keyOffset;
+  private boolean compressed;
+
+  /**
+   * Decodes the record at {@code offset}. Lengths are checked against {@code limit}, the checksum
+   * is not.
+   *
+   * @return whether a well-formed record stands there
+   */
+  public boolean decode(Region region, long offset, long limit) {
+    start = offset;
+    int first = limit > offset ? region.getByte(offset) & 0xff : 0;
+    compressed = (first & LogFormat.LZ4) != 0;
+    kind = first & ~LogFormat.LZ4;
+    if (Tag.baseKind(kind) == Tag.POINTER || !Tag.isKnown(kind)) {
+      return false;
+    }
+    long at = offset + 1;
+    long value = boundedVarint(region, at, limit - at);
+    if (value < 1 || value > Limits.STORED_KEY_BYTES_MAX) {
+      return false;
+    }
+    keyLength = (int) value;
+    at += Varint.length(value);
+    storedLength = 0;
+    valueLength = 0;
+    if (kind != Tag.DELETE) {
+      value = boundedVarint(region, at, limit - at);
+      if (value < 0 || value > Limits.VALUE_BYTES_MAX) {
+        return false;
+      }
+      storedLength = (int) value;
+      at += Varint.length(value);
+      if (compressed) {
+        value = boundedVarint(region, at, limit - at);
+        if (value < 0 || value > Limits.VALUE_BYTES_MAX) {
+          return false;
+        }
+        at += Varint.length(value);
+      }
+      valueLength = (int) value;
+    } else if (compressed) {
+      return false;
+    }
+    expiryOffset = at;
+    if (Tag.expires(kind)) {
+      at += 8;
+    }
+    keyOffset = at;
+    long rest = limit - at;
+    if (rest < LogFormat.CRC_BYTES
+        || keyLength > rest - LogFormat.CRC_BYTES
+        || storedLength > rest - LogFormat.CRC_BYTES - keyLength) {
+      return false;
+    }
+    length = (int) (at - offset) + keyLength + storedLength + LogFormat.CRC_BYTES;
+    return true;
+  }
+
+  /** A varint within the next {@code rest} bytes, -1 when there is no well-formed one. */
+  private static long boundedVarint(Region region, long at, long rest) {
+    long value = 0;
+    for (int i = 0; i < 5 && i < rest; i++) {
+      long next = region.getByte(at + i);
+      value |= (next & 0x7f) << (7 * i);
+      if (next >= 0) {
+        return Varint.length(value) == i + 1 ? value : -1;
+      }
+    }
+    return -1;
+  }
+
+  /** {@link Tag#PUT} or {@link Tag#DELETE}, with {@link Tag#EXPIRES}. */
+  public int kind() {
+    return kind;
+  }
+
+  public boolean isCompressed() {
+    return compressed;
+  }
+
+  /** Bytes of the whole record. */
+  public int length() {
+    return length;
+  }
+
+  public int keyLength() {
+    return keyLength;
+  }
+
+  public long keyOffset() {
+    return keyOffset;
+  }
+
+  public int storedLength() {
+    return storedLength;
+  }
+
+  public long storedOffset() {
+    return keyOffset + keyLength;
+  }
+
+  /** Bytes of the value as the user gave it. */
+  public int valueLength() {
+    return valueLength;
+  }
+
+  public long expiresAtMillis(Region region) {
+    return region.getLong(expiryOffset);
+  }
+
+  /** Where the record's checksum stands; everything from {@link #start} to here is under it. */
+  public long crcOffset() {
+    return start + length - LogFormat.CRC_BYTES;
+  }
+
+  public long start() {
+    return start;
+  }
+}

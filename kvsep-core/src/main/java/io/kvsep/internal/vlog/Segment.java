@@ -1,0 +1,234 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One file of the log, as readers see it. Owns the open file and its read-only mapping.
+ *
+ * <p>Invariants:
+ *
+ * <ol>
+ *   <li>Bytes below {@link #publishedEnd} never change; nothing at or above it is ever read.
+ *   <li>The mapping covers a prefix of the published bytes. It grows in steps, each a new mapping
+ *       of the whole prefix; the old one is retired through the epochs. What is not mapped yet is
+ *       read from the file, so the file is never extended ahead of its data.
+ * </ol>
+ *
+ * Thread safe: one thread publishes, any number read. Readers are inside the epochs.
+ */
+public final class Segment {
+  /** Least tail worth a new mapping; below it positional reads are cheaper than page faults. */
+  private static final long MAP_STEP_MIN = 1 << 20;
+
+  /** Records from this length up are worth a new mapping by themselves. */
+  private static final int MAP_RECORD_MIN = 1 << 16;
+
+  private final Storage storage;
+  private final long id;
+  private final String name;
+  private final Epochs<?> epochs;
+  private final ReentrantLock mapLock = new ReentrantLock();
+
+  /**
+   * Open as long as the log grows the segment; a sealed one is opened for the moment it is mapped.
+   */
+  private volatile @Nullable StorageFile file;
+
+  private volatile long publishedEnd;
+  private volatile boolean sealed;
+  private volatile @Nullable Region mapping;
+
+  private Segment(
+      Storage storage,
+      long id,
+      @Nullable StorageFile file,
+      long publishedEnd,
+      boolean sealed,
+      Epochs<?> epochs) {
+    this.storage = storage;
+    this.id = id;
+    this.name = StoreFiles.segment(id);
+    this.file = file;
+    this.publishedEnd = publishedEnd;
+    this.sealed = sealed;
+    this.epochs = epochs;
+  }
+
+  /** A new file with nothing in it; the log writer puts the header. */
+  static Segment create(Storage storage, long id, Epochs<?> epochs) throws IOException {
+    return new Segment(storage, id, storage.create(StoreFiles.segment(id)), 0, false, epochs);
+  }
+
+  /** An existing file of which the first {@code end} bytes are known to be sound. */
+  public static Segment open(Storage storage, long id, long end, boolean sealed, Epochs<?> epochs) {
+    return new Segment(storage, id, null, end, sealed, epochs);
+  }
+
+  public long id() {
+    return id;
+  }
+
+  public String name() {
+    return name;
+  }
+
+  /** Bytes that may be read. */
+  public long publishedEnd() {
+    return publishedEnd;
+  }
+
+  public boolean isSealed() {
+    return sealed;
+  }
+
+  /** Opens a recovered segment for writing. */
+  void resume() throws IOException {
+    file = storage.open(name, /* writable= */ true);
+  }
+
+  void write(ByteBuffer source, long offset) throws IOException {
+    writable().write(source, offset);
+  }
+
+  /** The file while the log grows the segment. */
+  StorageFile writable() {
+    StorageFile open = file;
+    if (open == null) {
+      throw new IllegalStateException(name + " is not open for writing");
+    }
+    return open;
+  }
+
+  void sync() throws IOException {
+    StorageFile open = file;
+    if (open != null) {
+      open.sync();
+      return;
+    }
+    try (StorageFile reopened = storage.open(name, /* writable= */ true)) {
+      reopened.sync();
+    }
+  }
+
+  /** Closes the file of a sealed segment once no reader can be in the middle of a read. */
+  void closeFile() {
+    StorageFile open = file;
+    file = null;
+    if (open != null) {
+      epochs.retire(() -> close(open));
+    }
+  }
+
+  void publish(long end) {
+    publishedEnd = end;
+  }
+
+  void seal() {
+    sealed = true;
+  }
+
+  /**
+   * A mapping that covers the file up to {@code end}, or null when these bytes have to be read with
+   * {@link #read}. {@code end} is at most {@link #publishedEnd}.
+   */
+  @Nullable Region mapped(long end, int recordLength) {
+    Region current = mapping;
+    return current != null && current.length() >= end ? current : mapMore(end, recordLength);
+  }
+
+  private @Nullable Region mapMore(long end, int recordLength) {
+    mapLock.lock();
+    try {
+      Region current = mapping;
+      long covered = current == null ? 0 : current.length();
+      if (covered >= end) {
+        return current;
+      }
+      long published = publishedEnd;
+      long step = Math.max(MAP_STEP_MIN, covered / 8);
+      if (!sealed && published - covered < step && recordLength < MAP_RECORD_MIN) {
+        return null;
+      }
+      Region grown = map(published);
+      mapping = grown;
+      if (current != null) {
+        epochs.retire(current::free);
+      }
+      return grown;
+    } catch (IOException e) {
+      throw new StorageException("cannot map " + name, e);
+    } finally {
+      mapLock.unlock();
+    }
+  }
+
+  private Region map(long length) throws IOException {
+    StorageFile open = file;
+    if (open != null) {
+      return Region.ofMapping(open.map(length));
+    }
+    try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
+      if (reopened.length() < length) {
+        throw new CorruptionException(
+            name, reopened.length(), length + " bytes of log", "end of file");
+      }
+      return Region.ofMapping(reopened.map(length));
+    }
+  }
+
+  /** Fills {@code target} from {@code offset}; all of it lies below {@link #publishedEnd}. */
+  void read(ByteBuffer target, long offset) {
+    int wanted = target.remaining();
+    try {
+      int count = read(file, target, offset);
+      if (count < wanted) {
+        throw new CorruptionException(
+            name, offset + count, wanted + " bytes from " + offset, "end of file");
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    }
+  }
+
+  private int read(@Nullable StorageFile open, ByteBuffer target, long offset) throws IOException {
+    if (open != null) {
+      return open.read(target, offset);
+    }
+    // Sealed and closed since the caller looked: rare enough to open it again for one read.
+    try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
+      return reopened.read(target, offset);
+    }
+  }
+
+  /** Unmaps and closes the file; only when nobody can read it any more. */
+  public void free() {
+    Region current = mapping;
+    mapping = null;
+    if (current != null) {
+      current.free();
+    }
+    StorageFile open = file;
+    file = null;
+    if (open != null) {
+      close(open);
+    }
+  }
+
+  private static void close(StorageFile open) {
+    try {
+      open.close();
+    } catch (IOException e) {
+      throw new StorageException("cannot close " + open.name(), e);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.memory.Region;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a value that was looked up lies: in a region, or, for one too large to have off-heap
+ * scratch space, in a heap array. A mutable holder; what it points to is valid as long as the
+ * reader stays inside the epochs and does not read another value. Not thread safe.
+ */
+public final class StoredValue {
+  private @Nullable Region region;
+  private long offset;
+  private int length;
+  private byte @Nullable [] heap;
+
+  /** Fields of the record last read; kept here so that reading allocates nothing. */
+  final RecordView record = new RecordView();
+
+  public void set(Region valueRegion, long valueOffset, int valueLength) {
+    region = valueRegion;
+    offset = valueOffset;
+    length = valueLength;
+    heap = null;
+  }
+
+  void set(byte[] value) {
+    region = null;
+    length = value.length;
+    heap = value;
+  }
+
+  public int length() {
+    return length;
+  }
+
+  /** A fresh array; or the value's own, which nobody else holds. */
+  public byte[] toArray() {
+    return heap != null ? heap : place().getBytes(offset, length);
+  }
+
+  /** The region the value lies in, null when it is on the heap. */
+  public @Nullable Region region() {
+    return region;
+  }
+
+  public long offset() {
+    return offset;
+  }
+
+  public byte @Nullable [] heap() {
+    return heap;
+  }
+
+  /** A read-only view that stays safe however long it is held: of the mapping, or of a copy. */
+  public ByteBuffer toView() {
+    if (region != null && region.isMapping()) {
+      return region.expose(offset, length);
+    }
+    return ByteBuffer.wrap(toArray()).asReadOnlyBuffer();
+  }
+
+  private Region place() {
+    if (region == null) {
+      throw new IllegalStateException("no value");
+    }
+    return region;
+  }
+}

@@ -1,0 +1,90 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.NativeWindow;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.ByteBuffer;
+import net.jpountz.lz4.LZ4Compressor;
+import net.jpountz.lz4.LZ4Exception;
+import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4SafeDecompressor;
+
+/**
+ * Compresses and decompresses single values with LZ4's raw block format. Stateless and thread safe.
+ *
+ * <p>The native code that lz4-java carries is three times as fast as its Java code, but from JDK 24
+ * on loading it prints a warning unless the program was started with native access. It is used
+ * where that makes no noise; both produce and read the same format.
+ */
+public final class ValueCodec {
+  private static final LZ4Factory FACTORY = chooseFactory();
+  private static final LZ4Compressor COMPRESSOR = FACTORY.fastCompressor();
+  private static final LZ4SafeDecompressor DECOMPRESSOR = FACTORY.safeDecompressor();
+
+  private ValueCodec() {}
+
+  /**
+   * Compresses {@code value} into {@code target} from 0 on if that saves at least an eighth.
+   *
+   * @return bytes written, or -1 when it does not pay
+   */
+  static int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
+    int length = value.remaining();
+    int most = worthwhileLength(length);
+    ByteBuffer into = window.over(target.ensure(most), 0, most);
+    return compress(value, into, most);
+  }
+
+  /** As above, into a heap array; for values too large to have off-heap scratch space. */
+  static int compress(ByteBuffer value, byte[] target) {
+    return compress(value, ByteBuffer.wrap(target), target.length);
+  }
+
+  /** Bytes a compressed value may have at most to be kept. */
+  static int worthwhileLength(int length) {
+    return length - length / 8;
+  }
+
+  private static int compress(ByteBuffer value, ByteBuffer into, int most) {
+    try {
+      return COMPRESSOR.compress(
+          value, value.position(), value.remaining(), into, into.position(), most);
+    } catch (LZ4Exception e) {
+      return -1;
+    }
+  }
+
+  /** Decompresses one block that must give exactly {@code into.remaining()} bytes. */
+  static void decompress(ByteBuffer stored, ByteBuffer into, String file, long offset) {
+    int expected = into.remaining();
+    int found;
+    try {
+      found =
+          DECOMPRESSOR.decompress(
+              stored, stored.position(), stored.remaining(), into, into.position(), expected);
+    } catch (LZ4Exception e) {
+      throw new CorruptionException(file, offset, "an LZ4 block", String.valueOf(e.getMessage()));
+    }
+    if (found != expected) {
+      throw new CorruptionException(file, offset, expected + " bytes", found + " bytes");
+    }
+  }
+
+  private static LZ4Factory chooseFactory() {
+    if (Runtime.version().feature() < 24 || isNativeAccessEnabled()) {
+      LZ4Factory fastest = LZ4Factory.fastestInstance();
+      return fastest.toString().contains("JNI") ? fastest : LZ4Factory.safeInstance();
+    }
+    return LZ4Factory.safeInstance();
+  }
+
+  private static boolean isNativeAccessEnabled() {
+    try {
+      Module module = LZ4Factory.class.getModule();
+      return (boolean) Module.class.getMethod("isNativeAccessEnabled").invoke(module);
+    } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
+      return false;
+    }
+  }
+}
