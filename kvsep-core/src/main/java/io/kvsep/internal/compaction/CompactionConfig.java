@@ -1,0 +1,17 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.sstable.TableOptions;
+
+/**
+ * Shape of the tree.
+ *
+ * @param levelZeroTables tables in level 0 that make it worth compacting
+ * @param levelBaseBytes target of the first level below level 0 that is in use
+ * @param tableBytes length at which an output table ends
+ * @param table how tables are written
+ */
+public record CompactionConfig(
+    int levelZeroTables, long levelBaseBytes, long tableBytes, TableOptions table) {
+  /** Each level may be this many times as large as the one above it. */
+  public static final int LEVEL_MULTIPLIER = 10;
+}

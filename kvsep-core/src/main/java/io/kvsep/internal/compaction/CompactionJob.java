@@ -1,0 +1,76 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.iterator.IteratorSources;
+import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.version.LevelIterator;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.VersionEdit;
+import java.io.IOException;
+import java.util.List;
+
+/** Carries out a plan: merges its tables and describes the result as an edit. */
+public final class CompactionJob {
+  private CompactionJob() {}
+
+  /**
+   * The edit that replaces the plan's tables by the merged ones, which are durable. Nothing refers
+   * to them until the edit is applied; a failure leaves no file behind and the inputs as they were.
+   */
+  public static VersionEdit run(JobContext context, CompactionPlan plan) throws IOException {
+    VersionEdit edit = new VersionEdit();
+    for (TableFile input : plan.inputs()) {
+      edit.removeTable(plan.inputLevel(), input.meta().number());
+    }
+    if (plan.move()) {
+      for (TableFile input : plan.inputs()) {
+        edit.addTable(plan.outputLevel(), input.meta());
+      }
+      return edit;
+    }
+    for (TableFile overlap : plan.overlaps()) {
+      edit.removeTable(plan.outputLevel(), overlap.meta().number());
+    }
+    for (TableMeta table : merge(context, plan)) {
+      edit.addTable(plan.outputLevel(), table);
+    }
+    return edit;
+  }
+
+  private static List<TableMeta> merge(JobContext context, CompactionPlan plan) throws IOException {
+    try (MergingIterator merged = open(context, plan);
+        VersionFilter filter =
+            new VersionFilter(
+                context.boundaries(), plan.bottom(), context.nowMillis(), context.ledger());
+        TableOutput output =
+            new TableOutput(
+                context.storage(),
+                context.ledger(),
+                context.config(),
+                context.fileNumbers(),
+                context.config().tableBytes())) {
+      output.writeAll(merged, filter, context.cancelled());
+      return output.finish();
+    }
+  }
+
+  private static MergingIterator open(JobContext context, CompactionPlan plan) {
+    try (IteratorSources sources = new IteratorSources()) {
+      if (plan.inputLevel() == 0) {
+        for (TableFile input : plan.inputs()) {
+          sources.add(input.reader().iterator(context.ledger()));
+        }
+      } else {
+        sources.add(levelIterator(context, plan.inputs()));
+      }
+      if (!plan.overlaps().isEmpty()) {
+        sources.add(levelIterator(context, plan.overlaps()));
+      }
+      return new MergingIterator(sources.take(), context.ledger());
+    }
+  }
+
+  private static LevelIterator levelIterator(JobContext context, List<TableFile> tables) {
+    return new LevelIterator(tables.toArray(new TableFile[0]), context.ledger());
+  }
+}

@@ -1,0 +1,210 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses what to compact next: leveled compaction with level targets computed upwards from the
+ * largest level, so that nine tenths of the data sit in one level whatever the store's length.
+ * Pure: the answer depends on the arguments alone.
+ */
+public final class CompactionPicker {
+  private static final int LAST = Version.LEVELS - 1;
+
+  private final CompactionConfig config;
+
+  public CompactionPicker(CompactionConfig config) {
+    this.config = config;
+  }
+
+  /** The most urgent compaction none of whose tables is {@code busy}, null when nothing is due. */
+  public @Nullable CompactionPlan pick(Version version, Set<TableFile> busy) {
+    int base = baseLevel(version);
+    int[] order = new int[LAST];
+    double[] scores = new double[LAST];
+    for (int level = 0; level < LAST; level++) {
+      order[level] = level;
+      scores[level] = score(version, level, base);
+    }
+    Integer[] byScore = Arrays.stream(order).boxed().toArray(Integer[]::new);
+    Arrays.sort(byScore, (a, b) -> Double.compare(scores[b], scores[a]));
+    for (int level : byScore) {
+      if (scores[level] < 1) {
+        break;
+      }
+      CompactionPlan plan =
+          level == 0 ? pickLevelZero(version, base, busy) : pickTable(version, level, busy);
+      if (plan != null) {
+        return plan;
+      }
+    }
+    return null;
+  }
+
+  /** How many times over its target a level is; due from 1 on. */
+  public double score(Version version, int level, int base) {
+    if (level == 0) {
+      return version.tables(0).length / (double) config.levelZeroTables();
+    }
+    long bytes = version.levelBytes(level);
+    return bytes == 0 ? 0 : bytes / (double) target(version, level, base);
+  }
+
+  /**
+   * The level that level 0 is compacted into: the highest one whose target reaches the base, but
+   * never below a level that holds tables, since those would be older than what is put beneath
+   * them.
+   */
+  public int baseLevel(Version version) {
+    long bytes = largestLevelBytes(version);
+    int base = LAST;
+    while (bytes > config.levelBaseBytes() && base > 1) {
+      base--;
+      bytes /= CompactionConfig.LEVEL_MULTIPLIER;
+    }
+    for (int level = 1; level < base; level++) {
+      if (version.tables(level).length > 0) {
+        return level;
+      }
+    }
+    return base;
+  }
+
+  /** Everything in level {@code level} and what it overlaps below, for a full compaction. */
+  public @Nullable CompactionPlan pickWholeLevel(
+      Version version, int level, int outputLevel, Set<TableFile> busy) {
+    List<TableFile> inputs = List.of(version.tables(level));
+    if (inputs.isEmpty()) {
+      return null;
+    }
+    return plan(version, level, outputLevel, inputs, busy, /* mayMove= */ false);
+  }
+
+  /** A rewrite of one table of the last level in place. */
+  public @Nullable CompactionPlan pickRewrite(TableFile table, Set<TableFile> busy) {
+    return busy.contains(table)
+        ? null
+        : new CompactionPlan(LAST, LAST, List.of(table), List.of(), true, false);
+  }
+
+  private @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
+    TableFile[] tables = version.tables(0);
+    for (TableFile table : tables) {
+      if (busy.contains(table)) {
+        return null;
+      }
+    }
+    // The oldest table and everything in the level that it overlaps, directly or through others:
+    // tables that stay behind hold none of these keys, so their being older or newer cannot matter.
+    List<TableFile> inputs = new ArrayList<>();
+    inputs.add(tables[tables.length - 1]);
+    byte[] smallest = inputs.get(0).meta().smallestKey();
+    byte[] largest = inputs.get(0).meta().largestKey();
+    boolean grew = true;
+    while (grew) {
+      grew = false;
+      for (TableFile table : version.overlapping(0, smallest, largest)) {
+        if (!inputs.contains(table)) {
+          inputs.add(table);
+          smallest = min(smallest, table.meta().smallestKey());
+          largest = max(largest, table.meta().largestKey());
+          grew = true;
+        }
+      }
+    }
+    return plan(version, 0, base, inputs, busy, /* mayMove= */ inputs.size() == 1);
+  }
+
+  /** The table of the level whose move down rewrites least below, in relation to its own length. */
+  private @Nullable CompactionPlan pickTable(Version version, int level, Set<TableFile> busy) {
+    CompactionPlan best = null;
+    double bestRatio = Double.MAX_VALUE;
+    for (TableFile table : version.tables(level)) {
+      if (busy.contains(table)) {
+        continue;
+      }
+      CompactionPlan plan =
+          plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ true);
+      if (plan == null) {
+        continue;
+      }
+      long overlapBytes = 0;
+      for (TableFile overlap : plan.overlaps()) {
+        overlapBytes += overlap.meta().fileBytes();
+      }
+      double ratio = overlapBytes / (double) table.meta().fileBytes();
+      if (ratio < bestRatio) {
+        best = plan;
+        bestRatio = ratio;
+      }
+      if (plan.move()) {
+        break;
+      }
+    }
+    return best;
+  }
+
+  private @Nullable CompactionPlan plan(
+      Version version,
+      int inputLevel,
+      int outputLevel,
+      List<TableFile> inputs,
+      Set<TableFile> busy,
+      boolean mayMove) {
+    byte[] smallest = inputs.get(0).meta().smallestKey();
+    byte[] largest = inputs.get(0).meta().largestKey();
+    for (TableFile input : inputs) {
+      if (busy.contains(input)) {
+        return null;
+      }
+      smallest = min(smallest, input.meta().smallestKey());
+      largest = max(largest, input.meta().largestKey());
+    }
+    List<TableFile> overlaps = version.overlapping(outputLevel, smallest, largest);
+    for (TableFile overlap : overlaps) {
+      if (busy.contains(overlap)) {
+        return null;
+      }
+      smallest = min(smallest, overlap.meta().smallestKey());
+      largest = max(largest, overlap.meta().largestKey());
+    }
+    boolean bottom = true;
+    for (int level = outputLevel + 1; level < Version.LEVELS; level++) {
+      bottom &= version.overlapping(level, smallest, largest).isEmpty();
+    }
+    boolean move = mayMove && overlaps.isEmpty();
+    return new CompactionPlan(inputLevel, outputLevel, inputs, overlaps, bottom, move);
+  }
+
+  private long target(Version version, int level, int base) {
+    if (level < base) {
+      return 1;
+    }
+    long bytes = largestLevelBytes(version);
+    for (int above = LAST; above > level; above--) {
+      bytes /= CompactionConfig.LEVEL_MULTIPLIER;
+    }
+    return Math.max(bytes, config.levelBaseBytes());
+  }
+
+  private static long largestLevelBytes(Version version) {
+    long largest = 0;
+    for (int level = 1; level < Version.LEVELS; level++) {
+      largest = Math.max(largest, version.levelBytes(level));
+    }
+    return largest;
+  }
+
+  private static byte[] min(byte[] a, byte[] b) {
+    return Arrays.compareUnsigned(a, b) <= 0 ? a : b;
+  }
+
+  private static byte[] max(byte[] a, byte[] b) {
+    return Arrays.compareUnsigned(a, b) >= 0 ? a : b;
+  }
+}

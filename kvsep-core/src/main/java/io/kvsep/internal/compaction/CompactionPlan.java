@@ -1,0 +1,35 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.version.TableFile;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One compaction, chosen.
+ *
+ * @param inputLevel level the data comes from
+ * @param outputLevel level it goes to; the same for a rewrite in place
+ * @param inputs tables of the input level
+ * @param overlaps tables of the output level whose keys the inputs overlap
+ * @param bottom whether no level below the output level holds any of these keys
+ * @param move whether the inputs can go down as they are, without being read
+ */
+public record CompactionPlan(
+    int inputLevel,
+    int outputLevel,
+    List<TableFile> inputs,
+    List<TableFile> overlaps,
+    boolean bottom,
+    boolean move) {
+  public CompactionPlan {
+    inputs = List.copyOf(inputs);
+    overlaps = List.copyOf(overlaps);
+  }
+
+  /** Every table the compaction reads or replaces. */
+  public List<TableFile> tables() {
+    List<TableFile> all = new ArrayList<>(inputs);
+    all.addAll(overlaps);
+    return all;
+  }
+}

@@ -1,0 +1,35 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.sstable.TableMeta;
+import java.io.IOException;
+import java.util.List;
+
+/** Writes a memtable out as one table of level 0. */
+public final class FlushJob {
+  private FlushJob() {}
+
+  /**
+   * The table, durable, or none when nothing of the memtable is worth keeping. A failure leaves no
+   * file behind.
+   *
+   * @param memtable its entries; closed by this call
+   */
+  public static List<TableMeta> run(JobContext context, InternalIterator memtable)
+      throws IOException {
+    try (memtable;
+        VersionFilter filter =
+            new VersionFilter(
+                context.boundaries(), /* bottom= */ false, context.nowMillis(), context.ledger());
+        TableOutput output =
+            new TableOutput(
+                context.storage(),
+                context.ledger(),
+                context.config(),
+                context.fileNumbers(),
+                Long.MAX_VALUE)) {
+      output.writeAll(memtable, filter, context.cancelled());
+      return output.finish();
+    }
+  }
+}
