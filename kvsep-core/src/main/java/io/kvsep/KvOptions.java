@@ -1,0 +1,201 @@
+package io.kvsep;
+
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * How a store is opened. Immutable; {@link Builder#build} validates everything at once and names
+ * every problem in one message. None of the options is recorded: a store may be opened with others
+ * every time.
+ */
+public final class KvOptions {
+  private static final KvOptions DEFAULTS = builder().build();
+
+  private final Builder values;
+
+  private KvOptions(Builder values) {
+    this.values = values;
+  }
+
+  public static KvOptions defaults() {
+    return DEFAULTS;
+  }
+
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  public Durability durability() {
+    return values.durability;
+  }
+
+  public long memoryBudgetBytes() {
+    return values.memoryBudgetBytes;
+  }
+
+  public int inlineValueBytesMax() {
+    return values.inlineValueBytesMax;
+  }
+
+  public long segmentBytes() {
+    return values.segmentBytes;
+  }
+
+  public ValueCompression valueCompression() {
+    return values.valueCompression;
+  }
+
+  public int valueCompressionBytesMin() {
+    return values.valueCompressionBytesMin;
+  }
+
+  public int backgroundThreads() {
+    return values.backgroundThreads;
+  }
+
+  public boolean readOnly() {
+    return values.readOnly;
+  }
+
+  public boolean createIfMissing() {
+    return values.createIfMissing;
+  }
+
+  public boolean exclusive() {
+    return values.exclusive;
+  }
+
+  public Clock clock() {
+    return values.clock;
+  }
+
+  /** Collects options; not thread safe. */
+  public static final class Builder {
+    private static final long MIB = 1L << 20;
+
+    private Durability durability = Durability.async(Duration.ofSeconds(1));
+    private long memoryBudgetBytes = 256 * MIB;
+    private int inlineValueBytesMax = 256;
+    private long segmentBytes = 256 * MIB;
+    private ValueCompression valueCompression = ValueCompression.LZ4;
+    private int valueCompressionBytesMin = 1024;
+    private int backgroundThreads =
+        Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
+    private boolean readOnly;
+    private boolean createIfMissing = true;
+    private boolean exclusive;
+    private Clock clock = Clock.systemUTC();
+
+    private Builder() {}
+
+    /** What an acknowledged write has survived. Default: async, one second. */
+    public Builder durability(Durability value) {
+      durability = Objects.requireNonNull(value, "durability");
+      return this;
+    }
+
+    /**
+     * Cap on the off-heap memory the store owns: memtables, buffers, tables being written. Mapped
+     * files are not part of it. Default 256 MiB, from 16 MiB up.
+     */
+    public Builder memoryBudgetBytes(long value) {
+      memoryBudgetBytes = value;
+      return this;
+    }
+
+    /**
+     * Values of up to this many bytes live beside their key, longer ones in the value log alone.
+     * Default 256, from 0 (only empty values) to 64 KiB.
+     */
+    public Builder inlineValueBytesMax(int value) {
+      inlineValueBytesMax = value;
+      return this;
+    }
+
+    /** Length of a value-log segment. Default 256 MiB, from 1 MiB to 1 GiB. */
+    public Builder segmentBytes(long value) {
+      segmentBytes = value;
+      return this;
+    }
+
+    /** Default {@link ValueCompression#LZ4}. */
+    public Builder valueCompression(ValueCompression value) {
+      valueCompression = Objects.requireNonNull(value, "valueCompression");
+      return this;
+    }
+
+    /** Shorter values are never compressed. Default 1 KiB, from 64 bytes up. */
+    public Builder valueCompressionBytesMin(int value) {
+      valueCompressionBytesMin = value;
+      return this;
+    }
+
+    /** Threads that flush and compact, from 1 to 64. Default from the number of processors. */
+    public Builder backgroundThreads(int value) {
+      backgroundThreads = value;
+      return this;
+    }
+
+    /** Opens without changing a byte; needs an existing store. Default false. */
+    public Builder readOnly(boolean value) {
+      readOnly = value;
+      return this;
+    }
+
+    /** Whether a missing store is created; otherwise it is an error. Default true. */
+    public Builder createIfMissing(boolean value) {
+      createIfMissing = value;
+      return this;
+    }
+
+    /** Whether an existing store is an error. Default false. */
+    public Builder exclusive(boolean value) {
+      exclusive = value;
+      return this;
+    }
+
+    /** Where times to live are read from. Default the system's clock. */
+    public Builder clock(Clock value) {
+      clock = Objects.requireNonNull(value, "clock");
+      return this;
+    }
+
+    /** The options, or an {@link IllegalArgumentException} that names every problem. */
+    public KvOptions build() {
+      List<String> problems = new ArrayList<>();
+      check(problems, "memoryBudgetBytes", memoryBudgetBytes, 16 * MIB, 1L << 40);
+      check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
+      check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
+      check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);
+      check(problems, "backgroundThreads", backgroundThreads, 1, 64);
+      if (readOnly && exclusive) {
+        problems.add("readOnly needs an existing store, exclusive forbids one");
+      }
+      if (!problems.isEmpty()) {
+        throw new IllegalArgumentException("invalid options: " + String.join("; ", problems));
+      }
+      Builder copy = new Builder();
+      copy.durability = durability;
+      copy.memoryBudgetBytes = memoryBudgetBytes;
+      copy.inlineValueBytesMax = inlineValueBytesMax;
+      copy.segmentBytes = segmentBytes;
+      copy.valueCompression = valueCompression;
+      copy.valueCompressionBytesMin = valueCompressionBytesMin;
+      copy.backgroundThreads = backgroundThreads;
+      copy.readOnly = readOnly;
+      copy.createIfMissing = createIfMissing;
+      copy.exclusive = exclusive;
+      copy.clock = clock;
+      return new KvOptions(copy);
+    }
+
+    private static void check(List<String> problems, String name, long value, long min, long max) {
+      if (value < min || value > max) {
+        problems.add(name + " must be from " + min + " to " + max + ", is " + value);
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package io.kvsep;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.StoreClosedException;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reading, from a store (its present) or from a snapshot (one fixed moment).
+ *
+ * <p>Keys order as unsigned bytes and are 1 to 65,535 bytes long. Every checksum on the way is
+ * verified: damaged bytes raise {@link CorruptionException}, never a wrong, empty or missing value.
+ * Expired entries are absent. Every method throws {@link StoreClosedException} once the store or
+ * snapshot is closed, {@link LimitExceededException} for a key outside the limits and {@link
+ * NullPointerException} naming the parameter for a null; none of them changes anything.
+ *
+ * <p>Thread safe. Readers take no lock and never wait for writers.
+ */
+public interface KvReader {
+  /** A fresh copy of the value, null when the key is absent. Allocates only what it returns. */
+  byte @Nullable [] get(byte[] key);
+
+  /** Whether the key is present; never reads the value. */
+  boolean contains(byte[] key);
+
+  /** The values of {@code keys} in their order, null where absent, all as of one moment. */
+  List<byte @Nullable []> getAll(List<byte[]> keys);
+
+  /**
+   * Hands a read-only view of the value to {@code reader} and returns what that returns; null when
+   * the key is absent. The view runs from position 0 to its limit and is valid only inside the
+   * call. Where the value is stored uncompressed in a mapped segment nothing is copied.
+   *
+   * <p>The store cannot be closed from inside the call, and space that is given back meanwhile
+   * stays allocated until it returns.
+   */
+  <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
+
+  /**
+   * Appends the value to {@code target} at its write position; returns its length, or -1 when the
+   * key is absent. The key is what lies between the read position and limit of {@code key}.
+   * Allocates nothing as long as the target has room.
+   */
+  long get(BytesStore<?, ?> key, Bytes<?> target);
+
+  /** A cursor over everything; see {@link KvCursor} for its lifetime. */
+  KvCursor cursor();
+
+  /** A cursor over what {@code options} selects. */
+  KvCursor cursor(ScanOptions options);
+}

@@ -1,0 +1,28 @@
+package io.kvsep;
+
+import java.time.Duration;
+
+/**
+ * Writing single entries, each atomic and durable as the store's {@link Durability} says.
+ *
+ * <p>On return the entry is visible to every reader. Arrays are copied; the caller may reuse them.
+ * Errors: {@link io.kvsep.error.LimitExceededException} (nothing was written), {@link
+ * io.kvsep.error.StorageException} (the device refused; nothing was written, the store goes on),
+ * {@link io.kvsep.error.StoreFailedException} (a sync failed, now or earlier), {@link
+ * io.kvsep.error.StoreClosedException}. Thread safe; an interrupt never harms a write, the flag
+ * stays set.
+ */
+public interface KvWriter {
+  /** Sets {@code key} to {@code value}, 0 bytes to 1 GiB. */
+  void put(byte[] key, byte[] value);
+
+  /**
+   * As {@link #put(byte[], byte[])}; the entry is absent from {@code timeToLive} after now on. Time
+   * is kept in milliseconds; a zero or negative time to live is an {@link
+   * IllegalArgumentException}.
+   */
+  void put(byte[] key, byte[] value, Duration timeToLive);
+
+  /** Removes {@code key}; deleting what is not there is no error. */
+  void delete(byte[] key);
+}

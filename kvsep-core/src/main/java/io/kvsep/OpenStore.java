@@ -1,0 +1,222 @@
+package io.kvsep;
+
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.engine.EngineConfig;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.OpenMode;
+import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.engine.EngineStats;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.engine.ThreadScheduler;
+import io.kvsep.internal.io.FileStorage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/** The store of the API over an engine. */
+final class OpenStore extends EngineReader implements KvStore {
+  private OpenStore(StorageEngine engine) {
+    super(engine);
+  }
+
+  static KvStore open(Path directory, KvOptions options) {
+    Objects.requireNonNull(directory, "directory");
+    Objects.requireNonNull(options, "options");
+    if (Files.exists(directory) && !Files.isDirectory(directory)) {
+      throw new IncompatibleFormatException(
+          String.valueOf(directory.getFileName()),
+          IncompatibleFormatException.Reason.FOREIGN,
+          "not a directory");
+    }
+    try {
+      boolean mayCreate = options.createIfMissing() && !options.readOnly();
+      FileStorage storage = new FileStorage(directory, mayCreate);
+      return new OpenStore(StorageEngine.open(config(storage, options)));
+    } catch (IOException e) {
+      throw new StorageException("cannot open " + directory, e);
+    }
+  }
+
+  private static EngineConfig config(FileStorage storage, KvOptions options) {
+    boolean compresses = options.valueCompression() == ValueCompression.LZ4;
+    return new EngineConfig(
+        storage,
+        new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive()),
+        commitSync(options.durability()),
+        syncIntervalNanos(options.durability()),
+        options.inlineValueBytesMax(),
+        compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
+        options.segmentBytes(),
+        Shape.forBudget(options.memoryBudgetBytes()),
+        options.clock(),
+        Ticker.system(),
+        new SplittableRandom(new SecureRandom().nextLong()),
+        new ThreadScheduler(options.backgroundThreads()));
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value) {
+    engine
+        .writes()
+        .put(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"),
+            0);
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value, Duration timeToLive) {
+    engine
+        .writes()
+        .put(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"),
+            TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public void put(BytesStore<?, ?> key, BytesStore<?, ?> value) {
+    engine
+        .writes()
+        .put(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"));
+  }
+
+  @Override
+  public void delete(byte[] key) {
+    engine.writes().delete(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"));
+  }
+
+  @Override
+  public void write(WriteBatch batch) {
+    engine.writes().write(Objects.requireNonNull(batch, "batch").buffer(), null);
+  }
+
+  @Override
+  public void write(WriteBatch batch, Durability durability) {
+    Objects.requireNonNull(batch, "batch");
+    Objects.requireNonNull(durability, "durability");
+    engine.writes().write(batch.buffer(), commitSync(durability));
+  }
+
+  @Override
+  public boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value) {
+    return engine
+        .writes()
+        .compareAndSet(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(key, "key"),
+            expected,
+            Objects.requireNonNull(value, "value"));
+  }
+
+  @Override
+  public boolean compareAndDelete(byte[] key, byte[] expected) {
+    return engine
+        .writes()
+        .compareAndSet(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(expected, "expected"),
+            null);
+  }
+
+  @Override
+  public Snapshot snapshot() {
+    return new StoreSnapshot(engine);
+  }
+
+  @Override
+  public void sync() {
+    engine.sync();
+  }
+
+  @Override
+  public void flush() {
+    engine.flush();
+  }
+
+  @Override
+  public void compact() {
+    engine.compact();
+  }
+
+  @Override
+  public StoreStats stats() {
+    EngineStats stats = engine.stats();
+    List<StoreStats.Level> levels = new ArrayList<>();
+    for (int level = 0; level < stats.levelTables().length; level++) {
+      levels.add(new StoreStats.Level(stats.levelTables()[level], stats.levelBytes()[level]));
+    }
+    Map<String, Long> memory = new HashMap<>();
+    stats
+        .memoryBytes()
+        .forEach((purpose, bytes) -> memory.put(purpose.name().toLowerCase(Locale.ROOT), bytes));
+    long stored = stats.logBytes() + stats.tableBytes();
+    long live = stats.logLiveBytes() + stats.tableBytes();
+    return new StoreStats(
+        stats.entries(),
+        stats.keyBytes(),
+        stats.logBytes(),
+        stats.logLiveBytes(),
+        stats.tableBytes(),
+        memory,
+        stats.memoryPeakBytes(),
+        levels,
+        stats.userBytesWritten(),
+        stats.deviceBytesWritten(),
+        stats.userBytesWritten() == 0
+            ? 0
+            : stats.deviceBytesWritten() / (double) stats.userBytesWritten(),
+        live == 0 ? 1 : stored / (double) live,
+        stats.commits(),
+        stats.syncs(),
+        stats.flushes(),
+        stats.compactions(),
+        stats.stallNanos(),
+        0,
+        0,
+        stats.openSnapshots(),
+        stats.openCursors(),
+        stats.replayedBytes(),
+        stats.tornBytes());
+  }
+
+  @Override
+  public void close() {
+    engine.close();
+  }
+
+  private static CommitSync commitSync(Durability durability) {
+    if (durability instanceof Durability.Sync) {
+      return CommitSync.EVERY_COMMIT;
+    }
+    return durability instanceof Durability.Async ? CommitSync.INTERVAL : CommitSync.ON_DEMAND;
+  }
+
+  private static long syncIntervalNanos(Durability durability) {
+    if (durability instanceof Durability.Async async) {
+      long seconds = async.interval().toSeconds();
+      return seconds > 1_000_000_000L ? Long.MAX_VALUE / 2 : async.interval().toNanos();
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,104 @@
+package io.kvsep;
+
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** What a cursor walks over. Immutable; the refinements return a new object. */
+public final class ScanOptions {
+  private static final ScanOptions ALL = new ScanOptions(null, null, false, false, Long.MAX_VALUE);
+
+  private final byte @Nullable [] from;
+  private final byte @Nullable [] to;
+  private final boolean reverse;
+  private final boolean keysOnly;
+  private final long limit;
+
+  private ScanOptions(
+      byte @Nullable [] from, byte @Nullable [] to, boolean reverse, boolean keysOnly, long limit) {
+    this.from = from;
+    this.to = to;
+    this.reverse = reverse;
+    this.keysOnly = keysOnly;
+    this.limit = limit;
+  }
+
+  /** Every entry. */
+  public static ScanOptions all() {
+    return ALL;
+  }
+
+  /** Entries whose key begins with {@code prefix}; an empty prefix selects all. */
+  public static ScanOptions prefix(byte[] prefix) {
+    Objects.requireNonNull(prefix, "prefix");
+    return new ScanOptions(
+        prefix.length == 0 ? null : prefix.clone(),
+        firstKeyAfter(prefix),
+        false,
+        false,
+        Long.MAX_VALUE);
+  }
+
+  /** Entries from {@code fromInclusive} up to before {@code toExclusive}; null is an open end. */
+  public static ScanOptions range(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    return new ScanOptions(
+        fromInclusive == null ? null : fromInclusive.clone(),
+        toExclusive == null ? null : toExclusive.clone(),
+        false,
+        false,
+        Long.MAX_VALUE);
+  }
+
+  /** The same entries in descending order. */
+  public ScanOptions reverse() {
+    return new ScanOptions(from, to, !reverse, keysOnly, limit);
+  }
+
+  /** Keys without values: the value log is never touched, {@code value()} is refused. */
+  public ScanOptions keysOnly() {
+    return new ScanOptions(from, to, reverse, true, limit);
+  }
+
+  /**
+   * At most {@code entries} steps that find an entry, zero or more; counted over the cursor's life,
+   * after which it is past its end. A seek starts the count anew.
+   */
+  public ScanOptions limit(long entries) {
+    if (entries < 0) {
+      throw new IllegalArgumentException("limit is negative: " + entries);
+    }
+    return new ScanOptions(from, to, reverse, keysOnly, entries);
+  }
+
+  byte @Nullable [] from() {
+    return from;
+  }
+
+  byte @Nullable [] to() {
+    return to;
+  }
+
+  boolean isReverse() {
+    return reverse;
+  }
+
+  boolean isKeysOnly() {
+    return keysOnly;
+  }
+
+  long limit() {
+    return limit;
+  }
+
+  /** The smallest key greater than every key that begins with {@code prefix}; null for none. */
+  private static byte @Nullable [] firstKeyAfter(byte[] prefix) {
+    for (int i = prefix.length - 1; i >= 0; i--) {
+      if (prefix[i] != (byte) 0xff) {
+        byte[] after = Arrays.copyOf(prefix, i + 1);
+        after[i]++;
+        return after;
+      }
+    }
+    return null;
+  }
+}

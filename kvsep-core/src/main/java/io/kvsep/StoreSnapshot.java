@@ -1,0 +1,36 @@
+package io.kvsep;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.engine.StorageEngine;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A snapshot: a reader at a sequence number that the engine holds for it. */
+final class StoreSnapshot extends EngineReader implements Snapshot {
+  private final long sequence;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  StoreSnapshot(StorageEngine engine) {
+    super(engine);
+    this.sequence = engine.reads().acquireSnapshot();
+  }
+
+  @Override
+  public long sequence() {
+    return sequence;
+  }
+
+  @Override
+  long readSequence() {
+    if (closed.get()) {
+      throw new StoreClosedException("the snapshot is closed");
+    }
+    return sequence;
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      engine.reads().releaseSnapshot(sequence);
+    }
+  }
+}

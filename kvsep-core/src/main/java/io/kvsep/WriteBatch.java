@@ -1,0 +1,64 @@
+package io.kvsep;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.WriteBuffer;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * Writes that are applied together: seen and recovered whole or not at all. The order is kept, the
+ * last write of a key wins. Keys and values are copied; up to 1 GiB of them fit, an entry that does
+ * not is refused with {@link io.kvsep.error.LimitExceededException} and leaves the batch as it was.
+ *
+ * <p>Not thread safe. May be written more than once, and used again after {@link #clear}.
+ */
+public final class WriteBatch {
+  private final WriteBuffer buffer = new WriteBuffer();
+
+  /** Sets {@code key} to {@code value}. */
+  public WriteBatch put(byte[] key, byte[] value) {
+    buffer.put(
+        Keyspaces.DEFAULT,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        0);
+    return this;
+  }
+
+  /**
+   * As {@link #put(byte[], byte[])}; the time to live counts from the moment the batch is written.
+   */
+  public WriteBatch put(byte[] key, byte[] value, Duration timeToLive) {
+    buffer.put(
+        Keyspaces.DEFAULT,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        TimeToLive.millis(timeToLive));
+    return this;
+  }
+
+  /** Removes {@code key}. */
+  public WriteBatch delete(byte[] key) {
+    buffer.delete(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"));
+    return this;
+  }
+
+  /** Writes in the batch. */
+  public int count() {
+    return buffer.count();
+  }
+
+  /** Bytes of their keys and values. */
+  public long bytes() {
+    return buffer.payloadBytes();
+  }
+
+  /** Empties the batch. */
+  public void clear() {
+    buffer.clear();
+  }
+
+  WriteBuffer buffer() {
+    return buffer;
+  }
+}

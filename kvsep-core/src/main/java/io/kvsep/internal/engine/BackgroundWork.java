@@ -1,0 +1,369 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.compaction.CompactionConfig;
+import io.kvsep.internal.compaction.CompactionJob;
+import io.kvsep.internal.compaction.CompactionPicker;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.FlushJob;
+import io.kvsep.internal.compaction.JobContext;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Flushes and compactions: when they run, and what becomes of their results. A failed job leaves
+ * its inputs in place; its error is kept for writers that have to wait for it, and it is tried
+ * again when asked and at every tick.
+ *
+ * <p>Thread safe. Flushes run one at a time in the order of the memtables; compactions run beside
+ * them and beside each other, on tables of their own.
+ */
+final class BackgroundWork {
+  private final EngineConfig config;
+  private final LiveView live;
+  private final VersionSet versions;
+  private final LogAppender log;
+  private final SnapshotRegistry snapshots;
+  private final FailureState failure;
+  private final MemoryLedger ledger;
+  private final CompactionConfig compaction;
+  private final CompactionPicker picker;
+
+  private final AtomicBoolean flushScheduled = new AtomicBoolean();
+  private final ReentrantLock flushLock = new ReentrantLock();
+
+  /** Held while dead segments are looked for and removed, so that nobody removes one twice. */
+  private final ReentrantLock segmentLock = new ReentrantLock();
+
+  private volatile @Nullable Throwable flushError;
+  private volatile @Nullable Throwable compactionError;
+  private volatile boolean cancelled;
+
+  /** Guards the three below. */
+  private final ReentrantLock compactionLock = new ReentrantLock();
+
+  private final Set<TableFile> busy = new HashSet<>();
+  private int running;
+  private boolean paused;
+
+  private final AtomicLong flushes = new AtomicLong();
+  private final AtomicLong compactions = new AtomicLong();
+  private final AtomicLong tableBytesWritten = new AtomicLong();
+
+  BackgroundWork(
+      EngineConfig config,
+      CompactionConfig compaction,
+      LiveView live,
+      VersionSet versions,
+      LogAppender log,
+      SnapshotRegistry snapshots,
+      FailureState failure,
+      MemoryLedger ledger) {
+    this.config = config;
+    this.compaction = compaction;
+    this.picker = new CompactionPicker(compaction);
+    this.live = live;
+    this.versions = versions;
+    this.log = log;
+    this.snapshots = snapshots;
+    this.failure = failure;
+    this.ledger = ledger;
+  }
+
+  /** Writes out what is waiting, soon. */
+  void flushNeeded() {
+    if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
+      config.scheduler().execute(Scheduler.Lane.FLUSH, this::flushWaiting);
+    }
+  }
+
+  /** Starts whatever compactions are due and may run. */
+  void compactionNeeded() {
+    if (cancelled || failure.hasFailed()) {
+      return;
+    }
+    while (true) {
+      CompactionPlan plan;
+      Version version;
+      compactionLock.lock();
+      try {
+        if (paused || running >= config.scheduler().compactionsMax()) {
+          return;
+        }
+        version = versions.current();
+        plan = picker.pick(version, busy);
+        if (plan == null || !version.tryRetain()) {
+          return;
+        }
+        busy.addAll(plan.tables());
+        running++;
+      } finally {
+        compactionLock.unlock();
+      }
+      config.scheduler().execute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan, version));
+    }
+  }
+
+  /** Looks after what failed or was left over; called at intervals. */
+  void tick() {
+    if (live.isOpen() && !cancelled) {
+      flushNeeded();
+      compactionNeeded();
+    }
+  }
+
+  /** What the last flush failed with, null when it succeeded. */
+  @Nullable Throwable flushError() {
+    return flushError;
+  }
+
+  @Nullable Throwable compactionError() {
+    return compactionError;
+  }
+
+  long flushes() {
+    return flushes.get();
+  }
+
+  long compactions() {
+    return compactions.get();
+  }
+
+  long tableBytesWritten() {
+    return tableBytesWritten.get();
+  }
+
+  /** Makes running jobs give up and starts no more. */
+  void cancel() {
+    cancelled = true;
+  }
+
+  /** Writes out all memtables but the active one on the calling thread. */
+  void flushWaitingNow() {
+    flushLock.lock();
+    try {
+      while (live.get().memtables.size() > 1) {
+        flushOldest();
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot write a memtable out", e);
+    } finally {
+      flushLock.unlock();
+    }
+    compactionNeeded();
+  }
+
+  /**
+   * Merges everything down into the last level on the calling thread, and rewrites what was there
+   * so that nothing is left that nobody can see.
+   */
+  void compactAll() {
+    pauseCompactions();
+    try {
+      for (int level = 0; level < Version.LEVELS - 1; level++) {
+        Version version = versions.current();
+        compactOne(version, picker.pickWholeLevel(version, level, level + 1, Set.of()));
+      }
+      for (TableFile table : versions.current().level(Version.LEVELS - 1)) {
+        Version version = versions.current();
+        if (table.meta().tombstoneCount() > 0 || mayExpire(table.meta())) {
+          compactOne(version, picker.pickRewrite(table, Set.of()));
+        }
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot compact", e);
+    } finally {
+      compactionLock.lock();
+      try {
+        paused = false;
+      } finally {
+        compactionLock.unlock();
+      }
+    }
+  }
+
+  private boolean mayExpire(TableMeta meta) {
+    return meta.expiresAtMillisMax() <= config.clock().millis();
+  }
+
+  private void pauseCompactions() {
+    while (true) {
+      compactionLock.lock();
+      try {
+        if (!paused) {
+          paused = true;
+          break;
+        }
+      } finally {
+        compactionLock.unlock();
+      }
+      live.awaitChange();
+    }
+    while (true) {
+      compactionLock.lock();
+      try {
+        if (running == 0) {
+          return;
+        }
+      } finally {
+        compactionLock.unlock();
+      }
+      live.awaitChange();
+    }
+  }
+
+  private void flushWaiting() {
+    flushLock.lock();
+    try {
+      flushScheduled.set(false);
+      while (!cancelled && live.isOpen() && live.get().memtables.size() > 1) {
+        flushOldest();
+      }
+      flushError = null;
+    } catch (CancellationException e) {
+      // The store is closing; the memtable is still in the log.
+      return;
+    } catch (IOException | RuntimeException e) {
+      flushError = e;
+    } finally {
+      flushLock.unlock();
+      if (live.isOpen()) {
+        live.signal();
+      }
+    }
+    compactionNeeded();
+  }
+
+  private void flushOldest() throws IOException {
+    failure.check();
+    List<View.SharedMemtable> memtables = live.get().memtables;
+    Memtable oldest = memtables.get(memtables.size() - 1).memtable;
+    LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
+    List<TableMeta> tables = FlushJob.run(context(), oldest.iterator());
+    // The table points into the log: those bytes must be as durable as the table.
+    log.sync();
+    VersionEdit edit = new VersionEdit().replayFrom(next);
+    long lastSequence = snapshots.visibleSequence();
+    for (TableMeta table : tables) {
+      edit.addTable(0, table);
+      lastSequence = Math.max(lastSequence, table.largestSequence());
+      tableBytesWritten.addAndGet(table.fileBytes());
+    }
+    versions.apply(edit.lastSequence(lastSequence));
+    live.installVersion(oldest);
+    flushes.incrementAndGet();
+    removeDeadSegments();
+  }
+
+  private void runAndRelease(CompactionPlan plan, Version version) {
+    boolean succeeded = false;
+    try {
+      run(plan);
+      compactionError = null;
+      succeeded = true;
+    } catch (CancellationException e) {
+      // The store is closing; nothing was changed.
+      return;
+    } catch (IOException | RuntimeException e) {
+      compactionError = e;
+    } finally {
+      compactionLock.lock();
+      try {
+        busy.removeAll(plan.tables());
+        running--;
+      } finally {
+        compactionLock.unlock();
+      }
+      version.release();
+      live.signal();
+    }
+    if (succeeded) {
+      compactionNeeded();
+    }
+  }
+
+  private void compactOne(Version version, @Nullable CompactionPlan plan) throws IOException {
+    if (plan == null) {
+      return;
+    }
+    if (!version.tryRetain()) {
+      throw new IllegalStateException("the version changed while compactions were paused");
+    }
+    try {
+      run(plan);
+    } finally {
+      version.release();
+    }
+  }
+
+  private void run(CompactionPlan plan) throws IOException {
+    failure.check();
+    VersionEdit edit = CompactionJob.run(context(), plan);
+    versions.apply(edit);
+    if (!plan.move()) {
+      edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
+    }
+    live.installVersion(null);
+    compactions.incrementAndGet();
+    removeDeadSegments();
+  }
+
+  /**
+   * Drops segments to which neither a table nor an unflushed memtable points any more. They are
+   * wholly before the position from which the log would be replayed.
+   */
+  private void removeDeadSegments() {
+    segmentLock.lock();
+    try {
+      VersionEdit edit = deadSegments(versions.current());
+      if (edit != null) {
+        versions.apply(edit);
+        live.installVersion(null);
+      }
+    } finally {
+      segmentLock.unlock();
+    }
+  }
+
+  private static @Nullable VersionEdit deadSegments(Version version) {
+    VersionEdit edit = new VersionEdit();
+    boolean any = false;
+    for (SegmentState segment : version.segments().values()) {
+      if (segment.id() >= version.replayFrom().segment()) {
+        break;
+      }
+      if (segment.sealedLength() >= 0 && version.liveBytes(segment.id()) == 0) {
+        edit.removeSegment(segment.id());
+        any = true;
+      }
+    }
+    return any ? edit : null;
+  }
+
+  private JobContext context() {
+    return new JobContext(
+        config.storage(),
+        ledger,
+        compaction,
+        versions::newFileNumber,
+        snapshots.boundaries(),
+        config.clock().millis(),
+        () -> cancelled);
+  }
+}

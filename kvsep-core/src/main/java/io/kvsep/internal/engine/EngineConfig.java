@@ -1,0 +1,98 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.io.Storage;
+import java.time.Clock;
+import java.util.random.RandomGenerator;
+
+/**
+ * Everything an engine is opened with.
+ *
+ * @param storage the directory; the engine closes it
+ * @param mode what is allowed at open
+ * @param sync when commits are synced
+ * @param syncIntervalNanos pause between syncs with {@link CommitSync#INTERVAL}
+ * @param inlineValueBytesMax values up to this length live beside their key
+ * @param compressionBytesMin shorter values are not compressed; Integer.MAX_VALUE compresses none
+ * @param segmentBytes length of a log segment
+ * @param shape limits derived from the memory budget
+ * @param clock for times to live
+ * @param ticker for metrics and pacing
+ * @param random for store ids and the shape of skip lists
+ * @param scheduler runs background work; the engine closes it
+ */
+public record EngineConfig(
+    Storage storage,
+    OpenMode mode,
+    CommitSync sync,
+    long syncIntervalNanos,
+    int inlineValueBytesMax,
+    int compressionBytesMin,
+    long segmentBytes,
+    Shape shape,
+    Clock clock,
+    Ticker ticker,
+    RandomGenerator random,
+    Scheduler scheduler) {
+  /** When a commit is synced. */
+  public enum CommitSync {
+    /** Before it is acknowledged. */
+    EVERY_COMMIT,
+    /** In the background, at intervals. */
+    INTERVAL,
+    /** When asked, flushed or closed. */
+    ON_DEMAND
+  }
+
+  /** What is allowed at open. */
+  public record OpenMode(boolean readOnly, boolean createIfMissing, boolean exclusive) {}
+
+  /**
+   * Limits that follow from the memory budget; tests make them tiny, so that everything happens all
+   * the time.
+   *
+   * @param memtableBytes arena of one memtable
+   * @param memtablesMax memtables at once, the active one included
+   * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
+   * @param frameBytesMax frames up to this length are encoded in memory before they are written
+   * @param levelZeroTables tables in level 0 that make it worth compacting
+   * @param levelZeroSlowdown tables in level 0 from which on writers are slowed down
+   * @param levelZeroStop tables in level 0 at which writers wait
+   * @param levelBaseBytes target of the first level below level 0
+   * @param tableBytes length of tables below level 0
+   * @param blockBytes length of a table's blocks
+   */
+  public record Shape(
+      long memtableBytes,
+      int memtablesMax,
+      long memtableLogBytesMax,
+      long frameBytesMax,
+      int levelZeroTables,
+      int levelZeroSlowdown,
+      int levelZeroStop,
+      long levelBaseBytes,
+      long tableBytes,
+      int blockBytes) {
+    private static final long MIB = 1L << 20;
+
+    /**
+     * Half of the budget goes to memtables, the rest to frames on their way, to tables being
+     * written (about 9 bytes an entry and a few buffers each) and to readers' scratch space.
+     */
+    public static Shape forBudget(long memoryBudgetBytes) {
+      long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
+      long table = Math.min(32 * MIB, Math.max(2 * MIB, memoryBudgetBytes / 8));
+      return new Shape(
+          memtable,
+          3,
+          Math.max(64 * MIB, memoryBudgetBytes),
+          Math.min(8 * MIB, memoryBudgetBytes / 32),
+          4,
+          12,
+          24,
+          4 * memtable,
+          table,
+          4096);
+    }
+  }
+}

@@ -1,0 +1,291 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.StoredValue;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A cursor of the engine. Pins a view; each call claims the cursor, so that a second thread or a
+ * closing store can never free what a call is working with.
+ */
+public final class EngineCursor implements AutoCloseable {
+  /** What {@link #expiresAtMillis} returns for entries that do not expire. */
+  public static final long NEVER = Payload.NEVER;
+
+  private static final int IDLE = 0;
+  private static final int BUSY = 1;
+  private static final int CLOSED = 2;
+
+  /** Where the cursor stands, in its own order. */
+  private enum Place {
+    FRESH,
+    BEFORE_FIRST,
+    ON_ENTRY,
+    AFTER_LAST
+  }
+
+  private final StoreReads reads;
+  private final View view;
+  private final VisibleIterator iterator;
+  private final ReadContext context;
+  private final int prefixLength;
+  private final ScanBounds bounds;
+  private final AtomicInteger claim = new AtomicInteger(IDLE);
+
+  private Place place = Place.FRESH;
+  private long stepsLeft;
+
+  /** Takes over the view's reference, the iterator and the context. */
+  EngineCursor(
+      StoreReads reads,
+      View view,
+      VisibleIterator iterator,
+      ReadContext context,
+      ScanBounds bounds) {
+    this.reads = reads;
+    this.view = view;
+    this.iterator = iterator;
+    this.context = context;
+    this.bounds = bounds;
+    this.prefixLength = Keyspaces.prefixLength(bounds.keyspace());
+    this.stepsLeft = bounds.limit();
+  }
+
+  public boolean next() {
+    claim();
+    try {
+      boolean found =
+          switch (place) {
+            case FRESH, BEFORE_FIRST -> bounds.reverse() ? iterator.last() : iterator.first();
+            case ON_ENTRY -> bounds.reverse() ? iterator.previous() : iterator.next();
+            case AFTER_LAST -> false;
+          };
+      return arrive(found, Place.AFTER_LAST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  public boolean previous() {
+    claim();
+    try {
+      boolean found =
+          switch (place) {
+            case FRESH, AFTER_LAST -> bounds.reverse() ? iterator.first() : iterator.last();
+            case ON_ENTRY -> bounds.reverse() ? iterator.next() : iterator.previous();
+            case BEFORE_FIRST -> false;
+          };
+      return arrive(found, Place.BEFORE_FIRST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** To the first entry at or after {@code userKey} in the cursor's order. */
+  public boolean seek(byte[] userKey) {
+    claim();
+    try {
+      stepsLeft = bounds.limit();
+      byte[] key = bounds.storedKey(userKey);
+      boolean found = bounds.reverse() ? iterator.seekAtOrBefore(key) : iterator.seekAtOrAfter(key);
+      return arrive(found, Place.AFTER_LAST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** To the last entry at or before {@code userKey} in the cursor's order. */
+  public boolean seekFloor(byte[] userKey) {
+    claim();
+    try {
+      stepsLeft = bounds.limit();
+      byte[] key = bounds.storedKey(userKey);
+      boolean found = bounds.reverse() ? iterator.seekAtOrAfter(key) : iterator.seekAtOrBefore(key);
+      return arrive(found, Place.BEFORE_FIRST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  public boolean isValid() {
+    claim();
+    try {
+      return place == Place.ON_ENTRY;
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** A copy of the user key. */
+  public byte[] key() {
+    claim();
+    try {
+      requireEntry();
+      return iterator.keyRegion().getBytes(prefixLength, iterator.keyLength() - prefixLength);
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** A copy of the value. */
+  public byte[] value() {
+    claim();
+    try {
+      var slot = reads.epochs().enter();
+      try {
+        return readValue().toArray();
+      } finally {
+        reads.epochs().exit(slot);
+      }
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** The value without copying it where that is possible; safe however long it is held. */
+  public ByteBuffer valueView() {
+    claim();
+    try {
+      var slot = reads.epochs().enter();
+      try {
+        return readValue().toView();
+      } finally {
+        reads.epochs().exit(slot);
+      }
+    } finally {
+      unclaim();
+    }
+  }
+
+  public int valueLength() {
+    claim();
+    try {
+      requireEntry();
+      int kind = iterator.kind();
+      int header = Payload.headerLength(kind);
+      return Tag.baseKind(kind) == Tag.PUT
+          ? iterator.payloadLength() - header
+          : ValuePointer.valueLength(iterator.payloadRegion(), iterator.payloadOffset() + header);
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** When the entry expires, {@link #NEVER} when it does not. */
+  public long expiresAtMillis() {
+    claim();
+    try {
+      requireEntry();
+      return Payload.expiresAtMillis(
+          iterator.kind(), iterator.payloadRegion(), iterator.payloadOffset());
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** Releases everything; waits for a call in another thread to end. */
+  @Override
+  public void close() {
+    boolean interrupted = false;
+    while (!claim.compareAndSet(IDLE, CLOSED)) {
+      if (claim.get() == CLOSED) {
+        return;
+      }
+      LockSupport.parkNanos(10_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    iterator.close();
+    context.free();
+    view.release();
+    reads.forget(this);
+  }
+
+  private boolean arrive(boolean found, Place otherwise) {
+    if (found && stepsLeft > 0) {
+      stepsLeft--;
+      place = Place.ON_ENTRY;
+      return true;
+    }
+    place = otherwise;
+    return false;
+  }
+
+  private StoredValue readValue() {
+    requireEntry();
+    if (bounds.keysOnly()) {
+      throw new IllegalStateException("a keys-only cursor has no values");
+    }
+    int kind = iterator.kind();
+    int header = Payload.headerLength(kind);
+    long offset = iterator.payloadOffset() + header;
+    if (Tag.baseKind(kind) == Tag.PUT) {
+      context.value.set(iterator.payloadRegion(), offset, iterator.payloadLength() - header);
+    } else {
+      reads
+          .values()
+          .read(
+              iterator.payloadRegion(),
+              offset,
+              iterator.keyRegion(),
+              0,
+              iterator.keyLength(),
+              context.scratch,
+              context.value);
+    }
+    return context.value;
+  }
+
+  private void requireEntry() {
+    if (place != Place.ON_ENTRY) {
+      throw new IllegalStateException("the cursor does not stand on an entry");
+    }
+  }
+
+  private void claim() {
+    if (!claim.compareAndSet(IDLE, BUSY)) {
+      if (claim.get() == CLOSED) {
+        throw new StoreClosedException("the cursor is closed");
+      }
+      throw new IllegalStateException("the cursor is in use by another thread");
+    }
+  }
+
+  private void unclaim() {
+    claim.set(IDLE);
+  }
+
+  /** Bytes of the user key. */
+  public int keyLength() {
+    claim();
+    try {
+      requireEntry();
+      return iterator.keyLength() - prefixLength;
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** Copies the user key to the start of {@code target} and returns its length. */
+  public int keyInto(byte[] target) {
+    claim();
+    try {
+      requireEntry();
+      Region region = iterator.keyRegion();
+      int length = iterator.keyLength() - prefixLength;
+      region.get(prefixLength, target, 0, length);
+      return length;
+    } finally {
+      unclaim();
+    }
+  }
+}

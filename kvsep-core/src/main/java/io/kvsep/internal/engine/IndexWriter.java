@@ -1,0 +1,174 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.iterator.Entry;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.vlog.Frame;
+import io.kvsep.internal.vlog.IndexEntries;
+import io.kvsep.internal.vlog.LogWriter;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts committed frames into the memtable and holds writers back when background work does not keep
+ * up: first a little and then more, in proportion to what they write, and to a stop only at the
+ * end. Used by one thread at a time, the commit leader or recovery.
+ */
+final class IndexWriter implements AutoCloseable {
+  /** Bytes a second that are let through when the slow-down begins; less the nearer the stop. */
+  private static final long SLOW_BYTES_PER_SECOND = 128L << 20;
+
+  /** Shorter delays are added up until they are worth parking for. */
+  private static final long PARK_NANOS_MIN = 1_000_000;
+
+  private final LiveView live;
+  private final LogWriter log;
+  private final SegmentDirectory directory;
+  private final MemoryLedger ledger;
+  private final EngineConfig.Shape shape;
+  private final Ticker ticker;
+  private final RandomGenerator random;
+  private final BackgroundWork background;
+  private final IndexEntries entries;
+  private final boolean readOnly;
+  private final Memtable.Splice splice = new Memtable.Splice();
+  private final AtomicLong stallNanos = new AtomicLong();
+  private long coveredLogBytes;
+  private long owedNanos;
+
+  IndexWriter(
+      EngineConfig config,
+      LiveView live,
+      LogWriter log,
+      SegmentDirectory directory,
+      MemoryLedger ledger,
+      BackgroundWork background) {
+    this.live = live;
+    this.log = log;
+    this.directory = directory;
+    this.ledger = ledger;
+    this.shape = config.shape();
+    this.ticker = config.ticker();
+    this.random = config.random();
+    this.background = background;
+    this.readOnly = config.mode().readOnly();
+    this.entries = new IndexEntries(ledger, config.inlineValueBytesMax());
+  }
+
+  /** Time writers were held back. */
+  long stallNanos() {
+    return stallNanos.get();
+  }
+
+  /**
+   * Gets ready to take a group, waiting for background work where necessary. When that cannot go on
+   * because the device refuses, the group is refused too, before anything is written.
+   */
+  void makeRoom(long logBytes, long indexBytes, long recordCount) {
+    pace(logBytes);
+    Memtable active = live.get().active();
+    if (active.isEmpty()) {
+      return;
+    }
+    long needed = indexBytes + recordCount * Memtable.arenaBytesFor(0, 0);
+    boolean full = needed > shape.memtableBytes() - active.allocatedBytes();
+    boolean coversEnough = logBytes > shape.memtableLogBytesMax() - coveredLogBytes;
+    if (full || coversEnough) {
+      switchMemtable(log.end());
+    }
+  }
+
+  /** Puts the records of a frame that is in the log into the memtable. */
+  void insert(Frame frame) {
+    entries.over(frame, directory);
+    insertAll(entries, frame.position());
+    coveredLogBytes += frame.length();
+  }
+
+  /**
+   * Puts the entries of one frame into the memtable; a frame may be larger than a memtable, and is
+   * then replayed whole as long as any of its memtables is not flushed.
+   */
+  void insertAll(IndexEntries source, LogPosition frame) {
+    for (Entry entry = source.next(); entry != null; entry = source.next()) {
+      while (!live.get().active().insert(entry, splice)) {
+        switchMemtable(frame);
+      }
+    }
+  }
+
+  /** An empty memtable for what comes at {@code logStart} and later. */
+  Memtable newMemtable(LogPosition logStart) {
+    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong());
+  }
+
+  /**
+   * Hands the active memtable to the flush and starts another one. A store that is open for reading
+   * only keeps them all.
+   */
+  void switchMemtable(LogPosition logStart) {
+    if (readOnly) {
+      live.addMemtable(newMemtable(logStart));
+      return;
+    }
+    long start = ticker.nanos();
+    background.flushNeeded();
+    boolean waited = false;
+    while (live.get().memtables.size() >= shape.memtablesMax()) {
+      throwIfStuck(background.flushError(), "memtables cannot be written out");
+      waited = true;
+      live.awaitChange();
+    }
+    if (waited) {
+      stallNanos.addAndGet(ticker.nanos() - start);
+    }
+    live.addMemtable(newMemtable(logStart));
+    coveredLogBytes = 0;
+    background.flushNeeded();
+  }
+
+  @Override
+  public void close() {
+    entries.close();
+  }
+
+  private void pace(long logBytes) {
+    int tables = live.get().version.tables(0).length;
+    if (tables < shape.levelZeroSlowdown()) {
+      owedNanos = 0;
+      return;
+    }
+    long start = ticker.nanos();
+    boolean waited = false;
+    while (tables >= shape.levelZeroStop()) {
+      background.compactionNeeded();
+      throwIfStuck(background.compactionError(), "tables cannot be compacted");
+      waited = true;
+      live.awaitChange();
+      tables = live.get().version.tables(0).length;
+    }
+    long room = Math.max(1, shape.levelZeroStop() - tables);
+    long range = (long) shape.levelZeroStop() - shape.levelZeroSlowdown();
+    owedNanos += logBytes * 1_000_000_000 / (SLOW_BYTES_PER_SECOND * room / Math.max(1, range) + 1);
+    if (owedNanos >= PARK_NANOS_MIN) {
+      waited = true;
+      LockSupport.parkNanos(Math.min(owedNanos, 1_000_000_000));
+      owedNanos = 0;
+    }
+    if (waited) {
+      stallNanos.addAndGet(ticker.nanos() - start);
+    }
+  }
+
+  private static void throwIfStuck(@Nullable Throwable cause, String what) {
+    if (cause != null) {
+      throw new StorageException(what, cause);
+    }
+  }
+}

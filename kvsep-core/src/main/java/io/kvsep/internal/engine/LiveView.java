@@ -1,0 +1,152 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.engine.View.SharedMemtable;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The current view and the ways it changes. Readers read it with one volatile read; changes happen
+ * under the state lock, on whose condition writers wait for background work.
+ */
+final class LiveView {
+  private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
+
+  private final Epochs<?> epochs;
+  private final Scheduler scheduler;
+  private final Supplier<Version> versions;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private volatile @Nullable View current;
+
+  LiveView(Epochs<?> epochs, Supplier<Version> versions, Scheduler scheduler) {
+    this.epochs = epochs;
+    this.versions = versions;
+    this.scheduler = scheduler;
+  }
+
+  /** The view to read, once inside the epochs. */
+  View get() {
+    View view = current;
+    if (view == null) {
+      throw new StoreClosedException("the store is closed");
+    }
+    return view;
+  }
+
+  boolean isOpen() {
+    return current != null;
+  }
+
+  /** The current view with a reference that the caller must release. */
+  View retain() {
+    while (true) {
+      View view = get();
+      if (view.tryRetain()) {
+        return view;
+      }
+    }
+  }
+
+  void start(List<Memtable> memtablesNewestFirst) {
+    lock.lock();
+    try {
+      install(memtablesNewestFirst.stream().map(SharedMemtable::new).toList());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Makes {@code memtable} the active one. */
+  void addMemtable(Memtable memtable) {
+    lock.lock();
+    try {
+      View view = get();
+      List<SharedMemtable> memtables = new ArrayList<>();
+      memtables.add(new SharedMemtable(memtable));
+      memtables.addAll(view.memtables);
+      install(memtables);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Takes over the current version, and lets go of a memtable that is in it now. */
+  void installVersion(@Nullable Memtable flushed) {
+    lock.lock();
+    try {
+      View view = get();
+      List<SharedMemtable> memtables = new ArrayList<>(view.memtables);
+      memtables.removeIf(shared -> shared.memtable == flushed);
+      install(memtables);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** From now on nobody finds anything; the caller drains the epochs next. */
+  void close() {
+    lock.lock();
+    try {
+      View view = current;
+      current = null;
+      if (view != null) {
+        view.release();
+      }
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Wakes whoever waits, to look at the world again. */
+  void signal() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits a little for background work to change something. Keeps the interrupt flag. */
+  @SuppressWarnings("WaitNotInLoop") // the caller loops until what it waits for holds
+  void awaitChange() {
+    if (scheduler.help()) {
+      return;
+    }
+    boolean interrupted = Thread.interrupted();
+    lock.lock();
+    try {
+      changed.awaitNanos(WAIT_NANOS_MAX);
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void install(List<SharedMemtable> memtables) {
+    Version version = versions.get();
+    while (!version.tryRetain()) {
+      version = versions.get();
+    }
+    View previous = current;
+    current = new View(memtables, version, epochs);
+    if (previous != null) {
+      previous.release();
+    }
+    changed.signalAll();
+  }
+}

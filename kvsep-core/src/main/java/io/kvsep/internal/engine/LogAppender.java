@@ -1,0 +1,80 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.Frame;
+import io.kvsep.internal.vlog.LogWriter;
+import io.kvsep.internal.vlog.Segment;
+import java.io.IOException;
+
+/**
+ * The log as the commit leader uses it: a {@link LogWriter} that starts new segments by itself. A
+ * segment is durable and in the manifest before the first frame goes into it, so the manifest alone
+ * says which segments exist.
+ */
+final class LogAppender {
+  private final LogWriter writer;
+  private final VersionSet versions;
+  private final FailureState failure;
+  private final long segmentBytes;
+
+  LogAppender(LogWriter writer, VersionSet versions, FailureState failure, long segmentBytes) {
+    this.writer = writer;
+    this.versions = versions;
+    this.failure = failure;
+    this.segmentBytes = segmentBytes;
+  }
+
+  /**
+   * Gets ready for a group of {@code bytes}, in a new segment if it does not fit the active one.
+   */
+  void prepare(long bytes) throws IOException {
+    if (writer.needsNewSegment(bytes, segmentBytes)) {
+      startSegment();
+    }
+    writer.begin();
+  }
+
+  void append(Frame frame, long firstSequence, boolean alone) throws IOException {
+    writer.append(frame, firstSequence, alone);
+  }
+
+  void publish() throws IOException {
+    writer.publish();
+  }
+
+  void abort() {
+    writer.abort();
+  }
+
+  /** Makes everything published durable. A failure is the store's. */
+  void sync() {
+    try {
+      writer.sync();
+    } catch (IOException e) {
+      throw failure.fail(e);
+    }
+  }
+
+  private void startSegment() throws IOException {
+    Segment sealed = writer.active();
+    Segment created = writer.createSegment(versions.newSegmentId());
+    try {
+      writer.syncCreated(created);
+    } catch (IOException e) {
+      throw failure.fail(e);
+    }
+    VersionEdit edit = new VersionEdit().addSegment(created.id());
+    if (sealed != null) {
+      edit.sealSegment(sealed.id(), sealed.publishedEnd());
+    }
+    try {
+      versions.apply(edit);
+    } catch (StorageException e) {
+      created.free();
+      throw e;
+    }
+    writer.switchTo(created);
+  }
+}

@@ -1,0 +1,152 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.IndexEntries;
+import io.kvsep.internal.vlog.LogScanner;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds out how much of the log behind the last flush holds, without changing a byte, and then
+ * hands its entries out.
+ *
+ * <p>The log is read in order until the first frame that does not hold. If anything says that the
+ * log had been synced beyond that place (a later frame, or the beginning of a later segment's
+ * frames), it is damage, and the store does not open: dropping synced data silently is the one
+ * thing that must never happen. Otherwise the rest was never promised to anybody, it is a torn
+ * tail, and is cut off.
+ */
+final class LogRecovery {
+  /** What holds of one segment. */
+  record SoundPart(long segment, long from, long end) {}
+
+  private final Storage storage;
+  private final StoreId storeId;
+  private final Version version;
+  private final List<SoundPart> parts = new ArrayList<>();
+  private long lastSequence;
+  private long replayedBytes;
+  private long tornBytes;
+  private long tornSegment;
+
+  LogRecovery(Storage storage, StoreId storeId, Version version) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.version = version;
+    this.lastSequence = version.lastSequence();
+  }
+
+  /** Reads the log and decides; throws {@link CorruptionException} when it is damaged. */
+  void examine() {
+    LogPosition start = version.replayFrom();
+    List<SegmentState> segments =
+        new ArrayList<>(version.segments().tailMap(start.segment()).values());
+    LogPosition claim = LogPosition.START;
+    long leastSequence = 0;
+    for (int i = 0; i < segments.size(); i++) {
+      SegmentState segment = segments.get(i);
+      long from = segment.id() == start.segment() ? start.offset() : 0;
+      try (LogScanner scanner = LogScanner.open(storage, storeId, segment.id(), from)) {
+        long begin = scanner.offset();
+        while (!reachedSeal(scanner, segment) && scanner.next(leastSequence)) {
+          leastSequence = scanner.endSequence();
+        }
+        long end = scanner.endOffset();
+        parts.add(new SoundPart(segment.id(), begin, end));
+        replayedBytes += end - begin;
+        claim = later(claim, scanner.durableClaim());
+        boolean last = i == segments.size() - 1;
+        if (reachedSeal(scanner, segment) || (last && end == scanner.fileLength())) {
+          continue;
+        }
+        claim = later(claim, scanner.claimsBehind(leastSequence));
+        cutOff(scanner, segments.subList(i + 1, segments.size()), claim, leastSequence);
+        break;
+      }
+    }
+    lastSequence = Math.max(lastSequence, leastSequence - 1);
+  }
+
+  /** Walks all entries that hold, in order; {@code sink} takes one frame at a time. */
+  void replay(IndexEntries entries, FrameSink sink) {
+    for (SoundPart part : parts) {
+      try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
+        while (scanner.endOffset() < part.end() && scanner.next(0)) {
+          scanner.readInto(entries);
+          sink.accept(entries, new LogPosition(part.segment(), scanner.offset()));
+        }
+        if (scanner.endOffset() != part.end()) {
+          throw scanner.damage();
+        }
+      }
+    }
+  }
+
+  /** Takes the entries of one frame. */
+  interface FrameSink {
+    void accept(IndexEntries entries, LogPosition frame);
+  }
+
+  /**
+   * What holds, per segment from the replay position on; never empty unless there is no segment.
+   */
+  List<SoundPart> parts() {
+    return parts;
+  }
+
+  long lastSequence() {
+    return lastSequence;
+  }
+
+  long replayedBytes() {
+    return replayedBytes;
+  }
+
+  /** Bytes that will be cut off. */
+  long tornBytes() {
+    return tornBytes;
+  }
+
+  boolean isTorn() {
+    return tornSegment != 0;
+  }
+
+  /** The end of what holds. */
+  LogPosition end() {
+    if (parts.isEmpty()) {
+      return version.replayFrom();
+    }
+    SoundPart last = parts.get(parts.size() - 1);
+    return new LogPosition(last.segment(), last.end());
+  }
+
+  private static boolean reachedSeal(LogScanner scanner, SegmentState segment) {
+    return segment.sealedLength() >= 0 && scanner.endOffset() >= segment.sealedLength();
+  }
+
+  private void cutOff(
+      LogScanner scanner, List<SegmentState> behind, LogPosition claimSoFar, long leastSequence) {
+    LogPosition claim = claimSoFar;
+    LogPosition stop = end();
+    tornBytes = scanner.fileLength() - stop.offset();
+    for (SegmentState segment : behind) {
+      try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
+        claim = later(claim, later.claimsFrom(leastSequence));
+        tornBytes += later.fileLength();
+      }
+    }
+    if (claim.compareTo(stop) > 0) {
+      throw scanner.damage();
+    }
+    tornSegment = stop.segment();
+  }
+
+  private static LogPosition later(LogPosition a, LogPosition b) {
+    return a.compareTo(b) >= 0 ? a : b;
+  }
+}

@@ -1,0 +1,107 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.KeyHash;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.StoredValue;
+import io.kvsep.internal.vlog.ValueReader;
+import java.time.Clock;
+import java.util.Objects;
+
+/**
+ * Looks single keys up: memtables from the newest to the oldest, level 0 likewise, then one table a
+ * level. The first entry found is the newest, because data only ever moves down. Takes no lock and
+ * allocates nothing; the caller is inside the epochs.
+ */
+final class PointReader {
+  private final ValueReader values;
+  private final Clock clock;
+
+  PointReader(ValueReader values, Clock clock) {
+    this.values = values;
+    this.clock = clock;
+  }
+
+  /**
+   * Finds the newest entry of the context's key at or below {@code sequence}.
+   *
+   * @return whether there is one that is neither a tombstone nor expired; the context then holds it
+   */
+  boolean find(View view, ReadContext context, long sequence) {
+    return locate(view, context, Tag.seek(sequence)) && isPresent(context);
+  }
+
+  /** Reads the value of the entry that was found. */
+  StoredValue value(ReadContext context) {
+    Region payload = Objects.requireNonNull(context.payloadRegion);
+    int kind = Tag.kind(context.tag);
+    int header = Payload.headerLength(kind);
+    long offset = context.payloadOffset + header;
+    if (Tag.baseKind(kind) == Tag.PUT) {
+      context.value.set(payload, offset, context.payloadLength - header);
+    } else {
+      values.read(
+          payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
+    }
+    return context.value;
+  }
+
+  private boolean isPresent(ReadContext context) {
+    int kind = Tag.kind(context.tag);
+    if (kind == Tag.DELETE) {
+      return false;
+    }
+    if (!Tag.expires(kind)) {
+      return true;
+    }
+    Region payload = Objects.requireNonNull(context.payloadRegion);
+    return Payload.expiresAtMillis(kind, payload, context.payloadOffset) > clock.millis();
+  }
+
+  private static boolean locate(View view, ReadContext context, long seekTag) {
+    Region key = context.key();
+    int length = context.keyLength;
+    for (Memtable memtable : view.searched) {
+      int node = memtable.find(key, 0, length, seekTag);
+      if (node != 0) {
+        context.tag = memtable.tag(node);
+        context.payloadRegion = memtable.arena();
+        context.payloadOffset = memtable.payloadOffset(node);
+        context.payloadLength = memtable.payloadLength(node);
+        return true;
+      }
+    }
+    Version version = view.version;
+    if (version.tableCount() == 0) {
+      return false;
+    }
+    long hash = KeyHash.of(key, 0, length);
+    for (TableFile table : version.tables(0)) {
+      if (get(table, context, hash, seekTag)) {
+        return true;
+      }
+    }
+    for (int level = 1; level < Version.LEVELS; level++) {
+      TableFile table = version.find(level, key, 0, length);
+      if (table != null && get(table, context, hash, seekTag)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean get(TableFile table, ReadContext context, long hash, long seekTag) {
+    if (!table.reader().get(context.key(), 0, context.keyLength, hash, seekTag, context.lookup)) {
+      return false;
+    }
+    context.tag = context.lookup.tag;
+    context.payloadRegion = context.lookup.payloadRegion;
+    context.payloadOffset = context.lookup.payloadOffset;
+    context.payloadLength = context.lookup.payloadLength;
+    return true;
+  }
+}

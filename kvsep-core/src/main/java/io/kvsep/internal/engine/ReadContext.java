@@ -1,0 +1,83 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.sstable.Lookup;
+import io.kvsep.internal.vlog.StoredValue;
+import io.kvsep.internal.vlog.ValueReader;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/** What one reader works with: the stored key it looks for, and what was found. Not thread safe. */
+final class ReadContext implements SlotContext {
+  private final GrowingRegion key;
+  final ValueReader.Scratch scratch;
+  final Lookup lookup = new Lookup();
+  final StoredValue value = new StoredValue();
+
+  int keyLength;
+  long tag;
+  @Nullable Region payloadRegion;
+  long payloadOffset;
+  int payloadLength;
+
+  ReadContext(MemoryLedger ledger) {
+    key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    scratch =
+        new ValueReader.Scratch(
+            new GrowingRegion(ledger, MemoryPurpose.READ),
+            new GrowingRegion(ledger, MemoryPurpose.READ));
+  }
+
+  Region key() {
+    return key.region();
+  }
+
+  void setKey(int keyspace, byte[] userKey) {
+    checkKeyLength(userKey.length);
+    int prefixLength = putPrefix(keyspace, userKey.length);
+    key.region().put(prefixLength, userKey, 0, userKey.length);
+  }
+
+  void setKey(int keyspace, BytesStore<?, ?> userKey) {
+    checkKeyLength(userKey.readRemaining());
+    int length = (int) userKey.readRemaining();
+    int prefixLength = putPrefix(keyspace, length);
+    UserBytes.copy(userKey, key.region(), prefixLength);
+  }
+
+  static void checkKeyLength(long length) {
+    if (length == 0) {
+      throw new LimitExceededException("the key is empty");
+    }
+    if (length > Limits.KEY_BYTES_MAX) {
+      throw new LimitExceededException(
+          "the key has " + length + " bytes, the limit is " + Limits.KEY_BYTES_MAX);
+    }
+  }
+
+  private int putPrefix(int keyspace, int userKeyLength) {
+    int prefixLength = Keyspaces.prefixLength(keyspace);
+    keyLength = prefixLength + userKeyLength;
+    Region target = key.ensure(keyLength);
+    if (prefixLength == 1) {
+      target.putByte(0, (byte) keyspace);
+    } else {
+      target.putByte(0, (byte) Keyspaces.LONG_FORM);
+      target.putInt(1, Integer.reverseBytes(keyspace));
+    }
+    return prefixLength;
+  }
+
+  @Override
+  public void free() {
+    key.close();
+    scratch.close();
+  }
+}

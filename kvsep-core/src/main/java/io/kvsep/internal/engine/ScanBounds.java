@@ -1,0 +1,46 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Keyspaces;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a cursor of the engine may see, and in which order.
+ *
+ * @param from first user key, null for the keyspace's first
+ * @param to user key behind the last, null for the keyspace's end
+ * @param limit most entries it may find between two seeks
+ */
+public record ScanBounds(
+    int keyspace,
+    byte @Nullable [] from,
+    byte @Nullable [] to,
+    boolean reverse,
+    boolean keysOnly,
+    long limit) {
+  /** First stored key within the bounds. */
+  byte[] lower() {
+    return storedKey(from == null ? new byte[0] : from);
+  }
+
+  /** First stored key behind the bounds, null when there is none. */
+  byte @Nullable [] upper() {
+    if (to != null) {
+      return storedKey(to);
+    }
+    byte[] prefix = storedKey(new byte[0]);
+    for (int i = prefix.length - 1; i >= 0; i--) {
+      if (++prefix[i] != 0) {
+        return prefix;
+      }
+    }
+    return null;
+  }
+
+  byte[] storedKey(byte[] userKey) {
+    int prefixLength = Keyspaces.prefixLength(keyspace);
+    byte[] stored = new byte[prefixLength + userKey.length];
+    Keyspaces.putPrefix(stored, keyspace);
+    System.arraycopy(userKey, 0, stored, prefixLength, userKey.length);
+    return stored;
+  }
+}

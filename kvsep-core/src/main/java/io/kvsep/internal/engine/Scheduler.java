@@ -1,0 +1,36 @@
+package io.kvsep.internal.engine;
+
+/**
+ * Runs background work. Injected, so that tests can run everything on one thread in an order that
+ * repeats from a seed.
+ */
+public interface Scheduler extends AutoCloseable {
+  /** Which work must not wait behind which. */
+  enum Lane {
+    /** Writers wait for it: memtables to tables. */
+    FLUSH,
+    /** Everything else. */
+    COMPACTION
+  }
+
+  /** Runs the task once, at some time; tasks of one lane may run at once. */
+  void execute(Lane lane, Runnable task);
+
+  /** Runs the task again and again with the given pause, until the scheduler is closed. */
+  void repeat(long intervalNanos, Runnable task);
+
+  /** Tasks of the compaction lane that may run at once. */
+  int compactionsMax();
+
+  /**
+   * Called by a thread that has to wait for background work: a scheduler without threads runs one
+   * pending task here.
+   *
+   * @return whether it ran one; if not, the caller waits
+   */
+  boolean help();
+
+  /** Stops taking work and waits for what runs; pending tasks are dropped. */
+  @Override
+  void close();
+}

@@ -1,0 +1,439 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.compaction.CompactionConfig;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.IndexEntries;
+import io.kvsep.internal.vlog.LogWriter;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import io.kvsep.internal.vlog.ValueReader;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One open store: wires the parts together, opens, maintains and closes them. Reading and writing
+ * are offered by {@link #reads} and {@link #writes}. Thread safe.
+ */
+public final class StorageEngine implements AutoCloseable {
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final EngineConfig config;
+  private final MemoryLedger ledger = new MemoryLedger();
+  private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
+  private final SegmentDirectory segments = new SegmentDirectory();
+  private final ValueReader values = new ValueReader(segments);
+  private final FailureState failure = new FailureState();
+  private final StoreReads reads;
+  private final StoreWrites writes;
+  private final StorageLock lock;
+  private final VersionSet versions;
+  private final LiveView live;
+  private final LogWriter log;
+  private final LogAppender appender;
+  private final SnapshotRegistry snapshots;
+  private final BackgroundWork background;
+  private final IndexWriter index;
+  private final CommitPipeline pipeline;
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final ArrayDeque<Runnable> releases = new ArrayDeque<>();
+  private final long replayedBytes;
+  private final long tornBytes;
+
+  /** Opens or creates a store; an error leaves the files as they were and closes the storage. */
+  public static StorageEngine open(EngineConfig config) {
+    boolean opened = false;
+    try {
+      StorageEngine engine = new StorageEngine(config);
+      opened = true;
+      return engine;
+    } catch (IOException e) {
+      throw new StorageException("cannot open " + config.storage().location(), e);
+    } finally {
+      if (!opened) {
+        closeQuietly(config.scheduler(), config.storage());
+      }
+    }
+  }
+
+  private StorageEngine(EngineConfig config) throws IOException {
+    this.config = config;
+    StoreOpener opener = new StoreOpener(config, ledger);
+    lock = opener.lock();
+    releases.push(epochs::free);
+    releases.push(segments::free);
+    boolean opened = false;
+    VersionSet openedVersions = null;
+    try {
+      openedVersions = opener.openVersions(this::removeObsolete);
+      versions = openedVersions;
+      opener.checkFiles(versions.current());
+      LogRecovery recovery =
+          new LogRecovery(config.storage(), versions.storeId(), versions.current());
+      recovery.examine();
+      replayedBytes = recovery.replayedBytes();
+      tornBytes = recovery.tornBytes();
+      if (!config.mode().readOnly()) {
+        opener.settle(versions, recovery);
+      }
+      openSegments(recovery);
+      live = new LiveView(epochs, versions::current, config.scheduler());
+      log = new LogWriter(config.storage(), versions.storeId(), segments, epochs, ledger);
+      releases.push(log::free);
+      appender = new LogAppender(log, versions, failure, config.segmentBytes());
+      snapshots = new SnapshotRegistry(recovery.lastSequence());
+      background =
+          new BackgroundWork(
+              config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
+      index = new IndexWriter(config, live, log, segments, ledger, background);
+      releases.push(index::close);
+      releases.push(this::closeTables);
+      reads = new StoreReads(epochs, live, snapshots, values, config.clock(), ledger);
+      pipeline = new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots);
+      writes = new StoreWrites(config, ledger, pipeline);
+      releases.push(writes::free);
+      live.start(List.of(index.newMemtable(versions.current().replayFrom())));
+      releases.push(this::closeView);
+      replay(recovery);
+      startTimers();
+      opened = true;
+    } finally {
+      if (!opened) {
+        config.scheduler().close();
+        freeAll();
+        if (openedVersions != null) {
+          openedVersions.close();
+        }
+        lock.close();
+      }
+    }
+  }
+
+  /** Makes everything committed before the call durable. */
+  public void sync() {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      appender.sync();
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  /** Writes all memtables out. */
+  public void flush() {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      flushAll();
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  /** Flushes and compacts everything. */
+  public void compact() {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      flushAll();
+      background.compactAll();
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  public EngineStats stats() {
+    EpochSlot<ReadContext> slot = epochs.enter();
+    try {
+      View view = live.get();
+      long entries = 0;
+      long keyBytes = 0;
+      for (Memtable memtable : view.searched) {
+        entries += memtable.entryCount() - 2 * memtable.tombstoneCount();
+        keyBytes += memtable.keyBytes();
+      }
+      int[] tables = new int[Version.LEVELS];
+      long[] bytes = new long[Version.LEVELS];
+      for (int level = 0; level < Version.LEVELS; level++) {
+        for (TableFile table : view.version.tables(level)) {
+          entries += table.meta().entryCount() - 2 * table.meta().tombstoneCount();
+          keyBytes += table.meta().keyBytes();
+        }
+        tables[level] = view.version.tables(level).length;
+        bytes[level] = view.version.levelBytes(level);
+      }
+      LogPosition replayFrom = view.version.replayFrom();
+      return new EngineStats(
+          Math.max(0, entries),
+          keyBytes,
+          segments.bytes(),
+          view.version.liveBytes() + unflushedLogBytes(replayFrom),
+          Arrays.stream(bytes).sum(),
+          ledger.bytesByPurpose(),
+          ledger.peakBytes(),
+          tables,
+          bytes,
+          pipeline.userBytes(),
+          log.bytesWritten() + background.tableBytesWritten() + versions.bytesWritten(),
+          pipeline.commits(),
+          log.syncs(),
+          background.flushes(),
+          background.compactions(),
+          index.stallNanos(),
+          snapshots.open(),
+          reads.openCursors(),
+          replayedBytes,
+          tornBytes,
+          values.reads());
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (epochs.isInside()) {
+      throw new IllegalStateException("close() inside a read of the same store");
+    }
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    RuntimeException problem = null;
+    writes.close();
+    try {
+      if (!config.mode().readOnly() && !failure.hasFailed()) {
+        flushAll();
+        appender.sync();
+      }
+    } catch (RuntimeException e) {
+      problem = e;
+    }
+    background.cancel();
+    config.scheduler().close();
+    closeView();
+    freeAll();
+    try {
+      closeFiles(versions, lock, config.storage());
+    } catch (RuntimeException e) {
+      if (problem == null) {
+        problem = e;
+      } else {
+        problem.addSuppressed(e);
+      }
+    }
+    if (problem != null) {
+      throw problem;
+    }
+  }
+
+  public StoreReads reads() {
+    return reads;
+  }
+
+  public StoreWrites writes() {
+    return writes;
+  }
+
+  /** Off-heap bytes held; zero after {@link #close}. */
+  public long memoryBytes() {
+    return ledger.totalBytes();
+  }
+
+  private boolean conditionHolds(WriteRequest request) {
+    byte[] found = reads.get(request.single.keyspace, request.single.key, StoreReads.LATEST);
+    return Arrays.equals(found, request.expected);
+  }
+
+  private long unflushedLogBytes(LogPosition from) {
+    long bytes = 0;
+    for (Segment segment : segments.all()) {
+      if (segment.id() >= from.segment()) {
+        long start = segment.id() == from.segment() ? from.offset() : 0;
+        bytes += Math.max(0, segment.publishedEnd() - start);
+      }
+    }
+    return bytes;
+  }
+
+  private CompactionConfig compactionConfig() {
+    EngineConfig.Shape shape = config.shape();
+    TableOptions defaults = TableOptions.defaults(versions.storeId());
+    return new CompactionConfig(
+        shape.levelZeroTables(),
+        shape.levelBaseBytes(),
+        shape.tableBytes(),
+        new TableOptions(
+            shape.blockBytes(),
+            defaults.restartInterval(),
+            defaults.filterBitsPerKey(),
+            versions.storeId()));
+  }
+
+  private void openSegments(LogRecovery recovery) {
+    boolean sealed = config.mode().readOnly();
+    for (SegmentState state : versions.current().segments().values()) {
+      long end = state.sealedLength();
+      for (LogRecovery.SoundPart part : recovery.parts()) {
+        end = part.segment() == state.id() ? part.end() : end;
+      }
+      segments.add(
+          Segment.open(config.storage(), state.id(), end, sealed || state.isSealed(), epochs));
+    }
+  }
+
+  /** Puts what the log holds behind the last flush into memtables, and those into tables. */
+  private void replay(LogRecovery recovery) throws IOException {
+    boolean readOnly = config.mode().readOnly();
+    if (!readOnly) {
+      List<Segment> tail = new ArrayList<>();
+      for (LogRecovery.SoundPart part : recovery.parts()) {
+        Segment segment = segments.find(part.segment());
+        if (segment != null) {
+          tail.add(segment);
+        }
+      }
+      log.resume(tail);
+    }
+    try (IndexEntries entries = new IndexEntries(ledger, config.inlineValueBytesMax())) {
+      recovery.replay(entries, index::insertAll);
+    }
+    if (recovery.replayedBytes() > 0 && !readOnly) {
+      index.switchMemtable(recovery.end());
+      background.flushWaitingNow();
+    }
+  }
+
+  private void startTimers() {
+    if (config.mode().readOnly()) {
+      return;
+    }
+    config
+        .scheduler()
+        .repeat(
+            TICK_NANOS,
+            () -> {
+              epochs.collect();
+              background.tick();
+            });
+    if (config.sync() == CommitSync.INTERVAL) {
+      config.scheduler().repeat(config.syncIntervalNanos(), this::syncInBackground);
+    }
+    background.compactionNeeded();
+  }
+
+  private void syncInBackground() {
+    if (!log.isDirty() || failure.hasFailed()) {
+      return;
+    }
+    try {
+      appender.sync();
+    } catch (RuntimeException e) {
+      // Kept by the failure state, which every later write reports.
+      return;
+    }
+  }
+
+  private void flushAll() {
+    pipeline.exclusively(
+        () -> {
+          if (!live.get().active().isEmpty()) {
+            index.switchMemtable(log.end());
+          }
+        });
+    background.flushWaitingNow();
+  }
+
+  private void removeObsolete(List<TableFile> tables, List<Long> segmentIds) {
+    for (TableFile table : tables) {
+      epochs.retire(
+          () -> {
+            table.close();
+            delete(StoreFiles.table(table.meta().number()));
+          });
+    }
+    for (long id : segmentIds) {
+      epochs.retire(
+          () -> {
+            Segment segment = segments.remove(id);
+            if (segment != null) {
+              segment.free();
+            }
+            delete(StoreFiles.segment(id));
+          });
+    }
+  }
+
+  private void delete(String name) {
+    if (config.mode().readOnly()) {
+      return;
+    }
+    try {
+      config.storage().delete(name);
+    } catch (IOException e) {
+      // The file stays as an orphan; the next open removes it.
+      return;
+    }
+  }
+
+  /** Frees what the constructor made so far, last first. */
+  private void freeAll() {
+    while (!releases.isEmpty()) {
+      releases.pop().run();
+    }
+  }
+
+  /** Lets nobody in any more and waits for those who are. */
+  private void closeView() {
+    live.close();
+    reads.closeCursors();
+    epochs.drain();
+  }
+
+  private void closeTables() {
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : versions.current().tables(level)) {
+        table.close();
+      }
+    }
+  }
+
+  private static void closeFiles(AutoCloseable... files) {
+    for (AutoCloseable file : files) {
+      try {
+        file.close();
+      } catch (RuntimeException e) {
+        throw e;
+      } catch (Exception e) {
+        throw new StorageException("cannot close the store's files", e);
+      }
+    }
+  }
+
+  private static void closeQuietly(AutoCloseable... resources) {
+    for (AutoCloseable resource : resources) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        // The error that is under way is the one to report.
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.version.ObsoleteFiles;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The first half of opening: takes the lock, decides whether there is a store, reads the manifest
+ * and examines the log. Until {@link #settle} nothing is changed but by creating a store where
+ * there is none, so that a refused open leaves everything as it was.
+ */
+final class StoreOpener {
+  private final Storage storage;
+  private final EngineConfig config;
+  private final MemoryLedger ledger;
+
+  StoreOpener(EngineConfig config, MemoryLedger ledger) {
+    this.storage = config.storage();
+    this.config = config;
+    this.ledger = ledger;
+  }
+
+  /** Takes the directory's lock, after making sure that it is ours to write into. */
+  StorageLock lock() throws IOException {
+    boolean exists = VersionSet.exists(storage);
+    if (!exists) {
+      refuseForeignFiles();
+      if (config.mode().readOnly() || !config.mode().createIfMissing()) {
+        throw new IncompatibleFormatException(
+            StoreFiles.CURRENT, Reason.FOREIGN, "no store in " + storage.location());
+      }
+    } else if (config.mode().exclusive()) {
+      throw new StorageException(
+          "there is a store in " + storage.location(),
+          new FileAlreadyExistsException(StoreFiles.CURRENT));
+    }
+    return storage.lock(StoreFiles.LOCK, config.mode().readOnly());
+  }
+
+  VersionSet openVersions(ObsoleteFiles obsolete) throws IOException {
+    return VersionSet.exists(storage)
+        ? VersionSet.open(storage, config.mode().readOnly(), ledger, obsolete)
+        : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete);
+  }
+
+  /** Every file the manifest names has to be there. */
+  void checkFiles(Version version) throws IOException {
+    Set<String> names = new HashSet<>(storage.list());
+    for (SegmentState segment : version.segments().values()) {
+      requireFile(names, StoreFiles.segment(segment.id()));
+    }
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        requireFile(names, StoreFiles.table(table.meta().number()));
+      }
+    }
+  }
+
+  /** Cuts a torn tail off and deletes what no manifest names; from here on files are changed. */
+  void settle(VersionSet versions, LogRecovery recovery) throws IOException {
+    versions.beginWriting();
+    if (recovery.isTorn()) {
+      long segment = recovery.end().segment();
+      long end = recovery.end().offset();
+      VersionEdit edit = new VersionEdit();
+      SegmentState state = versions.current().segments().get(segment);
+      if (state != null && state.sealedLength() >= 0) {
+        edit.sealSegment(segment, end);
+      }
+      for (long later : versions.current().segments().tailMap(segment + 1).keySet()) {
+        edit.removeSegment(later);
+      }
+      versions.apply(edit);
+      try (StorageFile file = storage.open(StoreFiles.segment(segment), /* writable= */ true)) {
+        file.truncate(end);
+        file.sync();
+      }
+    }
+    for (String orphan : versions.orphans()) {
+      try {
+        storage.delete(orphan);
+      } catch (NoSuchFileException e) {
+        // Gone already: all the better.
+      }
+    }
+  }
+
+  private static void requireFile(Set<String> names, String name) {
+    if (!names.contains(name)) {
+      throw new CorruptionException(name, 0, "a file the manifest names", "no such file");
+    }
+  }
+
+  /** A directory with somebody else's files in it is not ours to fill. */
+  private void refuseForeignFiles() throws IOException {
+    List<String> names = storage.list();
+    for (String name : names) {
+      boolean harmless = name.startsWith(".") || name.equals("lost+found");
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.OTHER && !harmless) {
+        throw new IncompatibleFormatException(
+            name, Reason.FOREIGN, storage.location() + " is not a store and not empty");
+      }
+    }
+  }
+}

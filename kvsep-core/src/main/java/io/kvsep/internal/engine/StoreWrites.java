@@ -1,0 +1,167 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.Frame;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The writing half of an engine: checks limits, encodes a write on the caller's thread and hands it
+ * to the commit pipeline. Thread safe. Every call is inside a slot, which holds its commit buffers
+ * and which closing waits for.
+ */
+public final class StoreWrites {
+  private final EngineConfig config;
+  private final MemoryLedger ledger;
+  private final CommitPipeline pipeline;
+  private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
+  private volatile boolean closed;
+
+  StoreWrites(EngineConfig config, MemoryLedger ledger, CommitPipeline pipeline) {
+    this.config = config;
+    this.ledger = ledger;
+    this.pipeline = pipeline;
+  }
+
+  public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    ReadContext.checkKeyLength(key.length);
+    WriteBuffer.checkValueLength(value.length);
+    boolean expires = timeToLiveMillis > 0;
+    long expiry = expires ? WriteBuffer.expiry(config.clock().millis(), timeToLiveMillis) : 0;
+    commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
+  }
+
+  public void delete(int keyspace, byte[] key) {
+    ReadContext.checkKeyLength(key.length);
+    commitSingle(keyspace, Tag.DELETE, key, null, 0);
+  }
+
+  /** Allocates nothing unless the entry is too large for the commit buffers. */
+  public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
+    long keyLength = key.readRemaining();
+    long valueLength = value.readRemaining();
+    ReadContext.checkKeyLength(keyLength);
+    WriteBuffer.checkValueLength(valueLength);
+    if (2 * Frame.lengthMax(keyLength + valueLength, 1) > config.shape().frameBytesMax()) {
+      put(keyspace, key.toByteArray(), value.toByteArray(), 0);
+      return;
+    }
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(syncsEveryCommit());
+      Region scratch = request.frame.scratch(keyLength + valueLength);
+      UserBytes.copy(key, scratch, 0);
+      UserBytes.copy(value, scratch, keyLength);
+      request.frame.encodeScratch(keyspace, (int) keyLength, (int) valueLength);
+      pipeline.commit(request);
+    } finally {
+      request.forget();
+      exit(slot);
+    }
+  }
+
+  /** Writes all or nothing; {@code sync} overrides the store's setting when not null. */
+  public void write(WriteBuffer buffer, @Nullable CommitSync sync) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      if (buffer.count() == 0) {
+        return;
+      }
+      CommitSync when = sync == null ? config.sync() : sync;
+      request.prepare(when == CommitSync.EVERY_COMMIT);
+      request.frame.encode(buffer.records(config.clock().millis()));
+      pipeline.commit(request);
+    } finally {
+      request.forget();
+      exit(slot);
+    }
+  }
+
+  /**
+   * Puts {@code value}, or deletes the key when it is null, if the key's value is {@code expected},
+   * null meaning absent; whether it did.
+   */
+  public boolean compareAndSet(
+      int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
+    ReadContext.checkKeyLength(key.length);
+    WriteBuffer.checkValueLength(value == null ? 0 : value.length);
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(syncsEveryCommit());
+      request.conditional = true;
+      request.expected = expected;
+      request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
+      request.frame.encode(request.single);
+      pipeline.commit(request);
+      return request.applied;
+    } finally {
+      request.forget();
+      exit(slot);
+    }
+  }
+
+  /** Refuses every later call and waits for those under way. */
+  void close() {
+    closed = true;
+    pipeline.close();
+    slots.drain();
+  }
+
+  void exit(EpochSlot<WriteRequest> slot) {
+    slots.exit(slot);
+  }
+
+  void free() {
+    slots.free();
+  }
+
+  private void commitSingle(
+      int keyspace, int kind, byte[] key, byte @Nullable [] value, long expiry) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(syncsEveryCommit());
+      request.single.set(keyspace, kind, key, value, expiry);
+      request.frame.encode(request.single);
+      pipeline.commit(request);
+    } finally {
+      request.forget();
+      exit(slot);
+    }
+  }
+
+  /** Announces a call that writes or maintains, so that closing waits for its end. */
+  EpochSlot<WriteRequest> enter() {
+    if (config.mode().readOnly()) {
+      throw new IllegalStateException("the store is open for reading only");
+    }
+    EpochSlot<WriteRequest> slot = slots.enter();
+    if (closed) {
+      exit(slot);
+      throw new StoreClosedException("the store is closed");
+    }
+    return slot;
+  }
+
+  private boolean syncsEveryCommit() {
+    return config.sync() == CommitSync.EVERY_COMMIT;
+  }
+
+  private WriteRequest newRequest() {
+    return new WriteRequest(
+        ledger,
+        new Frame.Encoding(
+            config.inlineValueBytesMax(),
+            config.compressionBytesMin(),
+            config.shape().frameBytesMax()));
+  }
+}

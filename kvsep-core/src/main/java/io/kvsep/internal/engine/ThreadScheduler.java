@@ -1,0 +1,81 @@
+package io.kvsep.internal.engine;
+
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The real scheduler: one thread for flushes, some for compactions, one timer. Daemon threads. */
+public final class ThreadScheduler implements Scheduler {
+  private final ExecutorService flushes;
+  private final ExecutorService compactions;
+  private final ScheduledExecutorService timer;
+  private final int compactionsMax;
+
+  public ThreadScheduler(int threads) {
+    compactionsMax = Math.max(1, threads - 1);
+    flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
+    compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
+    timer = Executors.newSingleThreadScheduledExecutor(named("kvsep-timer"));
+  }
+
+  @Override
+  @SuppressWarnings(
+      "FutureReturnValueIgnored") // execute() would let a task's error kill the thread
+  public void execute(Lane lane, Runnable task) {
+    try {
+      (lane == Lane.FLUSH ? flushes : compactions).submit(task);
+    } catch (RejectedExecutionException e) {
+      // Closed meanwhile: pending work is dropped by contract.
+      return;
+    }
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
+  public void repeat(long intervalNanos, Runnable task) {
+    timer.scheduleWithFixedDelay(task, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public int compactionsMax() {
+    return compactionsMax;
+  }
+
+  @Override
+  public boolean help() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    flushes.shutdown();
+    compactions.shutdown();
+    boolean interrupted = false;
+    for (ExecutorService executor : new ExecutorService[] {timer, flushes, compactions}) {
+      while (!executor.isTerminated()) {
+        try {
+          executor.awaitTermination(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static ThreadFactory named(String name) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+}

@@ -1,0 +1,75 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.Version;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Everything a reader looks at: the memtables and one version of the tables. Immutable but for its
+ * reference count.
+ *
+ * <p>Point reads use the current view under the protection of the epochs and count nothing. Cursors
+ * retain it. When the last reference goes, the view gives up its version and its memtables.
+ */
+final class View {
+  /** A memtable with the number of views that hold it. */
+  static final class SharedMemtable {
+    final Memtable memtable;
+    private final AtomicInteger views = new AtomicInteger();
+
+    SharedMemtable(Memtable memtable) {
+      this.memtable = memtable;
+    }
+  }
+
+  /** Newest first; the first one is the active one. */
+  final List<SharedMemtable> memtables;
+
+  /** The same as an array, for the read path. */
+  final Memtable[] searched;
+
+  final Version version;
+  private final Epochs<?> epochs;
+  private final AtomicInteger references = new AtomicInteger(1);
+
+  /** Takes over the caller's reference to {@code version}. */
+  View(List<SharedMemtable> memtables, Version version, Epochs<?> epochs) {
+    this.memtables = List.copyOf(memtables);
+    this.searched = this.memtables.stream().map(m -> m.memtable).toArray(Memtable[]::new);
+    this.version = version;
+    this.epochs = epochs;
+    for (SharedMemtable memtable : memtables) {
+      memtable.views.incrementAndGet();
+    }
+  }
+
+  Memtable active() {
+    return searched[0];
+  }
+
+  /** Whether the view is still alive; if so it stays until {@link #release}. */
+  boolean tryRetain() {
+    int count = references.get();
+    while (count > 0) {
+      if (references.compareAndSet(count, count + 1)) {
+        return true;
+      }
+      count = references.get();
+    }
+    return false;
+  }
+
+  void release() {
+    if (references.decrementAndGet() > 0) {
+      return;
+    }
+    for (SharedMemtable shared : memtables) {
+      if (shared.views.decrementAndGet() == 0) {
+        epochs.retire(shared.memtable::free);
+      }
+    }
+    version.release();
+  }
+}

@@ -1,0 +1,263 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import java.time.Clock;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a reader at one sequence number sees of an internal iterator within bounds: for each key its
+ * newest version at or below that number, unless it is a tombstone or expired.
+ *
+ * <p>Invariants:
+ *
+ * <ol>
+ *   <li>Walking forward the source stands on the current entry; walking back it stands before all
+ *       versions of the current key, and the entry found on the way is remembered.
+ *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised.
+ *   <li>A remembered payload stays readable: the regions belong to memtables and tables that the
+ *       cursor's view pins.
+ * </ol>
+ *
+ * Not thread safe. Owns and closes its source.
+ */
+final class VisibleIterator implements AutoCloseable {
+  private final InternalIterator source;
+  private final long sequence;
+  private final Clock clock;
+  private final GrowingRegion key;
+  private final GrowingRegion seekKey;
+  private final @Nullable Region lower;
+  private final int lowerLength;
+  private final @Nullable Region upper;
+  private final int upperLength;
+
+  private boolean valid;
+  private boolean forward = true;
+  private int keyLength;
+  private long tag;
+  private @Nullable Region payloadRegion;
+  private long payloadOffset;
+  private int payloadLength;
+
+  /**
+   * @param lower first stored key that may be seen, null for none
+   * @param upper first stored key that may not be seen any more, null for none
+   */
+  VisibleIterator(
+      InternalIterator source,
+      long sequence,
+      byte @Nullable [] lower,
+      byte @Nullable [] upper,
+      Clock clock,
+      MemoryLedger ledger) {
+    this.source = source;
+    this.sequence = sequence;
+    this.clock = clock;
+    this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.lower = copy(lower, ledger);
+    this.lowerLength = lower == null ? 0 : lower.length;
+    this.upper = copy(upper, ledger);
+    this.upperLength = upper == null ? 0 : upper.length;
+  }
+
+  boolean first() {
+    if (lower == null) {
+      source.seekToFirst();
+    } else {
+      source.seek(lower, 0, lowerLength, Tag.MAX);
+    }
+    return settleForward(/* skipCurrentKey= */ false);
+  }
+
+  boolean last() {
+    if (upper == null) {
+      source.seekToLast();
+    } else {
+      source.seekBefore(upper, 0, upperLength, Tag.MAX);
+    }
+    return settleBackward();
+  }
+
+  /** To the first entry at or after the stored key. */
+  boolean seekAtOrAfter(byte[] storedKey) {
+    Region target = place(storedKey);
+    int length = storedKey.length;
+    if (lower != null && Region.compare(target, 0, length, lower, 0, lowerLength) < 0) {
+      return first();
+    }
+    source.seek(target, 0, length, Tag.MAX);
+    return settleForward(/* skipCurrentKey= */ false);
+  }
+
+  /** To the last entry at or before the stored key. */
+  boolean seekAtOrBefore(byte[] storedKey) {
+    Region target = place(storedKey);
+    int length = storedKey.length;
+    if (upper != null && Region.compare(target, 0, length, upper, 0, upperLength) >= 0) {
+      return last();
+    }
+    // Tag 0 sorts behind every entry of the key.
+    source.seekBefore(target, 0, length, 0);
+    return settleBackward();
+  }
+
+  /** To the entry after the current one; only while valid. */
+  boolean next() {
+    if (forward) {
+      source.next();
+    } else {
+      source.seek(key.region(), 0, keyLength, 0);
+    }
+    return settleForward(/* skipCurrentKey= */ true);
+  }
+
+  /** To the entry before the current one; only while valid. */
+  boolean previous() {
+    if (forward) {
+      source.seekBefore(key.region(), 0, keyLength, Tag.MAX);
+    }
+    return settleBackward();
+  }
+
+  boolean isValid() {
+    return valid;
+  }
+
+  Region keyRegion() {
+    return key.region();
+  }
+
+  int keyLength() {
+    return keyLength;
+  }
+
+  int kind() {
+    return Tag.kind(tag);
+  }
+
+  Region payloadRegion() {
+    return Objects.requireNonNull(payloadRegion);
+  }
+
+  long payloadOffset() {
+    return payloadOffset;
+  }
+
+  int payloadLength() {
+    return payloadLength;
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    source.close();
+    key.close();
+    seekKey.close();
+    if (lower != null) {
+      lower.free();
+    }
+    if (upper != null) {
+      upper.free();
+    }
+  }
+
+  private boolean settleForward(boolean skipCurrentKey) {
+    forward = true;
+    boolean decided = skipCurrentKey;
+    for (; source.isValid(); source.next()) {
+      if (Tag.sequence(source.tag()) > sequence || (decided && standsOnKey())) {
+        continue;
+      }
+      if (upper != null && compareWith(upper, upperLength) >= 0) {
+        break;
+      }
+      copyKey();
+      decided = true;
+      if (isPresent()) {
+        remember();
+        valid = true;
+        return true;
+      }
+    }
+    valid = false;
+    return false;
+  }
+
+  private boolean settleBackward() {
+    forward = false;
+    while (source.isValid()) {
+      if (lower != null && compareWith(lower, lowerLength) < 0) {
+        break;
+      }
+      // Versions come oldest first: the last one not beyond our sequence number decides the key.
+      copyKey();
+      boolean present = false;
+      for (; source.isValid() && standsOnKey(); source.previous()) {
+        if (Tag.sequence(source.tag()) <= sequence) {
+          present = isPresent();
+          remember();
+        }
+      }
+      if (present) {
+        valid = true;
+        return true;
+      }
+    }
+    valid = false;
+    return false;
+  }
+
+  private boolean isPresent() {
+    int kind = Tag.kind(source.tag());
+    if (kind == Tag.DELETE) {
+      return false;
+    }
+    return !Tag.expires(kind)
+        || Payload.expiresAtMillis(kind, source.payloadRegion(), source.payloadOffset())
+            > clock.millis();
+  }
+
+  private void remember() {
+    tag = source.tag();
+    payloadRegion = source.payloadRegion();
+    payloadOffset = source.payloadOffset();
+    payloadLength = source.payloadLength();
+  }
+
+  private void copyKey() {
+    keyLength = source.keyLength();
+    key.ensure(keyLength).put(0, source.keyRegion(), source.keyOffset(), keyLength);
+  }
+
+  private boolean standsOnKey() {
+    return source.keyLength() == keyLength && compareWith(key.region(), keyLength) == 0;
+  }
+
+  private int compareWith(Region other, int otherLength) {
+    return Region.compare(
+        source.keyRegion(), source.keyOffset(), source.keyLength(), other, 0, otherLength);
+  }
+
+  private Region place(byte[] storedKey) {
+    Region target = seekKey.ensure(Math.max(1, storedKey.length));
+    target.put(0, storedKey, 0, storedKey.length);
+    return target;
+  }
+
+  private static @Nullable Region copy(byte @Nullable [] bytes, MemoryLedger ledger) {
+    if (bytes == null) {
+      return null;
+    }
+    Region region = ledger.allocate(MemoryPurpose.READ, Math.max(1, bytes.length));
+    region.put(0, bytes, 0, bytes.length);
+    return region;
+  }
+}

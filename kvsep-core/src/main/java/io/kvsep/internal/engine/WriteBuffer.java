@@ -1,0 +1,191 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.vlog.RecordSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The writes of a batch in the order they were made, copied into a few heap arrays: no object per
+ * entry, and nothing is moved when it grows. Not thread safe.
+ *
+ * <pre>
+ * record in a chunk: kind u8, keyspace i32, keyLength i32, valueLength i32, timeToLiveMillis i64,
+ *                    key, value          (heap only, never written to a file)
+ * </pre>
+ */
+public final class WriteBuffer {
+  private static final int CHUNK_BYTES_MIN = 4 << 10;
+  private static final int CHUNK_BYTES_MAX = 1 << 20;
+  private static final int HEADER_BYTES = 1 + 4 + 4 + 4 + 8;
+
+  /** Room a record takes besides key and value, at most; keeps the longest frame below 2 GiB. */
+  private static final int RECORD_OVERHEAD_BYTES = 16;
+
+  private static final class Chunk {
+    final byte[] bytes;
+    int used;
+
+    Chunk(int capacity) {
+      bytes = new byte[capacity];
+    }
+  }
+
+  private final List<Chunk> chunks = new ArrayList<>();
+  private int count;
+  private long payloadBytes;
+
+  public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    int kind = timeToLiveMillis > 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
+    add(kind, keyspace, key, value, timeToLiveMillis);
+  }
+
+  public void delete(int keyspace, byte[] key) {
+    add(Tag.DELETE, keyspace, key, new byte[0], 0);
+  }
+
+  public int count() {
+    return count;
+  }
+
+  /** Bytes of all keys and values. */
+  public long payloadBytes() {
+    return payloadBytes;
+  }
+
+  /** Forgets everything but the first chunk's memory. */
+  public void clear() {
+    count = 0;
+    payloadBytes = 0;
+    if (chunks.size() > 1) {
+      chunks.subList(1, chunks.size()).clear();
+    }
+    if (!chunks.isEmpty()) {
+      chunks.get(0).used = 0;
+    }
+  }
+
+  /** Walks the writes; times to live count from {@code nowMillis}. */
+  RecordSource records(long nowMillis) {
+    return new Records(nowMillis);
+  }
+
+  /** Checks a value against the limit of a single one. */
+  static void checkValueLength(long length) {
+    if (length > Limits.VALUE_BYTES_MAX) {
+      throw new LimitExceededException(
+          "the value has " + length + " bytes, the limit is " + Limits.VALUE_BYTES_MAX);
+    }
+  }
+
+  private void add(int kind, int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    ReadContext.checkKeyLength(key.length);
+    checkValueLength(value.length);
+    long bytes = payloadBytes + key.length + value.length;
+    long framed = bytes + (count + 1L) * RECORD_OVERHEAD_BYTES;
+    if (count > 0 && framed > Limits.BATCH_BYTES_MAX) {
+      throw new LimitExceededException(
+          "the batch would have " + framed + " bytes, the limit is " + Limits.BATCH_BYTES_MAX);
+    }
+    long needed = (long) HEADER_BYTES + key.length + value.length;
+    Chunk chunk = chunkFor(needed);
+    byte[] target = chunk.bytes;
+    int at = chunk.used;
+    target[at] = (byte) kind;
+    putInt(target, at + 1, keyspace);
+    putInt(target, at + 5, key.length);
+    putInt(target, at + 9, value.length);
+    putInt(target, at + 13, (int) timeToLiveMillis);
+    putInt(target, at + 17, (int) (timeToLiveMillis >>> 32));
+    at += HEADER_BYTES;
+    System.arraycopy(key, 0, target, at, key.length);
+    System.arraycopy(value, 0, target, at + key.length, value.length);
+    chunk.used = at + key.length + value.length;
+    payloadBytes = bytes;
+    count++;
+  }
+
+  private Chunk chunkFor(long needed) {
+    Chunk last = chunks.isEmpty() ? null : chunks.get(chunks.size() - 1);
+    if (last != null && needed <= last.bytes.length - last.used) {
+      return last;
+    }
+    int doubled = last == null ? CHUNK_BYTES_MIN : Math.min(CHUNK_BYTES_MAX, last.bytes.length * 2);
+    Chunk chunk = new Chunk(Math.toIntExact(Math.max(doubled, needed)));
+    chunks.add(chunk);
+    return chunk;
+  }
+
+  private static void putInt(byte[] target, int at, int value) {
+    target[at] = (byte) value;
+    target[at + 1] = (byte) (value >>> 8);
+    target[at + 2] = (byte) (value >>> 16);
+    target[at + 3] = (byte) (value >>> 24);
+  }
+
+  private static int getInt(byte[] source, int at) {
+    return (source[at] & 0xff)
+        | ((source[at + 1] & 0xff) << 8)
+        | ((source[at + 2] & 0xff) << 16)
+        | ((source[at + 3] & 0xff) << 24);
+  }
+
+  private final class Records extends RecordSource {
+    private final long nowMillis;
+    private int chunkIndex;
+    private int at;
+
+    Records(long nowMillis) {
+      this.nowMillis = nowMillis;
+    }
+
+    @Override
+    public void rewind() {
+      chunkIndex = 0;
+      at = 0;
+    }
+
+    @Override
+    public boolean next() {
+      while (chunkIndex < chunks.size() && at >= chunks.get(chunkIndex).used) {
+        chunkIndex++;
+        at = 0;
+      }
+      if (chunkIndex == chunks.size()) {
+        return false;
+      }
+      byte[] source = chunks.get(chunkIndex).bytes;
+      kind = source[at] & 0xff;
+      keyspace = getInt(source, at + 1);
+      keyLength = getInt(source, at + 5);
+      valueLength = getInt(source, at + 9);
+      long timeToLive =
+          (getInt(source, at + 13) & 0xffffffffL) | ((long) getInt(source, at + 17) << 32);
+      expiresAtMillis = expiry(nowMillis, timeToLive);
+      key = source;
+      keyOffset = at + HEADER_BYTES;
+      value = kind == Tag.DELETE ? null : source;
+      valueOffset = keyOffset + keyLength;
+      at = valueOffset + valueLength;
+      return true;
+    }
+
+    @Override
+    public int recordCount() {
+      return count;
+    }
+
+    @Override
+    public long payloadBytes() {
+      return payloadBytes;
+    }
+  }
+
+  /** When something that lives for {@code timeToLive} expires; far ends do not wrap round. */
+  static long expiry(long nowMillis, long timeToLive) {
+    long expiry = nowMillis + timeToLive;
+    return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
+  }
+}

@@ -1,0 +1,162 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.vlog.Frame;
+import io.kvsep.internal.vlog.RecordSource;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One write on its way through the commit pipeline, reused from write to write. Belongs to the
+ * writing thread until it is submitted, to the leader of its group until it is completed, and then
+ * to the writing thread again.
+ */
+final class WriteRequest implements SlotContext {
+  /** Requests whose memory grew beyond this give it back at once. */
+  private static final long RETAINED_BYTES_MAX = 32 << 10;
+
+  private enum State {
+    WAITING,
+    LEADER,
+    DONE
+  }
+
+  final Frame frame;
+  final SingleRecord single = new SingleRecord();
+
+  /** Whether the commit has to be synced before it is acknowledged. */
+  boolean sync;
+
+  /** With a condition: what the value of the single record's key must be; null for absent. */
+  byte @Nullable [] expected;
+
+  /** Whether the write happens only if the key's value is {@link #expected}. */
+  boolean conditional;
+
+  /** Whether the condition held; true without one. */
+  boolean applied;
+
+  private @Nullable RuntimeException error;
+  private volatile State state = State.WAITING;
+  private @Nullable Thread writer;
+
+  WriteRequest(MemoryLedger ledger, Frame.Encoding encoding) {
+    frame = new Frame(ledger, encoding);
+  }
+
+  /** Made ready for another write by the current thread. */
+  void prepare(boolean withSync) {
+    sync = withSync;
+    conditional = false;
+    expected = null;
+    applied = true;
+    error = null;
+    state = State.WAITING;
+    writer = Thread.currentThread();
+  }
+
+  /**
+   * Waits until somebody has committed the write or this thread is to lead.
+   *
+   * @return whether it is to lead
+   */
+  boolean awaitTurn() {
+    boolean interrupted = false;
+    while (state == State.WAITING) {
+      LockSupport.park(this);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return state == State.LEADER;
+  }
+
+  void promote() {
+    Thread thread = writer;
+    state = State.LEADER;
+    LockSupport.unpark(thread);
+  }
+
+  /** Ends the write; with an error that its thread then throws. */
+  void complete() {
+    Thread thread = writer;
+    state = State.DONE;
+    if (thread != Thread.currentThread()) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  void fail(RuntimeException cause) {
+    error = cause;
+  }
+
+  boolean hasFailed() {
+    return error != null;
+  }
+
+  void throwIfFailed() {
+    if (error != null) {
+      throw error;
+    }
+  }
+
+  /** Made ready to be left alone until the next write. */
+  void forget() {
+    single.forget();
+    expected = null;
+    frame.trim(RETAINED_BYTES_MAX);
+  }
+
+  @Override
+  public void free() {
+    frame.close();
+  }
+
+  /** A single put or delete as the source of a frame. */
+  static final class SingleRecord extends RecordSource {
+    private boolean consumed;
+
+    void set(
+        int forKeyspace, int recordKind, byte[] forKey, byte @Nullable [] newValue, long expiry) {
+      keyspace = forKeyspace;
+      kind = recordKind;
+      key = forKey;
+      keyOffset = 0;
+      keyLength = forKey.length;
+      value = newValue;
+      valueOffset = 0;
+      valueLength = newValue == null ? 0 : newValue.length;
+      expiresAtMillis = expiry;
+      consumed = false;
+    }
+
+    void forget() {
+      key = EMPTY;
+      value = null;
+    }
+
+    @Override
+    public void rewind() {
+      consumed = false;
+    }
+
+    @Override
+    public boolean next() {
+      boolean first = !consumed;
+      consumed = true;
+      return first;
+    }
+
+    @Override
+    public int recordCount() {
+      return 1;
+    }
+
+    @Override
+    public long payloadBytes() {
+      return (long) keyLength + valueLength;
+    }
+  }
+}

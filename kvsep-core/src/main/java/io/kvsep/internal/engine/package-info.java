@@ -1,0 +1,12 @@
+/**
+ * One open store: wiring, the commit pipeline, the read path, recovery and background work.
+ *
+ * <p>Threads: callers read and commit on their own threads; a leader among the committing ones
+ * writes for all that wait. Flush, compaction and the sync timer run on the {@link
+ * io.kvsep.internal.engine.Scheduler}. Locks, outermost first: commit leadership, {@code
+ * LiveView}'s state lock, the version set's. Readers take none of them.
+ */
+@NullMarked
+package io.kvsep.internal.engine;
+
+import org.jspecify.annotations.NullMarked;

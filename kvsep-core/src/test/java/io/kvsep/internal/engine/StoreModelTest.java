@@ -1,0 +1,17 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.testing.Seeds;
+import org.junit.jupiter.api.Test;
+
+/** Long random histories of all operations against a sorted map; see {@link ModelRun}. */
+final class StoreModelTest {
+  @Test
+  void everyHistoryMatchesTheModel() {
+    Seeds.run(
+        StoreModelTest.class,
+        "everyHistoryMatchesTheModel",
+        1,
+        Integer.getInteger("kvsep.seeds", 40),
+        seed -> new ModelRun(seed).run(2_000));
+  }
+}
