@@ -52,12 +52,12 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public ByteBuffer keyView() {
-    int length = cursor.keyLength();
+    int length = cursor.keyInto(keyCopy);
     if (length > keyCopy.length) {
       keyCopy = new byte[Math.max(length, 2 * keyCopy.length)];
       keyView = ByteBuffer.wrap(keyCopy).asReadOnlyBuffer();
+      cursor.keyInto(keyCopy);
     }
-    cursor.keyInto(keyCopy);
     return keyView.clear().limit(length);
   }
 

@@ -265,7 +265,8 @@ final class BackgroundWork {
       lastSequence = Math.max(lastSequence, table.largestSequence());
       tableBytesWritten.addAndGet(table.fileBytes());
     }
-    versions.apply(edit.lastSequence(lastSequence));
+    edit.lastSequence(lastSequence);
+    failure.guard(() -> versions.apply(edit));
     live.installVersion(oldest);
     flushes.incrementAndGet();
     removeDeadSegments();
@@ -315,7 +316,7 @@ final class BackgroundWork {
   private void run(CompactionPlan plan) throws IOException {
     failure.check();
     VersionEdit edit = CompactionJob.run(context(), plan);
-    versions.apply(edit);
+    failure.guard(() -> versions.apply(edit));
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
@@ -333,7 +334,7 @@ final class BackgroundWork {
     try {
       VersionEdit edit = deadSegments(versions.current());
       if (edit != null) {
-        versions.apply(edit);
+        failure.guard(() -> versions.apply(edit));
         live.installVersion(null);
       }
     } finally {

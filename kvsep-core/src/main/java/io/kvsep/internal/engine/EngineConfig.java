@@ -54,7 +54,9 @@ public record EngineConfig(
    * @param memtableBytes arena of one memtable
    * @param memtablesMax memtables at once, the active one included
    * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
-   * @param frameBytesMax frames up to this length are encoded in memory before they are written
+   * @param commitBytesMax memory that encoded frames may take together; others are encoded while
+   *     they are written
+   * @param frameRetainedBytes memory a writing slot keeps from one write to the next
    * @param levelZeroTables tables in level 0 that make it worth compacting
    * @param levelZeroSlowdown tables in level 0 from which on writers are slowed down
    * @param levelZeroStop tables in level 0 at which writers wait
@@ -66,7 +68,8 @@ public record EngineConfig(
       long memtableBytes,
       int memtablesMax,
       long memtableLogBytesMax,
-      long frameBytesMax,
+      long commitBytesMax,
+      long frameRetainedBytes,
       int levelZeroTables,
       int levelZeroSlowdown,
       int levelZeroStop,
@@ -86,7 +89,8 @@ public record EngineConfig(
           memtable,
           3,
           Math.max(64 * MIB, memoryBudgetBytes),
-          Math.min(8 * MIB, memoryBudgetBytes / 32),
+          memoryBudgetBytes / 8,
+          Math.min(256 << 10, memoryBudgetBytes / 1024),
           4,
           12,
           24,

@@ -5,7 +5,6 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
-import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.StoredValue;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -264,25 +263,15 @@ public final class EngineCursor implements AutoCloseable {
     claim.set(IDLE);
   }
 
-  /** Bytes of the user key. */
-  public int keyLength() {
-    claim();
-    try {
-      requireEntry();
-      return iterator.keyLength() - prefixLength;
-    } finally {
-      unclaim();
-    }
-  }
-
-  /** Copies the user key to the start of {@code target} and returns its length. */
+  /** Copies the user key to the start of {@code target} if it fits; returns its length. */
   public int keyInto(byte[] target) {
     claim();
     try {
       requireEntry();
-      Region region = iterator.keyRegion();
       int length = iterator.keyLength() - prefixLength;
-      region.get(prefixLength, target, 0, length);
+      if (length <= target.length) {
+        iterator.keyRegion().get(prefixLength, target, 0, length);
+      }
       return length;
     } finally {
       unclaim();

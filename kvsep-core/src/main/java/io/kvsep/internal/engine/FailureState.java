@@ -14,6 +14,15 @@ final class FailureState {
     return error();
   }
 
+  /** Runs a change of the manifest; its failing for good is the store's failing. */
+  void guard(Runnable change) {
+    try {
+      change.run();
+    } catch (StoreFailedException e) {
+      throw fail(e);
+    }
+  }
+
   void check() {
     if (first.get() != null) {
       throw error();

@@ -87,7 +87,7 @@ final class IndexWriter implements AutoCloseable {
   /** Puts the records of a frame that is in the log into the memtable. */
   void insert(Frame frame) {
     entries.over(frame, directory);
-    insertAll(entries, frame.position());
+    insertAll(entries, frame.segment(), frame.offset());
     coveredLogBytes += frame.length();
   }
 
@@ -95,10 +95,10 @@ final class IndexWriter implements AutoCloseable {
    * Puts the entries of one frame into the memtable; a frame may be larger than a memtable, and is
    * then replayed whole as long as any of its memtables is not flushed.
    */
-  void insertAll(IndexEntries source, LogPosition frame) {
+  void insertAll(IndexEntries source, long segment, long offset) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
-        switchMemtable(frame);
+        switchMemtable(new LogPosition(segment, offset));
       }
     }
   }

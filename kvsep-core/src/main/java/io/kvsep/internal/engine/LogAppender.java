@@ -1,6 +1,5 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.error.StorageException;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
@@ -60,21 +59,28 @@ final class LogAppender {
   private void startSegment() throws IOException {
     Segment sealed = writer.active();
     Segment created = writer.createSegment(versions.newSegmentId());
+    boolean inManifest = false;
+    try {
+      syncCreated(created);
+      VersionEdit edit = new VersionEdit().addSegment(created.id());
+      if (sealed != null) {
+        edit.sealSegment(sealed.id(), sealed.publishedEnd());
+      }
+      failure.guard(() -> versions.apply(edit));
+      inManifest = true;
+    } finally {
+      if (!inManifest) {
+        created.free();
+      }
+    }
+    writer.switchTo(created);
+  }
+
+  private void syncCreated(Segment created) {
     try {
       writer.syncCreated(created);
     } catch (IOException e) {
       throw failure.fail(e);
     }
-    VersionEdit edit = new VersionEdit().addSegment(created.id());
-    if (sealed != null) {
-      edit.sealSegment(sealed.id(), sealed.publishedEnd());
-    }
-    try {
-      versions.apply(edit);
-    } catch (StorageException e) {
-      created.free();
-      throw e;
-    }
-    writer.switchTo(created);
   }
 }

@@ -78,7 +78,7 @@ final class LogRecovery {
       try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
         while (scanner.endOffset() < part.end() && scanner.next(0)) {
           scanner.readInto(entries);
-          sink.accept(entries, new LogPosition(part.segment(), scanner.offset()));
+          sink.accept(entries, part.segment(), scanner.offset());
         }
         if (scanner.endOffset() != part.end()) {
           throw scanner.damage();
@@ -89,7 +89,7 @@ final class LogRecovery {
 
   /** Takes the entries of one frame. */
   interface FrameSink {
-    void accept(IndexEntries entries, LogPosition frame);
+    void accept(IndexEntries entries, long segment, long offset);
   }
 
   /**

@@ -14,6 +14,7 @@ import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogWriter;
@@ -143,6 +144,7 @@ public final class StorageEngine implements AutoCloseable {
     try {
       failure.check();
       flushAll();
+      dropDeadLog();
     } finally {
       writes.exit(slot);
     }
@@ -155,6 +157,7 @@ public final class StorageEngine implements AutoCloseable {
       failure.check();
       flushAll();
       background.compactAll();
+      dropDeadLog();
     } finally {
       writes.exit(slot);
     }
@@ -222,6 +225,7 @@ public final class StorageEngine implements AutoCloseable {
       if (!config.mode().readOnly() && !failure.hasFailed()) {
         flushAll();
         appender.sync();
+        dropDeadLog();
       }
     } catch (RuntimeException e) {
       problem = e;
@@ -337,6 +341,34 @@ public final class StorageEngine implements AutoCloseable {
       config.scheduler().repeat(config.syncIntervalNanos(), this::syncInBackground);
     }
     background.compactionNeeded();
+  }
+
+  /**
+   * Drops the active segment when everything is flushed and no table points into it, as with values
+   * that all live beside their keys: otherwise it would stay until it is full.
+   */
+  private void dropDeadLog() {
+    pipeline.exclusively(
+        () -> {
+          Segment active = log.active();
+          Version version = versions.current();
+          if (active == null
+              || live.get().memtables.size() > 1
+              || !live.get().active().isEmpty()
+              || !version.replayFrom().equals(log.end())
+              || version.liveBytes(active.id()) > 0) {
+            return;
+          }
+          appender.sync();
+          VersionEdit edit =
+              new VersionEdit()
+                  .sealSegment(active.id(), active.publishedEnd())
+                  .replayFrom(new LogPosition(active.id() + 1, 0))
+                  .removeSegment(active.id());
+          failure.guard(() -> versions.apply(edit));
+          log.detach();
+          live.installVersion(null);
+        });
   }
 
   private void syncInBackground() {

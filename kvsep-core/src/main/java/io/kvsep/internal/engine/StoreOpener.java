@@ -10,12 +10,16 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.ObsoleteFiles;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -29,6 +33,8 @@ import java.util.Set;
  * there is none, so that a refused open leaves everything as it was.
  */
 final class StoreOpener {
+  private static final int COPY_BYTES = 256 << 10;
+
   private final Storage storage;
   private final EngineConfig config;
   private final MemoryLedger ledger;
@@ -90,9 +96,11 @@ final class StoreOpener {
         edit.removeSegment(later);
       }
       versions.apply(edit);
-      try (StorageFile file = storage.open(StoreFiles.segment(segment), /* writable= */ true)) {
-        file.truncate(end);
-        file.sync();
+    }
+    for (LogRecovery.SoundPart part : recovery.parts()) {
+      boolean cut = recovery.isTorn() && part.segment() == recovery.end().segment();
+      if (cut || part.end() > part.from()) {
+        writeAnew(StoreFiles.segment(part.segment()), part.end());
       }
     }
     for (String orphan : versions.orphans()) {
@@ -102,6 +110,35 @@ final class StoreOpener {
         // Gone already: all the better.
       }
     }
+  }
+
+  /**
+   * Replaces a segment by a copy of its first {@code length} bytes. What a sync that failed earlier
+   * left in the system's cache looks sound but is on no device, and no later sync would write it:
+   * only bytes that are written again can be relied on.
+   */
+  private void writeAnew(String name, long length) throws IOException {
+    String temporary = StoreFiles.temporary(name);
+    if (storage.exists(temporary)) {
+      storage.delete(temporary);
+    }
+    Region buffer = ledger.allocate(MemoryPurpose.READ, Math.min(length, COPY_BYTES));
+    try (StorageFile source = storage.open(name, /* writable= */ false);
+        StorageFile target = storage.create(temporary)) {
+      NativeWindow window = new NativeWindow();
+      for (long offset = 0; offset < length; offset += COPY_BYTES) {
+        int count = (int) Math.min(COPY_BYTES, length - offset);
+        if (source.read(window.over(buffer, 0, count), offset) < count) {
+          throw new EOFException(name + " became shorter while it was read");
+        }
+        target.write(window.over(buffer, 0, count), offset);
+      }
+      target.sync();
+    } finally {
+      buffer.free();
+    }
+    storage.rename(temporary, name);
+    storage.syncDirectory();
   }
 
   private static void requireFile(Set<String> names, String name) {

@@ -8,6 +8,7 @@ import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
+import io.kvsep.internal.vlog.RecordSource;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -21,12 +22,15 @@ public final class StoreWrites {
   private final MemoryLedger ledger;
   private final CommitPipeline pipeline;
   private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
+  private final CommitBudget budget;
   private volatile boolean closed;
 
   StoreWrites(EngineConfig config, MemoryLedger ledger, CommitPipeline pipeline) {
     this.config = config;
     this.ledger = ledger;
     this.pipeline = pipeline;
+    EngineConfig.Shape shape = config.shape();
+    this.budget = new CommitBudget(shape.commitBytesMax(), shape.frameRetainedBytes());
   }
 
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
@@ -48,21 +52,24 @@ public final class StoreWrites {
     long valueLength = value.readRemaining();
     ReadContext.checkKeyLength(keyLength);
     WriteBuffer.checkValueLength(valueLength);
-    if (2 * Frame.lengthMax(keyLength + valueLength, 1) > config.shape().frameBytesMax()) {
-      put(keyspace, key.toByteArray(), value.toByteArray(), 0);
-      return;
-    }
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       request.prepare(syncsEveryCommit());
+      request.reservedBytes = budget.reserve(2 * Frame.lengthMax(keyLength + valueLength, 1));
+      if (request.reservedBytes < 0) {
+        request.single.set(keyspace, Tag.PUT, key.toByteArray(), value.toByteArray(), 0);
+        request.frame.encode(request.single, /* inMemory= */ false);
+        pipeline.commit(request);
+        return;
+      }
       Region scratch = request.frame.scratch(keyLength + valueLength);
       UserBytes.copy(key, scratch, 0);
       UserBytes.copy(value, scratch, keyLength);
       request.frame.encodeScratch(keyspace, (int) keyLength, (int) valueLength);
       pipeline.commit(request);
     } finally {
-      request.forget();
+      finish(request);
       exit(slot);
     }
   }
@@ -77,10 +84,10 @@ public final class StoreWrites {
       }
       CommitSync when = sync == null ? config.sync() : sync;
       request.prepare(when == CommitSync.EVERY_COMMIT);
-      request.frame.encode(buffer.records(config.clock().millis()));
+      encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
     } finally {
-      request.forget();
+      finish(request);
       exit(slot);
     }
   }
@@ -100,13 +107,25 @@ public final class StoreWrites {
       request.conditional = true;
       request.expected = expected;
       request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
-      request.frame.encode(request.single);
+      encode(request, request.single);
       pipeline.commit(request);
       return request.applied;
     } finally {
-      request.forget();
+      finish(request);
       exit(slot);
     }
+  }
+
+  private void encode(WriteRequest request, RecordSource source) {
+    long longest = Frame.lengthMax(source.payloadBytes(), source.recordCount());
+    request.reservedBytes = budget.reserve(longest);
+    request.frame.encode(source, /* inMemory= */ request.reservedBytes >= 0);
+  }
+
+  private void finish(WriteRequest request) {
+    request.forget(config.shape().frameRetainedBytes());
+    budget.release(request.reservedBytes);
+    request.reservedBytes = 0;
   }
 
   /** Refuses every later call and waits for those under way. */
@@ -131,10 +150,10 @@ public final class StoreWrites {
     try {
       request.prepare(syncsEveryCommit());
       request.single.set(keyspace, kind, key, value, expiry);
-      request.frame.encode(request.single);
+      encode(request, request.single);
       pipeline.commit(request);
     } finally {
-      request.forget();
+      finish(request);
       exit(slot);
     }
   }
@@ -158,10 +177,6 @@ public final class StoreWrites {
 
   private WriteRequest newRequest() {
     return new WriteRequest(
-        ledger,
-        new Frame.Encoding(
-            config.inlineValueBytesMax(),
-            config.compressionBytesMin(),
-            config.shape().frameBytesMax()));
+        ledger, new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin()));
   }
 }

@@ -4,6 +4,8 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -13,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * to the writing thread again.
  */
 final class WriteRequest implements SlotContext {
-  /** Requests whose memory grew beyond this give it back at once. */
-  private static final long RETAINED_BYTES_MAX = 32 << 10;
-
   private enum State {
     WAITING,
     LEADER,
@@ -24,6 +23,12 @@ final class WriteRequest implements SlotContext {
 
   final Frame frame;
   final SingleRecord single = new SingleRecord();
+
+  /** The group this write leads, when it does; kept here so that leading allocates nothing. */
+  final List<WriteRequest> group = new ArrayList<>();
+
+  /** What the {@link CommitBudget} counts for this write. */
+  long reservedBytes;
 
   /** Whether the commit has to be synced before it is acknowledged. */
   boolean sync;
@@ -103,10 +108,10 @@ final class WriteRequest implements SlotContext {
   }
 
   /** Made ready to be left alone until the next write. */
-  void forget() {
+  void forget(long retainedBytes) {
     single.forget();
     expected = null;
-    frame.trim(RETAINED_BYTES_MAX);
+    frame.trim(retainedBytes);
   }
 
   @Override

@@ -297,19 +297,20 @@ public final class Region {
   }
 
   private void check(long offset, int count) {
-    if ((offset | (length - count - offset)) < 0) {
+    // Neither side can wrap: a length is never negative, and an offset is not by then.
+    if (offset < 0 || length - offset < count) {
       throw outOfBounds(offset, count);
     }
   }
 
   private void checkRange(long offset, long count) {
-    if ((offset | count | (length - count - offset)) < 0) {
+    if ((offset | count) < 0 || length - offset < count) {
       throw outOfBounds(offset, count);
     }
   }
 
   private static void checkArray(byte[] array, int index, int count) {
-    if ((index | count | (array.length - count - index)) < 0) {
+    if ((index | count) < 0 || array.length - index < count) {
       throw new IndexOutOfBoundsException(
           "index=" + index + ", count=" + count + ", array.length=" + array.length);
     }

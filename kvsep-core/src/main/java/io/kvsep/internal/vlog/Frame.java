@@ -16,8 +16,9 @@ import io.kvsep.internal.memory.Varint;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,7 @@ public final class Frame implements AutoCloseable {
   private static final byte[] NOT_PACKED = new byte[0];
 
   /** What of the store's options the encoding depends on. */
-  public record Encoding(int inlineValueBytesMax, int compressionBytesMin, long bufferBytesMax) {
+  public record Encoding(int inlineValueBytesMax, int compressionBytesMin) {
     boolean compresses(int valueLength) {
       return valueLength >= compressionBytesMin && valueLength > inlineValueBytesMax;
     }
@@ -54,7 +55,7 @@ public final class Frame implements AutoCloseable {
   private final NativeWindow window = new NativeWindow();
   private final RecordSink sink;
   private final RecordView record = new RecordView();
-  private final ArrayDeque<byte[]> packedValues = new ArrayDeque<>();
+  private final List<byte[]> packedValues = new ArrayList<>();
 
   private @Nullable RecordSource streamed;
   private long bodyLength;
@@ -64,6 +65,9 @@ public final class Frame implements AutoCloseable {
   private long segment;
   private long offset;
   private long firstSequence;
+
+  /** Whether the records' checksums carry a place already, from an append that was given up. */
+  private boolean placed;
 
   public Frame(MemoryLedger ledger, Encoding encoding) {
     this.encoding = encoding;
@@ -82,17 +86,20 @@ public final class Frame implements AutoCloseable {
   }
 
   /**
-   * Takes the records of {@code source}: now, or, when they are too large to hold, once more when
-   * the frame is written; the source must then stay as it is until the commit is over.
+   * Takes the records of {@code source}: now, or, when they are not to be held in memory, once more
+   * when the frame is written; the source must then stay as it is until the commit is over.
+   *
+   * @param inMemory whether the encoded frame may be held in memory
    */
-  public void encode(RecordSource source) {
+  public void encode(RecordSource source, boolean inMemory) {
     recordCount = source.recordCount();
     payloadBytes = source.payloadBytes();
     indexBytes = 0;
+    placed = false;
     packedValues.clear();
     source.rewind();
     try {
-      if (lengthMax(payloadBytes, recordCount) > encoding.bufferBytesMax) {
+      if (!inMemory) {
         streamed = source;
         measure(source);
         return;
@@ -116,6 +123,7 @@ public final class Frame implements AutoCloseable {
     recordCount = 1;
     payloadBytes = (long) keyLength + valueLength;
     indexBytes = 0;
+    placed = false;
     countIndexBytes(keyspace, keyLength, valueLength);
     streamed = null;
     Region source = raw.region();
@@ -174,12 +182,23 @@ public final class Frame implements AutoCloseable {
     return firstSequence;
   }
 
-  public LogPosition position() {
-    return new LogPosition(segment, offset);
+  /** Id of the segment the frame was appended to. */
+  public long segment() {
+    return segment;
   }
 
-  /** Gives the frame its place; an encoded one is complete afterwards. */
+  /** Where in its segment the frame begins. */
+  public long offset() {
+    return offset;
+  }
+
+  /**
+   * Gives the frame its place; an encoded one is complete afterwards. May be called again when the
+   * append was given up.
+   */
   void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
+    long oldSegment = segment;
+    long oldOffset = offset;
     segment = atSegment;
     offset = atOffset;
     firstSequence = sequence;
@@ -194,10 +213,15 @@ public final class Frame implements AutoCloseable {
       if (!record.decode(region, at, limit)) {
         throw new IllegalStateException("the frame's own record does not hold");
       }
+      int place = LogFormat.place(segment, offset + at);
+      if (placed) {
+        place ^= LogFormat.place(oldSegment, oldOffset + at);
+      }
       long crcAt = record.crcOffset();
-      region.putInt(crcAt, region.getInt(crcAt) ^ LogFormat.place(segment, offset + at));
+      region.putInt(crcAt, region.getInt(crcAt) ^ place);
       at += record.length();
     }
+    placed = true;
   }
 
   /** The encoded bytes, for frames that are not streamed. */
@@ -216,10 +240,11 @@ public final class Frame implements AutoCloseable {
     putFrameHeader(header, durable);
     sink.advance(LogFormat.FRAME_HEADER_BYTES);
     source.rewind();
+    int nextPacked = 0;
     while (source.next()) {
       long recordOffset = sink.filePosition();
       byte[] packedValue =
-          compressesStreamed(source.valueLength) ? packedValues.removeFirst() : NOT_PACKED;
+          compressesStreamed(source.valueLength) ? packedValues.get(nextPacked++) : NOT_PACKED;
       sink.begin();
       boolean compressed = packedValue.length > 0;
       int stored = compressed ? packedValue.length : -1;

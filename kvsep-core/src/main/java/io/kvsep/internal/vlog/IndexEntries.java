@@ -35,8 +35,8 @@ public final class IndexEntries implements AutoCloseable {
 
   /** Starts on a frame that was just appended; its records are read where they lie in memory. */
   public void over(Frame frame, SegmentDirectory directory) {
-    long frameOffset = frame.position().offset();
-    long segmentId = frame.position().segment();
+    long frameOffset = frame.offset();
+    long segmentId = frame.segment();
     if (frame.isStreamed()) {
       Segment from = directory.get(segmentId);
       long frameEnd = frameOffset + frame.length();

@@ -81,15 +81,15 @@ final class LogFormat {
     if (region.getLong(0) != SEGMENT_MAGIC) {
       throw new IncompatibleFormatException(file, Reason.FOREIGN, "not a kvsep segment");
     }
+    int crc = window.crc32c(region, 0, 36);
+    if (region.getInt(36) != crc) {
+      throw new CorruptionException(file, 36, hex(crc), hex(region.getInt(36)));
+    }
     int version = region.getInt(8);
     if (version != FORMAT_VERSION) {
       Reason reason = version > FORMAT_VERSION ? Reason.TOO_NEW : Reason.TOO_OLD;
       throw new IncompatibleFormatException(
           file, reason, "format version " + version + ", this release reads " + FORMAT_VERSION);
-    }
-    int crc = window.crc32c(region, 0, 36);
-    if (region.getInt(36) != crc) {
-      throw new CorruptionException(file, 36, hex(crc), hex(region.getInt(36)));
     }
     if (region.getLong(12) != storeId.high() || region.getLong(20) != storeId.low()) {
       throw new IncompatibleFormatException(file, Reason.FOREIGN, "a segment of another store");

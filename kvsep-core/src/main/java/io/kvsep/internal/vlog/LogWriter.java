@@ -42,20 +42,25 @@ public final class LogWriter {
   private final AtomicLong bytesWritten = new AtomicLong();
   private final AtomicLong syncs = new AtomicLong();
 
+  /** Written by the appending thread, read by any. */
+  private volatile @Nullable Segment active;
+
+  /** Bytes ever published, in all segments; written by the appending thread. */
+  private volatile long publishedBytes;
+
   // Of the appending thread.
-  private @Nullable Segment active;
   private long end;
   private long groupStart;
   private int staged;
 
-  /** Guards the two below. */
+  /** Guards the three below. */
   private final ReentrantLock syncLock = new ReentrantLock();
 
   private final ArrayDeque<Segment> sealedUnsynced = new ArrayDeque<>();
   private volatile LogPosition durable = LogPosition.START;
 
-  /** Where the next sync has to reach to cover everything published. */
-  private volatile LogPosition published = LogPosition.START;
+  /** What {@link #publishedBytes} was when the last sync began. */
+  private volatile long durableBytes;
 
   public LogWriter(
       Storage storage,
@@ -84,7 +89,7 @@ public final class LogWriter {
         active = segment;
       }
       end = segment.publishedEnd();
-      published = new LogPosition(segment.id(), end);
+      publishedBytes += end;
     }
   }
 
@@ -131,7 +136,16 @@ public final class LogWriter {
     }
     active = segment;
     end = segment.publishedEnd();
-    published = new LogPosition(segment.id(), end);
+    publishedBytes += end;
+  }
+
+  /**
+   * Lets go of the active segment, of which everything is durable; the next frame needs a new one.
+   * Called by the appending thread.
+   */
+  public void detach() {
+    active = null;
+    end = 0;
   }
 
   /** Whether a frame of this length belongs into a new segment. */
@@ -144,9 +158,10 @@ public final class LogWriter {
     return active;
   }
 
-  /** Where the next frame goes. */
+  /** Where the next frame goes, at the earliest. */
   public LogPosition end() {
-    return active == null ? LogPosition.START : new LogPosition(active.id(), end);
+    Segment segment = active;
+    return segment == null ? durable : new LogPosition(segment.id(), end);
   }
 
   public void begin() {
@@ -186,7 +201,7 @@ public final class LogWriter {
     writeStaged();
     Segment segment = Objects.requireNonNull(active);
     segment.publish(end);
-    published = new LogPosition(segment.id(), end);
+    publishedBytes += end - groupStart;
   }
 
   /** Forgets the group; its bytes, if any, are written over by the next one. */
@@ -197,27 +212,39 @@ public final class LogWriter {
 
   /** Makes everything published before the call durable; at most one sync per segment. */
   public void sync() throws IOException {
-    LogPosition target = published;
+    long wanted = publishedBytes;
     syncLock.lock();
     try {
-      if (durable.compareTo(target) >= 0) {
+      if (durableBytes >= wanted) {
         return;
       }
-      target = published;
+      // Read in this order: what is counted lies in the sealed segments or below the active one's
+      // end.
+      // A segment being sealed meanwhile waits for the lock.
+      long covered = publishedBytes;
+      Segment segment = active;
+      LogPosition reached = segment == null ? durable : endOf(segment);
       while (!sealedUnsynced.isEmpty()) {
         Segment sealed = sealedUnsynced.element();
         sealed.sync();
         sealed.closeFile();
         syncs.incrementAndGet();
         sealedUnsynced.remove();
+        reached = segment == null ? endOf(sealed) : reached;
       }
-      Segment segment = directory.get(target.segment());
-      segment.sync();
-      syncs.incrementAndGet();
-      durable = target;
+      if (segment != null) {
+        segment.sync();
+        syncs.incrementAndGet();
+      }
+      durable = reached;
+      durableBytes = covered;
     } finally {
       syncLock.unlock();
     }
+  }
+
+  private static LogPosition endOf(Segment segment) {
+    return new LogPosition(segment.id(), segment.publishedEnd());
   }
 
   /** Everything before this position is durable. */
@@ -227,7 +254,7 @@ public final class LogWriter {
 
   /** Whether something is published that no sync has covered. */
   public boolean isDirty() {
-    return durable.compareTo(published) < 0;
+    return durableBytes < publishedBytes;
   }
 
   public long bytesWritten() {

@@ -31,28 +31,31 @@ public final class ValueCodec {
    */
   static int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
     int length = value.remaining();
-    int most = worthwhileLength(length);
+    // Room for the worst case: the compressor reports the lack of it by an exception, which would
+    // cost every incompressible value more than compressing it does.
+    int most = COMPRESSOR.maxCompressedLength(length);
     ByteBuffer into = window.over(target.ensure(most), 0, most);
-    return compress(value, into, most);
+    int found = COMPRESSOR.compress(value, value.position(), length, into, into.position(), most);
+    return found <= worthwhileLength(length) ? found : -1;
   }
 
-  /** As above, into a heap array; for values too large to have off-heap scratch space. */
+  /**
+   * As above, into a heap array no longer than what is worth keeping; for values too large to have
+   * off-heap scratch space, with which an exception now and then is no matter.
+   */
   static int compress(ByteBuffer value, byte[] target) {
-    return compress(value, ByteBuffer.wrap(target), target.length);
+    ByteBuffer into = ByteBuffer.wrap(target);
+    try {
+      return COMPRESSOR.compress(
+          value, value.position(), value.remaining(), into, 0, target.length);
+    } catch (LZ4Exception e) {
+      return -1;
+    }
   }
 
   /** Bytes a compressed value may have at most to be kept. */
   static int worthwhileLength(int length) {
     return length - length / 8;
-  }
-
-  private static int compress(ByteBuffer value, ByteBuffer into, int most) {
-    try {
-      return COMPRESSOR.compress(
-          value, value.position(), value.remaining(), into, into.position(), most);
-    } catch (LZ4Exception e) {
-      return -1;
-    }
   }
 
   /** Decompresses one block that must give exactly {@code into.remaining()} bytes. */

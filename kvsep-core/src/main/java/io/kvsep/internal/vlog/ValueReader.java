@@ -17,7 +17,7 @@ public final class ValueReader {
   /**
    * Longer compressed values are decompressed on the heap, which has no budget of ours to break.
    */
-  private static final int SCRATCH_BYTES_MAX = 1 << 20;
+  private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
   private final SegmentDirectory directory;
   private final LongAdder reads = new LongAdder();

@@ -322,30 +322,16 @@ final class ModelRun {
     abandon();
     storage = after;
     engine = open();
-    List<Map.Entry<byte[], byte[]>> entries = contents(engine);
+    String found = describe(engine);
     State match = null;
     for (int i = sinceSync.size() - 1; i >= 0 && match == null; i--) {
-      if (sameEntries(entries(sinceSync.get(i), null, null), entries)) {
+      if (describe(sinceSync.get(i)).equals(found)) {
         match = sinceSync.get(i);
       }
     }
     assertTrue(match != null, "the recovered state is none of the states since the last sync");
     current = match;
     synced();
-  }
-
-  private static boolean sameEntries(
-      List<Map.Entry<byte[], byte[]>> a, List<Map.Entry<byte[], byte[]>> b) {
-    if (a.size() != b.size()) {
-      return false;
-    }
-    for (int i = 0; i < a.size(); i++) {
-      if (!Arrays.equals(a.get(i).getKey(), b.get(i).getKey())
-          || !Arrays.equals(a.get(i).getValue(), b.get(i).getValue())) {
-        return false;
-      }
-    }
-    return true;
   }
 
   private StorageEngine open() {
@@ -375,23 +361,39 @@ final class ModelRun {
   }
 
   private void checkAll() {
-    List<Map.Entry<byte[], byte[]>> expected = entries(current, null, null);
-    List<Map.Entry<byte[], byte[]>> found = contents(engine);
-    assertTrue(sameEntries(expected, found), "a scan gives what the model holds");
-    for (Map.Entry<byte[], byte[]> entry : expected) {
-      assertArrayEquals(entry.getValue(), engine.reads().get(0, entry.getKey(), StoreReads.LATEST));
+    assertEquals(describe(current), describe(engine));
+    for (Map.Entry<byte[], byte[]> entry : entries(current, null, null)) {
+      assertArrayEquals(
+          entry.getValue(), engine.reads().get(0, entry.getKey(), StoreReads.LATEST));
     }
   }
 
-  private static List<Map.Entry<byte[], byte[]>> contents(StorageEngine engine) {
+  /** All that can be seen of a store, a line an entry: key, value, expiry. */
+  private static String describe(StorageEngine engine) {
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
-    List<Map.Entry<byte[], byte[]>> found = new ArrayList<>();
+    StringBuilder text = new StringBuilder();
     try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
       while (cursor.next()) {
-        found.add(Map.entry(cursor.key(), cursor.value()));
+        describe(text, cursor.key(), cursor.value(), cursor.expiresAtMillis());
       }
     }
-    return found;
+    return text.toString();
+  }
+
+  private String describe(State state) {
+    StringBuilder text = new StringBuilder();
+    for (Map.Entry<byte[], Cell> entry : state.cells.entrySet()) {
+      Cell cell = entry.getValue();
+      if (cell.expiresAtMillis() > clock.millis()) {
+        describe(text, entry.getKey(), cell.value(), cell.expiresAtMillis());
+      }
+    }
+    return text.toString();
+  }
+
+  private static void describe(StringBuilder text, byte[] key, byte[] value, long expiry) {
+    text.append(text(key)).append(' ').append(value.length).append(' ');
+    text.append(Arrays.hashCode(value)).append(' ').append(expiry).append('\n');
   }
 
   private void committed(List<Change> changes, CommitSync when) {
