@@ -128,6 +128,11 @@ final class BackgroundWork {
     }
   }
 
+  /** Throws when nothing that a writer could wait for will happen any more. */
+  void check() {
+    failure.check();
+  }
+
   /** What the last flush failed with, null when it succeeded. */
   @Nullable Throwable flushError() {
     return flushError;
@@ -239,7 +244,8 @@ final class BackgroundWork {
     } catch (CancellationException e) {
       // The store is closing; the memtable is still in the log.
       return;
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
+      // Errors too: an unreadable page of a mapping is one, and whoever waits has to hear of it.
       flushError = e;
     } finally {
       flushLock.unlock();
@@ -281,7 +287,7 @@ final class BackgroundWork {
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
       return;
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       compactionError = e;
     } finally {
       compactionLock.lock();

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -33,17 +34,19 @@ final class CommitPipeline {
 
   private final LogAppender log;
   private final IndexWriter index;
-  private final Condition condition;
+  private final Precondition precondition;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
-  /** Guards the fields below. */
+  /** Guards the next five. */
   private final ReentrantLock queueLock = new ReentrantLock();
 
+  private final Condition exclusiveTurn = queueLock.newCondition();
   private final ArrayDeque<WriteRequest> queue = new ArrayDeque<>();
   private boolean leading;
+  private int exclusiveWaiters;
   private boolean closed;
 
   // Of the leader.
@@ -53,19 +56,19 @@ final class CommitPipeline {
   private int companions;
 
   /** Evaluates the condition of a conditional write against everything committed before it. */
-  interface Condition {
+  interface Precondition {
     boolean holds(WriteRequest request);
   }
 
   CommitPipeline(
       LogAppender log,
       IndexWriter index,
-      Condition condition,
+      Precondition precondition,
       FailureState failure,
       SnapshotRegistry snapshots) {
     this.log = log;
     this.index = index;
-    this.condition = condition;
+    this.precondition = precondition;
     this.failure = failure;
     this.snapshots = snapshots;
     this.nextSequence = snapshots.visibleSequence() + 1;
@@ -79,7 +82,8 @@ final class CommitPipeline {
       if (closed) {
         throw new StoreClosedException("the store is closed");
       }
-      lead = !leading;
+      // Whoever wants to be alone takes the lead next, and wakes the queue when it is done.
+      lead = !leading && exclusiveWaiters == 0;
       if (lead) {
         leading = true;
       } else {
@@ -99,27 +103,21 @@ final class CommitPipeline {
    * begins until it returns.
    */
   void exclusively(Runnable action) {
-    boolean interrupted = false;
-    while (true) {
-      queueLock.lock();
-      try {
-        if (!leading) {
-          leading = true;
-          break;
-        }
-      } finally {
-        queueLock.unlock();
+    queueLock.lock();
+    try {
+      exclusiveWaiters++;
+      while (leading) {
+        exclusiveTurn.awaitUninterruptibly();
       }
-      LockSupport.parkNanos(50_000);
-      interrupted |= Thread.interrupted();
+      exclusiveWaiters--;
+      leading = true;
+    } finally {
+      queueLock.unlock();
     }
     try {
       action.run();
     } finally {
       handOver();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -179,12 +177,18 @@ final class CommitPipeline {
     }
   }
 
+  /** Passes leadership on: first to whoever wants to be alone, else to the oldest write waiting. */
   private void handOver() {
-    WriteRequest next;
+    WriteRequest next = null;
     queueLock.lock();
     try {
-      next = queue.poll();
-      leading = next != null;
+      if (exclusiveWaiters > 0) {
+        leading = false;
+        exclusiveTurn.signal();
+      } else {
+        next = queue.poll();
+        leading = next != null;
+      }
     } finally {
       queueLock.unlock();
     }
@@ -240,13 +244,22 @@ final class CommitPipeline {
     }
   }
 
+  /** Takes a conditional write out of its group when its condition does not hold or fails. */
   private void checkCondition(List<WriteRequest> group) {
     WriteRequest first = group.get(0);
-    if (first.conditional && !condition.holds(first)) {
-      first.applied = false;
-      group.remove(0);
-      first.complete();
+    if (!first.conditional) {
+      return;
     }
+    try {
+      if (precondition.holds(first)) {
+        return;
+      }
+      first.applied = false;
+    } catch (RuntimeException e) {
+      first.fail(e);
+    }
+    group.remove(0);
+    first.complete();
   }
 
   private void commitOneByOne(List<WriteRequest> group) {

@@ -27,7 +27,9 @@ public final class EngineCursor implements AutoCloseable {
     FRESH,
     BEFORE_FIRST,
     ON_ENTRY,
-    AFTER_LAST
+    AFTER_LAST,
+    /** A move failed half way: only a seek leads out. */
+    LOST
   }
 
   private final StoreReads reads;
@@ -60,11 +62,14 @@ public final class EngineCursor implements AutoCloseable {
   public boolean next() {
     claim();
     try {
+      Place from = place;
+      place = Place.LOST;
       boolean found =
-          switch (place) {
+          switch (from) {
             case FRESH, BEFORE_FIRST -> bounds.reverse() ? iterator.last() : iterator.first();
             case ON_ENTRY -> bounds.reverse() ? iterator.previous() : iterator.next();
             case AFTER_LAST -> false;
+            case LOST -> throw lost();
           };
       return arrive(found, Place.AFTER_LAST);
     } finally {
@@ -75,11 +80,14 @@ public final class EngineCursor implements AutoCloseable {
   public boolean previous() {
     claim();
     try {
+      Place from = place;
+      place = Place.LOST;
       boolean found =
-          switch (place) {
+          switch (from) {
             case FRESH, AFTER_LAST -> bounds.reverse() ? iterator.first() : iterator.last();
             case ON_ENTRY -> bounds.reverse() ? iterator.next() : iterator.previous();
             case BEFORE_FIRST -> false;
+            case LOST -> throw lost();
           };
       return arrive(found, Place.BEFORE_FIRST);
     } finally {
@@ -92,6 +100,7 @@ public final class EngineCursor implements AutoCloseable {
     claim();
     try {
       stepsLeft = bounds.limit();
+      place = Place.LOST;
       byte[] key = bounds.storedKey(userKey);
       boolean found = bounds.reverse() ? iterator.seekAtOrBefore(key) : iterator.seekAtOrAfter(key);
       return arrive(found, Place.AFTER_LAST);
@@ -105,6 +114,7 @@ public final class EngineCursor implements AutoCloseable {
     claim();
     try {
       stepsLeft = bounds.limit();
+      place = Place.LOST;
       byte[] key = bounds.storedKey(userKey);
       boolean found = bounds.reverse() ? iterator.seekAtOrAfter(key) : iterator.seekAtOrBefore(key);
       return arrive(found, Place.BEFORE_FIRST);
@@ -242,6 +252,10 @@ public final class EngineCursor implements AutoCloseable {
               context.value);
     }
     return context.value;
+  }
+
+  private static IllegalStateException lost() {
+    return new IllegalStateException("the last move of the cursor failed; seek first");
   }
 
   private void requireEntry() {

@@ -84,6 +84,11 @@ final class IndexWriter implements AutoCloseable {
     }
   }
 
+  /** Hands the active memtable to the flush and starts another one. */
+  void switchMemtable(LogPosition logStart) {
+    switchMemtable(logStart, /* mayFail= */ true);
+  }
+
   /** Puts the records of a frame that is in the log into the memtable. */
   void insert(Frame frame) {
     entries.over(frame, directory);
@@ -98,7 +103,8 @@ final class IndexWriter implements AutoCloseable {
   void insertAll(IndexEntries source, long segment, long offset) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
-        switchMemtable(new LogPosition(segment, offset));
+        // The frame is in the log already: a full disk must not make its commit fail any more.
+        switchMemtable(new LogPosition(segment, offset), /* mayFail= */ false);
       }
     }
   }
@@ -109,10 +115,10 @@ final class IndexWriter implements AutoCloseable {
   }
 
   /**
-   * Hands the active memtable to the flush and starts another one. A store that is open for reading
-   * only keeps them all.
+   * As above. When the flush fails because the device refuses, this either fails too or takes one
+   * memtable more than there should be. A store that is open for reading only keeps them all.
    */
-  void switchMemtable(LogPosition logStart) {
+  private void switchMemtable(LogPosition logStart, boolean mayFail) {
     if (readOnly) {
       live.addMemtable(newMemtable(logStart));
       return;
@@ -121,7 +127,12 @@ final class IndexWriter implements AutoCloseable {
     background.flushNeeded();
     boolean waited = false;
     while (live.get().memtables.size() >= shape.memtablesMax()) {
-      throwIfStuck(background.flushError(), "memtables cannot be written out");
+      background.check();
+      if (mayFail) {
+        throwIfStuck(background.flushError(), "memtables cannot be written out");
+      } else if (background.flushError() != null) {
+        break;
+      }
       waited = true;
       live.awaitChange();
     }
@@ -148,6 +159,7 @@ final class IndexWriter implements AutoCloseable {
     boolean waited = false;
     while (tables >= shape.levelZeroStop()) {
       background.compactionNeeded();
+      background.check();
       throwIfStuck(background.compactionError(), "tables cannot be compacted");
       waited = true;
       live.awaitChange();

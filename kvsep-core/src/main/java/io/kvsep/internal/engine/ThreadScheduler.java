@@ -37,7 +37,17 @@ public final class ThreadScheduler implements Scheduler {
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
   public void repeat(long intervalNanos, Runnable task) {
-    timer.scheduleWithFixedDelay(task, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+    Runnable surviving =
+        () -> {
+          try {
+            task.run();
+          } catch (RuntimeException | Error e) {
+            // One failed run must not end the repetition; what matters is kept by the task itself.
+            System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, "background task", e);
+          }
+        };
+    timer.scheduleWithFixedDelay(
+        surviving, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
   }
 
   @Override

@@ -108,12 +108,13 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Waits until everybody who is inside now has left and everything retired is released. Nobody may
-   * be able to enter and find shared memory any more.
+   * Waits until everybody who is inside now has left and everything retired is released. Whoever
+   * enters later must not be able to find shared memory any more, and is not waited for.
    */
   public void drain() {
     boolean interrupted = false;
-    while (collect() > 0 || oldestReader() != Long.MAX_VALUE) {
+    long now = current.incrementAndGet();
+    while (collect() > 0 || oldestReader() < now) {
       LockSupport.parkNanos(100_000);
       interrupted |= Thread.interrupted();
     }

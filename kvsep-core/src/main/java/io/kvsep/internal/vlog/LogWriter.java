@@ -51,6 +51,10 @@ public final class LogWriter {
   // Of the appending thread.
   private long end;
   private long groupStart;
+
+  /** Whether the active segment has remains of a failed group behind its end. */
+  private boolean abandoned;
+
   private int staged;
 
   /** Guards the three below. */
@@ -135,6 +139,7 @@ public final class LogWriter {
       }
     }
     active = segment;
+    abandoned = false;
     end = segment.publishedEnd();
     publishedBytes += end;
   }
@@ -151,6 +156,7 @@ public final class LogWriter {
   /** Whether a frame of this length belongs into a new segment. */
   public boolean needsNewSegment(long frameLength, long segmentBytes) {
     return active == null
+        || abandoned
         || (end > LogFormat.SEGMENT_HEADER_BYTES && frameLength > segmentBytes - end);
   }
 
@@ -204,10 +210,19 @@ public final class LogWriter {
     publishedBytes += end - groupStart;
   }
 
-  /** Forgets the group; its bytes, if any, are written over by the next one. */
+  /**
+   * Forgets the group. What of it was written is cut off, so that it cannot be taken for a committed
+   * one later; where even that fails, the log goes on in a new segment, before which this one is
+   * sealed.
+   */
   public void abort() {
     end = groupStart;
     staged = 0;
+    try {
+      Objects.requireNonNull(active).writable().truncate(groupStart);
+    } catch (IOException e) {
+      abandoned = true;
+    }
   }
 
   /** Makes everything published before the call durable; at most one sync per segment. */
