@@ -75,14 +75,20 @@ public final class CompactionPicker {
     return base;
   }
 
-  /** Everything in level {@code level} and what it overlaps below, for a full compaction. */
-  public @Nullable CompactionPlan pickWholeLevel(
-      Version version, int level, int outputLevel, Set<TableFile> busy) {
+  /**
+   * Everything in level {@code level} merged into the next level that holds anything, or into the last
+   * one, for a full compaction.
+   */
+  public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
     if (inputs.isEmpty()) {
       return null;
     }
-    return plan(version, level, outputLevel, inputs, busy, /* mayMove= */ false);
+    int output = level + 1;
+    while (output < LAST && version.tables(output).length == 0) {
+      output++;
+    }
+    return plan(version, level, output, inputs, busy, /* mayMove= */ false);
   }
 
   /** A rewrite of one table of the last level in place. */

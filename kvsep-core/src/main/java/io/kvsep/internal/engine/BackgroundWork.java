@@ -24,6 +24,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -182,13 +183,12 @@ final class BackgroundWork {
     pauseCompactions();
     try {
       for (int level = 0; level < Version.LEVELS - 1; level++) {
-        Version version = versions.current();
-        compactOne(version, picker.pickWholeLevel(version, level, level + 1, Set.of()));
+        int from = level;
+        compactOne(version -> picker.pickWholeLevel(version, from, Set.of()));
       }
       for (TableFile table : versions.current().level(Version.LEVELS - 1)) {
-        Version version = versions.current();
         if (table.meta().tombstoneCount() > 0 || mayExpire(table.meta())) {
-          compactOne(version, picker.pickRewrite(table, Set.of()));
+          compactOne(version -> picker.pickRewrite(table, Set.of()));
         }
       }
     } catch (IOException e) {
@@ -305,15 +305,18 @@ final class BackgroundWork {
     }
   }
 
-  private void compactOne(Version version, @Nullable CompactionPlan plan) throws IOException {
-    if (plan == null) {
-      return;
-    }
-    if (!version.tryRetain()) {
-      throw new IllegalStateException("the version changed while compactions were paused");
+  private void compactOne(Function<Version, @Nullable CompactionPlan> choice)
+      throws IOException {
+    // A flush may put a new version in place at any moment.
+    Version version = versions.current();
+    while (!version.tryRetain()) {
+      version = versions.current();
     }
     try {
-      run(plan);
+      CompactionPlan plan = choice.apply(version);
+      if (plan != null) {
+        run(plan);
+      }
     } finally {
       version.release();
     }

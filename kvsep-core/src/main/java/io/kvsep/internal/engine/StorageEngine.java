@@ -9,6 +9,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.SegmentState;
@@ -60,6 +61,7 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Opens or creates a store; an error leaves the files as they were and closes the storage. */
   public static StorageEngine open(EngineConfig config) {
+    StartupNotices.silence();
     boolean opened = false;
     try {
       StorageEngine engine = new StorageEngine(config);
@@ -85,7 +87,7 @@ public final class StorageEngine implements AutoCloseable {
     try {
       openedVersions = opener.openVersions(this::removeObsolete);
       versions = openedVersions;
-      opener.checkFiles(versions.current());
+      opener.checkFiles(versions);
       LogRecovery recovery =
           new LogRecovery(config.storage(), versions.storeId(), versions.current());
       recovery.examine();
@@ -299,7 +301,13 @@ public final class StorageEngine implements AutoCloseable {
         end = part.segment() == state.id() ? part.end() : end;
       }
       segments.add(
-          Segment.open(config.storage(), state.id(), end, sealed || state.isSealed(), epochs));
+          Segment.open(
+              config.storage(),
+              versions.storeId(),
+              state.id(),
+              end,
+              sealed || state.isSealed(),
+              epochs));
     }
   }
 

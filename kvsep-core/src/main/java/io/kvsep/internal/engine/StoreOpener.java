@@ -19,6 +19,7 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.LogScanner;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -68,9 +69,21 @@ final class StoreOpener {
         : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete);
   }
 
-  /** Every file the manifest names has to be there. */
-  void checkFiles(Version version) throws IOException {
+  /** Every file the manifest names has to be there, and the manifest has to know every segment. */
+  void checkFiles(VersionSet versions) throws IOException {
+    Version version = versions.current();
     Set<String> names = new HashSet<>(storage.list());
+    for (String name : names) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+          && StoreFiles.numberOf(name) >= versions.segmentIdLimitRead()
+          && holdsFrame(versions.storeId(), StoreFiles.numberOf(name))) {
+        throw new CorruptionException(
+            versions.manifestRead(),
+            versions.manifestBytes(),
+            "the edit that added " + name,
+            "the end of the edits");
+      }
+    }
     for (SegmentState segment : version.segments().values()) {
       requireFile(names, StoreFiles.segment(segment.id()));
     }
@@ -139,6 +152,19 @@ final class StoreOpener {
     }
     storage.rename(temporary, name);
     storage.syncDirectory();
+  }
+
+  /**
+   * Whether something was written into a segment, which is done only once its edit is durable: so
+   * if the manifest does not know of it, the manifest has lost an edit.
+   */
+  private boolean holdsFrame(StoreId storeId, long segment) {
+    try (LogScanner scanner = LogScanner.open(storage, storeId, segment, 0)) {
+      return scanner.next(0);
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      // Its header was never made durable, so neither was anything behind it.
+      return false;
+    }
   }
 
   private static void requireFile(Set<String> names, String name) {

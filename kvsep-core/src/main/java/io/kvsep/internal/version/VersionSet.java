@@ -63,6 +63,9 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile long manifestBytesRead;
 
+  /** Ids from here on were unknown to the manifest that was read. */
+  private volatile long segmentIdLimitRead = Long.MAX_VALUE;
+
   // All below are guarded by lock.
   private final VersionBuilder builder;
 
@@ -270,6 +273,16 @@ public final class VersionSet implements AutoCloseable {
     return orphans;
   }
 
+  /** Name of the manifest that was read. */
+  public String manifestRead() {
+    return manifestRead;
+  }
+
+  /** The manifest that was read knows nothing of segments with this id or a higher one. */
+  public long segmentIdLimitRead() {
+    return segmentIdLimitRead;
+  }
+
   /** Length of the manifest in force. */
   public long manifestBytes() {
     ManifestWriter open = writer;
@@ -318,6 +331,7 @@ public final class VersionSet implements AutoCloseable {
     liveFiles.hold(current);
     raise(nextFileNumber, replay.nextFileNumber());
     raise(nextSegmentId, replay.nextSegmentId());
+    segmentIdLimitRead = replay.nextSegmentId();
     raiseCounters(replay.snapshot());
     for (String name : storage.list()) {
       skipNumberOf(name);

@@ -102,7 +102,7 @@ public final class LogWriter {
    * {@link #switchTo} starts to use it. Called by the appending thread with nothing gathered.
    */
   public Segment createSegment(long id) throws IOException {
-    Segment segment = Segment.create(storage, id, epochs);
+    Segment segment = Segment.create(storage, storeId, id, epochs);
     LogFormat.putSegmentHeader(staging, storeId, id, window);
     boolean written = false;
     try {

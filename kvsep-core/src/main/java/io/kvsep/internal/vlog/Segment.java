@@ -2,10 +2,12 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -34,6 +36,7 @@ public final class Segment {
   private static final int MAP_RECORD_MIN = 1 << 16;
 
   private final Storage storage;
+  private final StoreId storeId;
   private final long id;
   private final String name;
   private final Epochs<?> epochs;
@@ -50,12 +53,14 @@ public final class Segment {
 
   private Segment(
       Storage storage,
+      StoreId storeId,
       long id,
       @Nullable StorageFile file,
       long publishedEnd,
       boolean sealed,
       Epochs<?> epochs) {
     this.storage = storage;
+    this.storeId = storeId;
     this.id = id;
     this.name = StoreFiles.segment(id);
     this.file = file;
@@ -65,13 +70,16 @@ public final class Segment {
   }
 
   /** A new file with nothing in it; the log writer puts the header. */
-  static Segment create(Storage storage, long id, Epochs<?> epochs) throws IOException {
-    return new Segment(storage, id, storage.create(StoreFiles.segment(id)), 0, false, epochs);
+  static Segment create(Storage storage, StoreId storeId, long id, Epochs<?> epochs)
+      throws IOException {
+    StorageFile file = storage.create(StoreFiles.segment(id));
+    return new Segment(storage, storeId, id, file, 0, false, epochs);
   }
 
   /** An existing file of which the first {@code end} bytes are known to be sound. */
-  public static Segment open(Storage storage, long id, long end, boolean sealed, Epochs<?> epochs) {
-    return new Segment(storage, id, null, end, sealed, epochs);
+  public static Segment open(
+      Storage storage, StoreId storeId, long id, long end, boolean sealed, Epochs<?> epochs) {
+    return new Segment(storage, storeId, id, null, end, sealed, epochs);
   }
 
   public long id() {
@@ -175,14 +183,28 @@ public final class Segment {
   private Region map(long length) throws IOException {
     StorageFile open = file;
     if (open != null) {
-      return Region.ofMapping(open.map(length));
+      return checked(Region.ofMapping(open.map(length)));
     }
     try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
       if (reopened.length() < length) {
         throw new CorruptionException(
             name, reopened.length(), length + " bytes of log", "end of file");
       }
-      return Region.ofMapping(reopened.map(length));
+      return checked(Region.ofMapping(reopened.map(length)));
+    }
+  }
+
+  /** Its records are told apart from those of another store's segment by the header alone. */
+  private Region checked(Region region) {
+    boolean holds = false;
+    try {
+      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
+      holds = true;
+      return region;
+    } finally {
+      if (!holds) {
+        region.free();
+      }
     }
   }
 

@@ -1,0 +1,59 @@
+package io.kvsep;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A program with kvsep-core and its dependencies on the class path, no JVM flag and no logger. */
+final class PlainDependencyTest {
+  private static final List<String> TEST_ONLY =
+      List.of("slf4j-nop", "junit", "archunit", "opentest4j", "apiguardian", "surefire");
+
+  @TempDir Path directory;
+
+  @Test
+  void startsWithoutFlagsAndPrintsNothingByItself() throws IOException, InterruptedException {
+    Path output = directory.resolve("out");
+    Path errors = directory.resolve("err");
+    String classPath =
+        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+            .filter(entry -> TEST_ONLY.stream().noneMatch(entry::contains))
+            .collect(Collectors.joining(File.pathSeparator));
+    ProcessBuilder builder =
+        new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-cp",
+            classPath,
+            PlainProgram.class.getName(),
+            directory.resolve("store").toString());
+    builder.environment().remove("JAVA_TOOL_OPTIONS");
+    builder.environment().remove("JDK_JAVA_OPTIONS");
+    builder.redirectOutput(output.toFile()).redirectError(errors.toFile());
+    Process process = builder.start();
+    boolean ended = process.waitFor(60, TimeUnit.SECONDS);
+    process.destroyForcibly();
+
+    assertEquals(List.of("10000 10000"), Files.readAllLines(output));
+    assertEquals(List.of(), withoutUnsafeNotice(Files.readAllLines(errors)));
+    assertEquals(true, ended);
+  }
+
+  /** From JDK 24 on the JVM itself prints four lines, once, about {@code sun.misc.Unsafe}. */
+  private static List<String> withoutUnsafeNotice(List<String> lines) {
+    if (Runtime.version().feature() < 24 || lines.size() < 4) {
+      return lines;
+    }
+    boolean notice =
+        lines.get(0).startsWith("WARNING: A terminally deprecated method in sun.misc.Unsafe");
+    return notice ? lines.subList(4, lines.size()) : lines;
+  }
+}
