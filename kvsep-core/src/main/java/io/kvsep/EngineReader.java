@@ -1,6 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.EngineCursor;
 import io.kvsep.internal.engine.ScanBounds;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.StoreReads;
@@ -25,18 +26,23 @@ class EngineReader implements KvReader {
     return StoreReads.LATEST;
   }
 
+  /** Called after a read: throws when its answer cannot be relied on. */
+  void confirm() {}
+
   @Override
   public byte @Nullable [] get(byte[] key) {
-    return engine
-        .reads()
-        .get(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"), readSequence());
+    Objects.requireNonNull(key, "key");
+    byte[] value = engine.reads().get(Keyspaces.DEFAULT, key, readSequence());
+    confirm();
+    return value;
   }
 
   @Override
   public boolean contains(byte[] key) {
-    return engine
-        .reads()
-        .contains(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"), readSequence());
+    Objects.requireNonNull(key, "key");
+    boolean present = engine.reads().contains(Keyspaces.DEFAULT, key, readSequence());
+    confirm();
+    return present;
   }
 
   @Override
@@ -44,29 +50,27 @@ class EngineReader implements KvReader {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    return engine.reads().getAll(Keyspaces.DEFAULT, keys, readSequence());
+    List<byte @Nullable []> values = engine.reads().getAll(Keyspaces.DEFAULT, keys, readSequence());
+    confirm();
+    return values;
   }
 
   @Override
   public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
-    return engine
-        .reads()
-        .read(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            readSequence(),
-            Objects.requireNonNull(reader, "reader"));
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(reader, "reader");
+    R result = engine.reads().read(Keyspaces.DEFAULT, key, readSequence(), reader);
+    confirm();
+    return result;
   }
 
   @Override
   public long get(BytesStore<?, ?> key, Bytes<?> target) {
-    return engine
-        .reads()
-        .get(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(target, "target"),
-            readSequence());
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(target, "target");
+    long length = engine.reads().get(Keyspaces.DEFAULT, key, target, readSequence());
+    confirm();
+    return length;
   }
 
   @Override
@@ -85,6 +89,13 @@ class EngineReader implements KvReader {
             options.isReverse(),
             options.isKeysOnly(),
             options.limit());
-    return new StoreCursor(engine.reads().cursor(bounds, readSequence()));
+    EngineCursor cursor = engine.reads().cursor(bounds, readSequence());
+    try {
+      confirm();
+    } catch (RuntimeException e) {
+      cursor.close();
+      throw e;
+    }
+    return new StoreCursor(cursor);
   }
 }

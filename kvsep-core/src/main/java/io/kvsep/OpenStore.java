@@ -18,10 +18,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -166,10 +163,6 @@ final class OpenStore extends EngineReader implements KvStore {
     for (int level = 0; level < stats.levelTables().length; level++) {
       levels.add(new StoreStats.Level(stats.levelTables()[level], stats.levelBytes()[level]));
     }
-    Map<String, Long> memory = new HashMap<>();
-    stats
-        .memoryBytes()
-        .forEach((purpose, bytes) -> memory.put(purpose.name().toLowerCase(Locale.ROOT), bytes));
     long stored = stats.logBytes() + stats.tableBytes();
     long live = stats.logLiveBytes() + stats.tableBytes();
     return new StoreStats(
@@ -178,7 +171,7 @@ final class OpenStore extends EngineReader implements KvStore {
         stats.logBytes(),
         stats.logLiveBytes(),
         stats.tableBytes(),
-        memory,
+        stats.memoryBytes(),
         stats.memoryPeakBytes(),
         levels,
         stats.userBytesWritten(),

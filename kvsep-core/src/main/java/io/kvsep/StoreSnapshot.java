@@ -16,7 +16,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
 
   @Override
   public long sequence() {
-    return sequence;
+    return readSequence();
   }
 
   @Override
@@ -25,6 +25,12 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
       throw new StoreClosedException("the snapshot is closed");
     }
     return sequence;
+  }
+
+  @Override
+  void confirm() {
+    // Closed in the middle of a read, the snapshot no longer kept compaction from what was read.
+    readSequence();
   }
 
   @Override

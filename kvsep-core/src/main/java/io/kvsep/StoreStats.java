@@ -9,7 +9,8 @@ import java.util.Map;
  *
  * @param entriesEstimate entries in tables and memtables less tombstones; versions that compaction
  *     has not dropped yet count too
- * @param keyBytes bytes of keys in tables and memtables, before compression of common prefixes
+ * @param keyBytes bytes of keys in tables and memtables, with one to five bytes each for the
+ *     keyspace, before compression of common prefixes
  * @param logBytes bytes of all value-log segments
  * @param logLiveBytes bytes of log records that tables and memtables still point to
  * @param tableBytes bytes of all tables

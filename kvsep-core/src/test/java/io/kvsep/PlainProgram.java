@@ -5,7 +5,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.nio.file.Path;
 import net.openhft.chronicle.bytes.Bytes;
 
-/** A program as an embedding service might be: run by {@link PlainDependencyTest} in a JVM of its own. */
+/**
+ * A program as an embedding service might be; {@link PlainDependencyTest} runs it in its own JVM.
+ */
 final class PlainProgram {
   private PlainProgram() {}
 

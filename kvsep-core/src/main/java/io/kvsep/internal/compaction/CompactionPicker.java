@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CompactionPicker {
   private static final int LAST = Version.LEVELS - 1;
+
+  /** Tables below this part of the usual length are merged rather than moved. */
+  private static final int SMALL_TABLE_FRACTION = 4;
+
+  /** A table this short is always worth rewriting with its neighbour. */
+  private static final long SMALL_TABLE_BYTES = 64 << 10;
+
+  /** A small neighbour is rewritten when it is at most this many times as long as the inputs. */
+  private static final int LEVEL_ZERO_NEIGHBOUR_FACTOR = 4;
 
   private final CompactionConfig config;
 
@@ -76,8 +86,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * Everything in level {@code level} merged into the next level that holds anything, or into the last
-   * one, for a full compaction.
+   * Everything in level {@code level} merged into the next level that holds anything, or into the
+   * last one, for a full compaction.
    */
   public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
@@ -91,11 +101,29 @@ public final class CompactionPicker {
     return plan(version, level, output, inputs, busy, /* mayMove= */ false);
   }
 
-  /** A rewrite of one table of the last level in place. */
-  public @Nullable CompactionPlan pickRewrite(TableFile table, Set<TableFile> busy) {
-    return busy.contains(table)
-        ? null
-        : new CompactionPlan(LAST, LAST, List.of(table), List.of(), true, false);
+  /**
+   * Rewrites in place what of the last level needs it: runs of neighbours that fit one table
+   * together, and tables that {@code stale} says hold something nobody can see any more.
+   */
+  public List<CompactionPlan> pickRewrites(Version version, Predicate<TableFile> stale) {
+    List<CompactionPlan> plans = new ArrayList<>();
+    List<TableFile> run = new ArrayList<>();
+    for (TableFile table : version.tables(LAST)) {
+      if (!run.isEmpty() && table.meta().fileBytes() > config.tableBytes() - bytes(run)) {
+        addRewrite(plans, run, stale);
+        run = new ArrayList<>();
+      }
+      run.add(table);
+    }
+    addRewrite(plans, run, stale);
+    return plans;
+  }
+
+  private static void addRewrite(
+      List<CompactionPlan> plans, List<TableFile> run, Predicate<TableFile> stale) {
+    if (run.size() > 1 || run.stream().anyMatch(stale)) {
+      plans.add(new CompactionPlan(LAST, LAST, run, List.of(), true, false));
+    }
   }
 
   private @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
@@ -123,7 +151,9 @@ public final class CompactionPicker {
         }
       }
     }
-    return plan(version, 0, base, inputs, busy, /* mayMove= */ inputs.size() == 1);
+    boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
+    List<TableFile> chosen = small ? List.of(tables) : inputs;
+    return plan(version, 0, base, chosen, busy, /* mayMove= */ !small && chosen.size() == 1);
   }
 
   /** The table of the level whose move down rewrites least below, in relation to its own length. */
@@ -179,12 +209,67 @@ public final class CompactionPicker {
       smallest = min(smallest, overlap.meta().smallestKey());
       largest = max(largest, overlap.meta().largestKey());
     }
+    if (inputLevel == 0) {
+      overlaps = withSmallNeighbours(version, outputLevel, overlaps, inputs, busy);
+      for (TableFile overlap : overlaps) {
+        smallest = min(smallest, overlap.meta().smallestKey());
+        largest = max(largest, overlap.meta().largestKey());
+      }
+    }
     boolean bottom = true;
     for (int level = outputLevel + 1; level < Version.LEVELS; level++) {
       bottom &= version.overlapping(level, smallest, largest).isEmpty();
     }
     boolean move = mayMove && overlaps.isEmpty();
     return new CompactionPlan(inputLevel, outputLevel, inputs, overlaps, bottom, move);
+  }
+
+  /**
+   * Adds the tables just before and behind the inputs' keys when they are small and not much larger
+   * than the inputs: small flushes of ever new keys would otherwise leave a table each for good.
+   */
+  private List<TableFile> withSmallNeighbours(
+      Version version,
+      int level,
+      List<TableFile> overlaps,
+      List<TableFile> inputs,
+      Set<TableFile> busy) {
+    TableFile[] tables = version.tables(level);
+    byte[] smallest = inputs.get(0).meta().smallestKey();
+    byte[] largest = inputs.get(0).meta().largestKey();
+    for (TableFile input : inputs) {
+      smallest = min(smallest, input.meta().smallestKey());
+      largest = max(largest, input.meta().largestKey());
+    }
+    long limit =
+        Math.min(
+            config.tableBytes() / SMALL_TABLE_FRACTION,
+            Math.max(SMALL_TABLE_BYTES, LEVEL_ZERO_NEIGHBOUR_FACTOR * bytes(inputs)));
+    List<TableFile> all = new ArrayList<>();
+    for (int i = 0; i < tables.length; i++) {
+      TableFile table = tables[i];
+      boolean before =
+          Arrays.compareUnsigned(table.meta().largestKey(), smallest) < 0
+              && (i + 1 == tables.length
+                  || Arrays.compareUnsigned(tables[i + 1].meta().largestKey(), smallest) >= 0);
+      boolean behind =
+          Arrays.compareUnsigned(table.meta().smallestKey(), largest) > 0
+              && (i == 0
+                  || Arrays.compareUnsigned(tables[i - 1].meta().smallestKey(), largest) <= 0);
+      boolean wanted = table.meta().fileBytes() < limit && !busy.contains(table);
+      if (overlaps.contains(table) || ((before || behind) && wanted)) {
+        all.add(table);
+      }
+    }
+    return all;
+  }
+
+  private static long bytes(List<TableFile> tables) {
+    long bytes = 0;
+    for (TableFile table : tables) {
+      bytes += table.meta().fileBytes();
+    }
+    return bytes;
   }
 
   private long target(Version version, int level, int base) {

@@ -36,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  * them and beside each other, on tables of their own.
  */
 final class BackgroundWork {
+  private static final int TICKS_BETWEEN_TRIES_MAX = 32;
+
   private final EngineConfig config;
   private final LiveView live;
   private final VersionSet versions;
@@ -62,6 +64,10 @@ final class BackgroundWork {
   private final Set<TableFile> busy = new HashSet<>();
   private int running;
   private boolean paused;
+
+  // Of the timer.
+  private int ticksSinceTry;
+  private int ticksBetweenTries = 1;
 
   private final AtomicLong flushes = new AtomicLong();
   private final AtomicLong compactions = new AtomicLong();
@@ -121,12 +127,24 @@ final class BackgroundWork {
     }
   }
 
-  /** Looks after what failed or was left over; called at intervals. */
+  /**
+   * Looks after what was left over, called at intervals; after what failed in ever longer ones,
+   * since each try may fill a full disk again.
+   */
   void tick() {
-    if (live.isOpen() && !cancelled) {
-      flushNeeded();
-      compactionNeeded();
+    if (!live.isOpen() || cancelled) {
+      return;
     }
+    if (flushError == null && compactionError == null) {
+      ticksBetweenTries = 1;
+    } else if (++ticksSinceTry < ticksBetweenTries) {
+      return;
+    } else {
+      ticksBetweenTries = Math.min(2 * ticksBetweenTries, TICKS_BETWEEN_TRIES_MAX);
+    }
+    ticksSinceTry = 0;
+    flushNeeded();
+    compactionNeeded();
   }
 
   /** Throws when nothing that a writer could wait for will happen any more. */
@@ -160,13 +178,16 @@ final class BackgroundWork {
     cancelled = true;
   }
 
-  /** Writes out all memtables but the active one on the calling thread. */
+  /** Writes out the memtables that are waiting now, on the calling thread. */
   void flushWaitingNow() {
     flushLock.lock();
     try {
-      while (live.get().memtables.size() > 1) {
+      List<View.SharedMemtable> waiting = live.get().memtables;
+      // Not those that writers fill meanwhile, or this might never end.
+      while (waiting.size() > 1 && live.get().memtables.contains(waiting.get(1))) {
         flushOldest();
       }
+      flushError = null;
     } catch (IOException e) {
       throw new StorageException("cannot write a memtable out", e);
     } finally {
@@ -186,10 +207,8 @@ final class BackgroundWork {
         int from = level;
         compactOne(version -> picker.pickWholeLevel(version, from, Set.of()));
       }
-      for (TableFile table : versions.current().level(Version.LEVELS - 1)) {
-        if (table.meta().tombstoneCount() > 0 || mayExpire(table.meta())) {
-          compactOne(version -> picker.pickRewrite(table, Set.of()));
-        }
+      for (CompactionPlan rewrite : picker.pickRewrites(versions.current(), this::isStale)) {
+        compactOne(version -> rewrite);
       }
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
@@ -203,8 +222,9 @@ final class BackgroundWork {
     }
   }
 
-  private boolean mayExpire(TableMeta meta) {
-    return meta.expiresAtMillisMax() <= config.clock().millis();
+  private boolean isStale(TableFile table) {
+    return table.meta().tombstoneCount() > 0
+        || table.meta().expiresAtMillisMax() <= config.clock().millis();
   }
 
   private void pauseCompactions() {
@@ -305,8 +325,7 @@ final class BackgroundWork {
     }
   }
 
-  private void compactOne(Function<Version, @Nullable CompactionPlan> choice)
-      throws IOException {
+  private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
     // A flush may put a new version in place at any moment.
     Version version = versions.current();
     while (!version.tryRetain()) {

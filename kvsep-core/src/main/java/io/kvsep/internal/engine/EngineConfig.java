@@ -96,7 +96,7 @@ public record EngineConfig(
           24,
           4 * memtable,
           table,
-          4096);
+          2048);
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.internal.memory.MemoryPurpose;
 import java.util.Map;
 
 /** The engine's figures of one moment; the public record is made of them. */
@@ -10,7 +9,7 @@ public record EngineStats(
     long logBytes,
     long logLiveBytes,
     long tableBytes,
-    Map<MemoryPurpose, Long> memoryBytes,
+    Map<String, Long> memoryBytes,
     long memoryPeakBytes,
     int[] levelTables,
     long[] levelBytes,

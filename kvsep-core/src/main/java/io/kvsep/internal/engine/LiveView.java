@@ -42,6 +42,10 @@ final class LiveView {
     return view;
   }
 
+  boolean isCurrent(View view) {
+    return current == view;
+  }
+
   boolean isOpen() {
     return current != null;
   }

@@ -15,10 +15,17 @@ import java.io.IOException;
 final class LogAppender {
   private final LogWriter writer;
   private final VersionSet versions;
+  private final LiveView live;
   private final FailureState failure;
   private final long segmentBytes;
 
-  LogAppender(LogWriter writer, VersionSet versions, FailureState failure, long segmentBytes) {
+  LogAppender(
+      LogWriter writer,
+      VersionSet versions,
+      LiveView live,
+      FailureState failure,
+      long segmentBytes) {
+    this.live = live;
     this.writer = writer;
     this.versions = versions;
     this.failure = failure;
@@ -70,10 +77,14 @@ final class LogAppender {
       inManifest = true;
     } finally {
       if (!inManifest) {
+        // The edit may stand on the device all the same, and with it the active segment's seal.
+        writer.abandonActive();
         created.free();
       }
     }
     writer.switchTo(created);
+    // What is written from now on lies in this segment: a cursor has to hold a version that has it.
+    live.installVersion(null);
   }
 
   private void syncCreated(Segment created) {

@@ -26,7 +26,11 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -55,6 +59,7 @@ public final class StorageEngine implements AutoCloseable {
   private final IndexWriter index;
   private final CommitPipeline pipeline;
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final CountDownLatch closing = new CountDownLatch(1);
   private final ArrayDeque<Runnable> releases = new ArrayDeque<>();
   private final long replayedBytes;
   private final long tornBytes;
@@ -100,7 +105,7 @@ public final class StorageEngine implements AutoCloseable {
       live = new LiveView(epochs, versions::current, config.scheduler());
       log = new LogWriter(config.storage(), versions.storeId(), segments, epochs, ledger);
       releases.push(log::free);
-      appender = new LogAppender(log, versions, failure, config.segmentBytes());
+      appender = new LogAppender(log, versions, live, failure, config.segmentBytes());
       snapshots = new SnapshotRegistry(recovery.lastSequence());
       background =
           new BackgroundWork(
@@ -192,7 +197,7 @@ public final class StorageEngine implements AutoCloseable {
           segments.bytes(),
           view.version.liveBytes() + unflushedLogBytes(replayFrom),
           Arrays.stream(bytes).sum(),
-          ledger.bytesByPurpose(),
+          memoryByPurpose(),
           ledger.peakBytes(),
           tables,
           bytes,
@@ -219,34 +224,55 @@ public final class StorageEngine implements AutoCloseable {
       throw new IllegalStateException("close() inside a read of the same store");
     }
     if (!closed.compareAndSet(false, true)) {
+      awaitClosed();
       return;
     }
-    RuntimeException problem = null;
-    writes.close();
+    List<RuntimeException> problems = new ArrayList<>();
     try {
+      writes.close();
       if (!config.mode().readOnly() && !failure.hasFailed()) {
-        flushAll();
-        appender.sync();
-        dropDeadLog();
+        // First what needs no space, so that a full disk loses nothing.
+        attempt(problems, appender::sync);
+        attempt(problems, this::flushAll);
+        attempt(problems, appender::sync);
+        attempt(problems, this::dropDeadLog);
       }
-    } catch (RuntimeException e) {
-      problem = e;
+      background.cancel();
+      config.scheduler().close();
+      closeView();
+      freeAll();
+    } finally {
+      attempt(problems, () -> closeFile(versions));
+      attempt(problems, () -> closeFile(lock));
+      attempt(problems, () -> closeFile(config.storage()));
+      closing.countDown();
     }
-    background.cancel();
-    config.scheduler().close();
-    closeView();
-    freeAll();
+    if (!problems.isEmpty()) {
+      RuntimeException first = problems.remove(0);
+      problems.forEach(first::addSuppressed);
+      throw first;
+    }
+  }
+
+  private void awaitClosed() {
+    boolean interrupted = false;
+    while (closing.getCount() > 0) {
+      try {
+        closing.await();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void attempt(List<RuntimeException> problems, Runnable step) {
     try {
-      closeFiles(versions, lock, config.storage());
+      step.run();
     } catch (RuntimeException e) {
-      if (problem == null) {
-        problem = e;
-      } else {
-        problem.addSuppressed(e);
-      }
-    }
-    if (problem != null) {
-      throw problem;
+      problems.add(e);
     }
   }
 
@@ -266,6 +292,14 @@ public final class StorageEngine implements AutoCloseable {
   private boolean conditionHolds(WriteRequest request) {
     byte[] found = reads.get(request.single.keyspace, request.single.key, StoreReads.LATEST);
     return Arrays.equals(found, request.expected);
+  }
+
+  private Map<String, Long> memoryByPurpose() {
+    Map<String, Long> bytes = new HashMap<>();
+    ledger
+        .bytesByPurpose()
+        .forEach((purpose, held) -> bytes.put(purpose.name().toLowerCase(Locale.ROOT), held));
+    return bytes;
   }
 
   private long unflushedLogBytes(LogPosition from) {
@@ -455,15 +489,13 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  private static void closeFiles(AutoCloseable... files) {
-    for (AutoCloseable file : files) {
-      try {
-        file.close();
-      } catch (RuntimeException e) {
-        throw e;
-      } catch (Exception e) {
-        throw new StorageException("cannot close the store's files", e);
-      }
+  private static void closeFile(AutoCloseable file) {
+    try {
+      file.close();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new StorageException("cannot close the store's files", e);
     }
   }
 

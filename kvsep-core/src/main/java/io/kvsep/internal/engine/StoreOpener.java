@@ -55,7 +55,11 @@ final class StoreOpener {
         throw new IncompatibleFormatException(
             StoreFiles.CURRENT, Reason.FOREIGN, "no store in " + storage.location());
       }
-    } else if (config.mode().exclusive()) {
+    } else {
+      // Before the lock file is made: a folder that is not ours stays as it is.
+      VersionSet.checkCurrent(storage, ledger);
+    }
+    if (exists && config.mode().exclusive()) {
       throw new StorageException(
           "there is a store in " + storage.location(),
           new FileAlreadyExistsException(StoreFiles.CURRENT));

@@ -62,24 +62,22 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
-      View view = live.get();
+      live.get();
       context.setKey(keyspace, key);
-      return points.find(view, context, readable(sequence))
-          ? points.value(context).toArray()
-          : null;
+      return find(context, sequence) ? points.value(context).toArray() : null;
     } finally {
-      epochs.exit(slot);
+      leave(slot);
     }
   }
 
   public boolean contains(int keyspace, byte[] key, long sequence) {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
-      View view = live.get();
+      live.get();
       slot.context().setKey(keyspace, key);
-      return points.find(view, slot.context(), readable(sequence));
+      return find(slot.context(), sequence);
     } finally {
-      epochs.exit(slot);
+      leave(slot);
     }
   }
 
@@ -88,13 +86,11 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
-      View view = live.get();
+      live.get();
       context.setKey(keyspace, key);
-      return points.find(view, context, readable(sequence))
-          ? reader.apply(points.value(context).toView())
-          : null;
+      return find(context, sequence) ? reader.apply(points.value(context).toView()) : null;
     } finally {
-      epochs.exit(slot);
+      leave(slot);
     }
   }
 
@@ -103,9 +99,9 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
-      View view = live.get();
+      live.get();
       context.setKey(keyspace, key);
-      if (!points.find(view, context, readable(sequence))) {
+      if (!find(context, sequence)) {
         return -1;
       }
       StoredValue value = points.value(context);
@@ -117,7 +113,7 @@ public final class StoreReads {
       }
       return value.length();
     } finally {
-      epochs.exit(slot);
+      leave(slot);
     }
   }
 
@@ -131,7 +127,7 @@ public final class StoreReads {
       do {
         view = live.get();
         moment = readable(sequence);
-      } while (view != live.get());
+      } while (!live.isCurrent(view));
       List<byte @Nullable []> found = new ArrayList<>(keys.size());
       for (byte[] key : keys) {
         context.setKey(keyspace, key);
@@ -139,44 +135,64 @@ public final class StoreReads {
       }
       return found;
     } finally {
-      epochs.exit(slot);
+      leave(slot);
+    }
+  }
+
+  private void leave(EpochSlot<ReadContext> slot) {
+    slot.context().scratch.trim();
+    epochs.exit(slot);
+  }
+
+  /**
+   * Looks the context's key up. The view is still the current one after the moment was read, so it
+   * holds everything up to that moment, also of a batch that filled several memtables.
+   */
+  private boolean find(ReadContext context, long sequence) {
+    while (true) {
+      View view = live.get();
+      long moment = readable(sequence);
+      if (live.isCurrent(view)) {
+        return points.find(view, context, moment);
+      }
     }
   }
 
   public EngineCursor cursor(ScanBounds bounds, long sequence) {
-    View view = null;
+    // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
-    long moment;
     try {
+      View view = live.retain();
+      long moment = readable(sequence);
       // The view is retained before the moment is read, and still the current one afterwards: so it
       // holds every entry up to that moment.
-      while (true) {
+      while (!live.isCurrent(view)) {
+        view.release();
         view = live.retain();
         moment = readable(sequence);
-        if (view == live.get()) {
-          break;
-        }
-        view.release();
       }
+      EngineCursor cursor = cursor(view, moment, bounds);
+      cursors.add(cursor);
+      if (!live.isOpen()) {
+        cursor.close();
+        throw new StoreClosedException("the store is closed");
+      }
+      return cursor;
     } finally {
-      epochs.exit(slot);
+      leave(slot);
     }
-    EngineCursor cursor;
+  }
+
+  private EngineCursor cursor(View view, long moment, ScanBounds bounds) {
     try (IteratorSources sources = sources(view)) {
       MergingIterator merged = new MergingIterator(sources.take(), ledger);
       VisibleIterator iterator =
           new VisibleIterator(merged, moment, bounds.lower(), bounds.upper(), clock, ledger);
-      cursor = new EngineCursor(this, view, iterator, new ReadContext(ledger), bounds);
+      return new EngineCursor(this, view, iterator, new ReadContext(ledger), bounds);
     } catch (RuntimeException e) {
       view.release();
       throw e;
     }
-    cursors.add(cursor);
-    if (!live.isOpen()) {
-      cursor.close();
-      throw new StoreClosedException("the store is closed");
-    }
-    return cursor;
   }
 
   /** Holds the present for reads at the returned sequence number. */

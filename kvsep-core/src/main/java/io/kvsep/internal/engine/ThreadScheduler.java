@@ -46,8 +46,7 @@ public final class ThreadScheduler implements Scheduler {
             System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, "background task", e);
           }
         };
-    timer.scheduleWithFixedDelay(
-        surviving, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+    timer.scheduleWithFixedDelay(surviving, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
   }
 
   @Override

@@ -173,11 +173,14 @@ final class VisibleIterator implements AutoCloseable {
     forward = true;
     boolean decided = skipCurrentKey;
     for (; source.isValid(); source.next()) {
-      if (Tag.sequence(source.tag()) > sequence || (decided && standsOnKey())) {
+      if (decided && standsOnKey()) {
         continue;
       }
       if (upper != null && compareWith(upper, upperLength) >= 0) {
         break;
+      }
+      if (Tag.sequence(source.tag()) > sequence) {
+        continue;
       }
       copyKey();
       decided = true;

@@ -89,11 +89,12 @@ final class ManifestFormat {
    * Whether store id and number are the expected ones is for the caller to say.
    */
   static Header header(Region region, long length, long magic, String file, NativeWindow window) {
+    // The magic comes first, so that a shorter file of another program is told from a cut one.
+    if (length >= 8 && region.getLong(0) != magic) {
+      throw new IncompatibleFormatException(file, Reason.FOREIGN, "not a file of kvsep's");
+    }
     if (length < HEADER_BYTES) {
       throw new CorruptionException(file, length, "a header of 40 bytes", "the end of the file");
-    }
-    if (region.getLong(0) != magic) {
-      throw new IncompatibleFormatException(file, Reason.FOREIGN, "not a file of kvsep's");
     }
     int version = region.getInt(VERSION_AT);
     if (version != FORMAT_VERSION) {

@@ -186,6 +186,11 @@ public final class VersionSet implements AutoCloseable {
     return false;
   }
 
+  /** Looks at CURRENT alone: throws when it is damaged, or not one of this version's. */
+  public static void checkCurrent(Storage storage, MemoryLedger ledger) throws IOException {
+    CurrentFile.read(storage, ledger);
+  }
+
   public StoreId storeId() {
     return storeId;
   }

@@ -52,7 +52,7 @@ public final class LogWriter {
   private long end;
   private long groupStart;
 
-  /** Whether the active segment has remains of a failed group behind its end. */
+  /** Whether nothing may be appended to the active segment any more. */
   private boolean abandoned;
 
   private int staged;
@@ -93,7 +93,7 @@ public final class LogWriter {
         active = segment;
       }
       end = segment.publishedEnd();
-      publishedBytes += end;
+      publishedBytes = publishedBytes + end;
     }
   }
 
@@ -141,7 +141,7 @@ public final class LogWriter {
     active = segment;
     abandoned = false;
     end = segment.publishedEnd();
-    publishedBytes += end;
+    publishedBytes = publishedBytes + end;
   }
 
   /**
@@ -151,6 +151,14 @@ public final class LogWriter {
   public void detach() {
     active = null;
     end = 0;
+  }
+
+  /**
+   * Appends nothing more to the active segment: it may be sealed at its present end, or have
+   * remains of a failed group behind it.
+   */
+  public void abandonActive() {
+    abandoned = true;
   }
 
   /** Whether a frame of this length belongs into a new segment. */
@@ -207,13 +215,13 @@ public final class LogWriter {
     writeStaged();
     Segment segment = Objects.requireNonNull(active);
     segment.publish(end);
-    publishedBytes += end - groupStart;
+    publishedBytes = publishedBytes + (end - groupStart);
   }
 
   /**
-   * Forgets the group. What of it was written is cut off, so that it cannot be taken for a committed
-   * one later; where even that fails, the log goes on in a new segment, before which this one is
-   * sealed.
+   * Forgets the group. What of it was written is cut off, so that it cannot be taken for a
+   * committed one later; where even that fails, the log goes on in a new segment, before which this
+   * one is sealed.
    */
   public void abort() {
     end = groupStart;
@@ -221,7 +229,7 @@ public final class LogWriter {
     try {
       Objects.requireNonNull(active).writable().truncate(groupStart);
     } catch (IOException e) {
-      abandoned = true;
+      abandonActive();
     }
   }
 
@@ -233,9 +241,8 @@ public final class LogWriter {
       if (durableBytes >= wanted) {
         return;
       }
-      // Read in this order: what is counted lies in the sealed segments or below the active one's
-      // end.
-      // A segment being sealed meanwhile waits for the lock.
+      // Read in this order: what is counted lies in the sealed segments or below the active
+      // one's end. A segment being sealed meanwhile waits for the lock.
       long covered = publishedBytes;
       Segment segment = active;
       LogPosition reached = segment == null ? durable : endOf(segment);

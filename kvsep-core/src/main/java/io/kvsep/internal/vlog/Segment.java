@@ -33,7 +33,7 @@ public final class Segment {
   private static final long MAP_STEP_MIN = 1 << 20;
 
   /** Records from this length up are worth a new mapping by themselves. */
-  private static final int MAP_RECORD_MIN = 1 << 16;
+  private static final int MAP_RECORD_MIN = 1 << 20;
 
   private final Storage storage;
   private final StoreId storeId;
@@ -163,7 +163,7 @@ public final class Segment {
         return current;
       }
       long published = publishedEnd;
-      long step = Math.max(MAP_STEP_MIN, covered / 8);
+      long step = Math.max(MAP_STEP_MIN, covered / 32);
       if (!sealed && published - covered < step && recordLength < MAP_RECORD_MIN) {
         return null;
       }
@@ -183,15 +183,18 @@ public final class Segment {
   private Region map(long length) throws IOException {
     StorageFile open = file;
     if (open != null) {
-      return checked(Region.ofMapping(open.map(length)));
+      return map(open, length);
     }
     try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
-      if (reopened.length() < length) {
-        throw new CorruptionException(
-            name, reopened.length(), length + " bytes of log", "end of file");
-      }
-      return checked(Region.ofMapping(reopened.map(length)));
+      return map(reopened, length);
     }
+  }
+
+  private Region map(StorageFile from, long length) throws IOException {
+    if (from.length() < length) {
+      throw new CorruptionException(name, from.length(), length + " bytes of log", "end of file");
+    }
+    return checked(Region.ofMapping(from.map(length)));
   }
 
   /** Its records are told apart from those of another store's segment by the header alone. */
@@ -250,7 +253,7 @@ public final class Segment {
     try {
       open.close();
     } catch (IOException e) {
-      throw new StorageException("cannot close " + open.name(), e);
+      // All that counts was synced before; there is nothing to be lost with the file's handle.
     }
   }
 }

@@ -27,8 +27,8 @@ public final class SegmentDirectory {
   Segment get(long id) {
     Segment segment = find(id);
     if (segment == null) {
-      throw new CorruptionException(
-          StoreFiles.segment(id), 0, "a segment of this store", "no such segment");
+      String name = id > 0 ? StoreFiles.segment(id) : "segment " + id;
+      throw new CorruptionException(name, 0, "a segment of this store", "no such segment");
     }
     return segment;
   }

@@ -117,6 +117,13 @@ public final class ValueReader {
       this.value = value;
     }
 
+    /** Gives back what a large value made necessary. */
+    public void trim() {
+      if (record.capacity() > SCRATCH_BYTES_MAX) {
+        record.close();
+      }
+    }
+
     @Override
     public void close() {
       record.close();

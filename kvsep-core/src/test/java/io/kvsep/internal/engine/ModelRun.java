@@ -363,8 +363,7 @@ final class ModelRun {
   private void checkAll() {
     assertEquals(describe(current), describe(engine));
     for (Map.Entry<byte[], byte[]> entry : entries(current, null, null)) {
-      assertArrayEquals(
-          entry.getValue(), engine.reads().get(0, entry.getKey(), StoreReads.LATEST));
+      assertArrayEquals(entry.getValue(), engine.reads().get(0, entry.getKey(), StoreReads.LATEST));
     }
   }
 

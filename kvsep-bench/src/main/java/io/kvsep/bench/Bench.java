@@ -1,0 +1,80 @@
+package io.kvsep.bench;
+
+import io.kvsep.error.KvException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The load driver behind {@code kvsep bench}. Figures go to standard output, one per line as {@code
+ * name value unit}; errors and progress go to standard error. Exit code 0, 1 when the measurement
+ * failed or found wrong content, 2 when the command line is wrong.
+ */
+public final class Bench {
+  private static final int FAILED = 1;
+  private static final int USAGE = 2;
+
+  private static final String HELP =
+      """
+      usage: kvsep bench <command> [options]
+
+      load      loads a store, closes and reopens it, reads everything back and checks it
+        --entries N              entries                          (1000000)
+        --batch B                entries per write                (1000)
+        --order shuffled|ascending
+      get       reads random keys of a loaded store
+        --entries N              entries it was loaded with       (1000000)
+        --threads T              readers                          (1)
+        --seconds S              how long                         (10)
+        --via array|bytes|view|contains
+      scan      walks a loaded store in key order
+        --keys-only --reverse    flags
+        --passes P               how often                        (3)
+      commits   concurrent single puts
+        --threads T              writers                          (16)
+        --seconds S              how long                         (10)
+
+      all:
+        --dir D                  the store; load and commits need one that does not exist yet and
+                                 use a temporary one, removed afterwards, without it
+        --value-bytes V          length of each value             (128)
+        --durability none|async|sync   (load none, commits sync)
+        --memory-budget-mib M    off-heap cap                     (256)
+        --inline-value-bytes-max B     values beside their key    (the store's default)
+        --compression lz4|none   of values
+      """;
+
+  private Bench() {}
+
+  public static void main(String[] words) {
+    System.exit(run(Arrays.asList(words)));
+  }
+
+  private static int run(List<String> words) {
+    if (words.isEmpty()) {
+      System.err.print(HELP);
+      return USAGE;
+    }
+    if (words.contains("--help") || words.get(0).equals("help")) {
+      System.out.print(HELP);
+      return 0;
+    }
+    List<String> rest = words.subList(1, words.size());
+    try {
+      switch (words.get(0)) {
+        case "load" -> LoadCommand.run(rest);
+        case "get" -> GetCommand.run(rest);
+        case "scan" -> ScanCommand.run(rest);
+        case "commits" -> CommitsCommand.run(rest);
+        default -> throw new UsageException("unknown command: " + words.get(0));
+      }
+      return 0;
+    } catch (UsageException e) {
+      System.err.println("kvsep bench: " + e.getMessage() + " (see kvsep bench --help)");
+      return USAGE;
+    } catch (FailedMeasurementException | KvException | UncheckedIOException e) {
+      System.err.println("kvsep bench: " + e.getMessage());
+      return FAILED;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package io.kvsep.bench;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.stream.Stream;
+
+/** Folders that measurements fill and remove. */
+final class Directories {
+  private Directories() {}
+
+  /** A new folder under {@code java.io.tmpdir}. */
+  static Path temporary() {
+    try {
+      return Files.createTempDirectory("kvsep-bench-");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static void remove(Path directory) {
+    try {
+      Files.walkFileTree(
+          directory,
+          new SimpleFileVisitor<Path>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                throws IOException {
+              Files.delete(file);
+              return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path folder, IOException problem)
+                throws IOException {
+              Files.delete(folder);
+              return FileVisitResult.CONTINUE;
+            }
+          });
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Lengths of all files in {@code directory}, which has no folders in it. */
+  static long fileBytes(Path directory) {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.mapToLong(Directories::fileLength).sum();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static long fileLength(Path file) {
+    try {
+      return Files.size(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package io.kvsep.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
+import java.util.Locale;
+
+/** Prints figures, one a line. */
+final class Figures {
+  private final PrintStream target;
+
+  Figures(PrintStream target) {
+    this.target = target;
+  }
+
+  void text(String name, String value) {
+    target.printf(Locale.ROOT, "%-28s %s%n", name, value);
+  }
+
+  void count(String name, long value) {
+    text(name, String.format(Locale.ROOT, "%,d", value));
+  }
+
+  void seconds(String name, long nanos) {
+    text(name, String.format(Locale.ROOT, "%.3f s", nanos / 1e9));
+  }
+
+  void mebibytes(String name, long bytes) {
+    text(name, String.format(Locale.ROOT, "%.1f MiB", bytes / (double) (1 << 20)));
+  }
+
+  void ratio(String name, double value) {
+    text(name, String.format(Locale.ROOT, "%.3f", value));
+  }
+
+  /** Operations and, where they move bytes, megabytes a second. */
+  void rate(String name, long operations, long bytes, long nanos) {
+    double seconds = Math.max(1, nanos) / 1e9;
+    String rate = String.format(Locale.ROOT, "%,.0f /s", operations / seconds);
+    if (bytes > 0) {
+      rate += String.format(Locale.ROOT, "  %.1f MB/s", bytes / seconds / 1e6);
+    }
+    text(name, rate);
+  }
+
+  /**
+   * CPU time of the current thread: unlike the time that passed it hardly depends on what else the
+   * machine is doing.
+   */
+  static long cpuNanos() {
+    return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+  }
+
+  /** CPU time of the whole process, background work and the JVM's own threads included. */
+  static long processCpuNanos() {
+    return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
+  }
+
+  /** The peaks of all heap pools added up, which is at least what was ever used at one time. */
+  static long heapPeakBytes() {
+    long bytes = 0;
+    for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+      if (pool.getType() == MemoryType.HEAP) {
+        bytes += pool.getPeakUsage().getUsed();
+      }
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,129 @@
+package io.kvsep.bench;
+
+import java.nio.ByteBuffer;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Random point reads of a store that is flushed and compacted and fits into memory.
+ *
+ * <pre>
+ * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark -prof gc
+ * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark.array -p valueBytes=128 -t 2
+ * </pre>
+ */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 3, time = 3)
+@Fork(
+    value = 1,
+    jvmArgsAppend = {
+      "-Xmx1g",
+      "-Dsun.misc.unsafe.memory.access=allow",
+      "--enable-native-access=ALL-UNNAMED"
+    })
+@State(Scope.Benchmark)
+@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+public class GetBenchmark {
+  @Param({"128", "1024", "16384"})
+  int valueBytes;
+
+  private LoadedStore loaded;
+
+  @Setup(Level.Trial)
+  public void fill() {
+    loaded = LoadedStore.filled(valueBytes);
+  }
+
+  @TearDown(Level.Trial)
+  public void remove() {
+    loaded.close();
+  }
+
+  @Benchmark
+  public byte @Nullable [] array(Reader reader) {
+    return loaded.store.get(reader.presentKey());
+  }
+
+  @Benchmark
+  public byte @Nullable [] arrayMiss(Reader reader) {
+    return loaded.store.get(reader.absentKey());
+  }
+
+  @Benchmark
+  public boolean contains(Reader reader) {
+    return loaded.store.contains(reader.presentKey());
+  }
+
+  @Benchmark
+  public long bytes(Reader reader) {
+    reader.keyBytes.clear();
+    reader.keyBytes.write(reader.presentKey());
+    reader.valueBytes.clear();
+    return loaded.store.get(reader.keyBytes, reader.valueBytes);
+  }
+
+  @Benchmark
+  public @Nullable Object view(Reader reader) {
+    return loaded.store.read(reader.presentKey(), Reader.LAST_BYTE);
+  }
+
+  /** What one thread reads with. */
+  @State(Scope.Thread)
+  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+  public static class Reader {
+    /** Touches the value at both ends; the boxed byte comes from a cache and allocates nothing. */
+    static final Function<ByteBuffer, Object> LAST_BYTE =
+        view -> (byte) (view.get(0) ^ view.get(view.limit() - 1));
+
+    private static final long SEED = 1;
+
+    private Dataset dataset;
+    private byte[] key;
+    private SplittableRandom random;
+    private Bytes<?> keyBytes;
+    private Bytes<?> valueBytes;
+
+    @Setup(Level.Trial)
+    public void prepare(GetBenchmark benchmark) {
+      dataset = benchmark.loaded.dataset;
+      key = dataset.newKey();
+      random = new SplittableRandom(SEED + Thread.currentThread().getId());
+      keyBytes = Bytes.allocateElasticDirect(Dataset.KEY_BYTES);
+      valueBytes = Bytes.allocateElasticDirect(dataset.valueBytes());
+    }
+
+    @TearDown(Level.Trial)
+    public void release() {
+      keyBytes.releaseLast();
+      valueBytes.releaseLast();
+    }
+
+    byte[] presentKey() {
+      dataset.putKey(random.nextLong(dataset.entryCount()), key);
+      return key;
+    }
+
+    byte[] absentKey() {
+      dataset.putAbsentKey(random.nextLong(dataset.entryCount()), key);
+      return key;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package io.kvsep.bench;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+
+/**
+ * One line that says how far a long step is, redrawn a few times a second on a terminal and never
+ * written anywhere else. For the thread that does the step.
+ */
+final class Progress implements AutoCloseable {
+  private static final int BAR_COLUMNS = 30;
+  private static final long REDRAW_NANOS = 200_000_000;
+  private static final boolean TERMINAL = isTerminal();
+
+  private final String label;
+  private final long total;
+  private final PrintStream target;
+  private final long startNanos = System.nanoTime();
+  private long drawnNanos = startNanos;
+  private boolean drawn;
+
+  Progress(String label, long total, PrintStream target) {
+    this.label = label;
+    this.total = Math.max(1, total);
+    this.target = target;
+  }
+
+  void update(long done) {
+    if (!TERMINAL) {
+      return;
+    }
+    long now = System.nanoTime();
+    if (now - drawnNanos < REDRAW_NANOS) {
+      return;
+    }
+    drawnNanos = now;
+    drawn = true;
+    int filled = (int) (BAR_COLUMNS * Math.min(done, total) / total);
+    double perSecond = done * 1e9 / Math.max(1, now - startNanos);
+    target.printf(
+        Locale.ROOT,
+        "\r%-10s [%s%s] %3d%%  %,.0f/s ",
+        label,
+        "#".repeat(filled),
+        ".".repeat(BAR_COLUMNS - filled),
+        100 * Math.min(done, total) / total,
+        perSecond);
+    target.flush();
+  }
+
+  /** Takes the line away again. */
+  @Override
+  public void close() {
+    if (drawn) {
+      target.print("\r" + " ".repeat(78) + "\r");
+      target.flush();
+    }
+  }
+
+  /**
+   * Whether standard error is a terminal. Java 17 knows only about input and output together, and
+   * from Java 22 on a console is there in any case, so Linux is asked through its own file system.
+   */
+  private static boolean isTerminal() {
+    try {
+      Path device = Files.readSymbolicLink(Path.of("/proc/self/fd/2"));
+      return device.startsWith("/dev/pts") || device.toString().startsWith("/dev/tty");
+    } catch (IOException | UnsupportedOperationException e) {
+      return System.console() != null && Runtime.version().feature() < 22;
+    }
+  }
+}

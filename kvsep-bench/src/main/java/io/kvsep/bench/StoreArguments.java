@@ -1,0 +1,62 @@
+package io.kvsep.bench;
+
+import io.kvsep.Durability;
+import io.kvsep.KvOptions;
+import io.kvsep.ValueCompression;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** What every command says about its store. */
+record StoreArguments(@Nullable Path directory, int valueBytes, KvOptions options) {
+  /** For commands that make their store. */
+  static StoreArguments forNew(Arguments arguments, String defaultDurability) {
+    return read(arguments, defaultDurability, /* createIfMissing= */ true);
+  }
+
+  /** For commands that read what {@code load} left. */
+  static StoreArguments forExisting(Arguments arguments) {
+    return read(arguments, "none", /* createIfMissing= */ false);
+  }
+
+  private static StoreArguments read(
+      Arguments arguments, String defaultDurability, boolean createIfMissing) {
+    String directory = arguments.text("dir");
+    int valueBytes = arguments.count("value-bytes", 128, 8, Dataset.VALUE_BYTES_MAX);
+    KvOptions defaults = KvOptions.defaults();
+    long budgetMebibytes = defaults.memoryBudgetBytes() >> 20;
+    KvOptions.Builder builder =
+        KvOptions.builder()
+            .createIfMissing(createIfMissing)
+            .durability(durability(arguments, defaultDurability))
+            .memoryBudgetBytes(
+                arguments.number("memory-budget-mib", budgetMebibytes, 16, 1 << 20) << 20)
+            .inlineValueBytesMax(
+                arguments.count(
+                    "inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
+            .valueCompression(
+                arguments.choice("compression", "lz4", "none").equals("lz4")
+                    ? ValueCompression.LZ4
+                    : ValueCompression.NONE);
+    return new StoreArguments(
+        directory == null ? null : Path.of(directory), valueBytes, builder.build());
+  }
+
+  /** The directory of a store that must be there. */
+  Path existing() {
+    if (directory == null) {
+      throw new UsageException("--dir is needed: the store that load filled");
+    }
+    return directory;
+  }
+
+  private static Durability durability(Arguments arguments, String missing) {
+    String name = arguments.text("durability");
+    return switch (name == null ? missing : name) {
+      case "none" -> Durability.none();
+      case "async" -> Durability.async(Duration.ofSeconds(1));
+      case "sync" -> Durability.sync();
+      default -> throw new UsageException("--durability must be one of none, async, sync: " + name);
+    };
+  }
+}

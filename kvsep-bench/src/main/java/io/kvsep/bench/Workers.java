@@ -1,0 +1,58 @@
+package io.kvsep.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
+
+/** Threads that do the same until the time is up. */
+final class Workers {
+  /** What one thread does until {@code running} says no; the operations it did. */
+  interface Work {
+    long run(int worker, BooleanSupplier running);
+  }
+
+  /** Operations of all threads together, how long they took, and the CPU time of all threads. */
+  record Outcome(long operations, long nanos, long cpuNanos) {}
+
+  private Workers() {}
+
+  static Outcome run(int threads, long seconds, Work work) {
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    long start = System.nanoTime();
+    long nanosMax = seconds * 1_000_000_000;
+    try {
+      List<Future<long[]>> results = new ArrayList<>();
+      for (int worker = 0; worker < threads; worker++) {
+        int number = worker;
+        results.add(
+            pool.submit(
+                () -> {
+                  long cpuStart = Figures.cpuNanos();
+                  long done = work.run(number, () -> System.nanoTime() - start < nanosMax);
+                  return new long[] {done, Figures.cpuNanos() - cpuStart};
+                }));
+      }
+      long operations = 0;
+      long cpuNanos = 0;
+      for (Future<long[]> result : results) {
+        operations += result.get()[0];
+        cpuNanos += result.get()[1];
+      }
+      return new Outcome(operations, System.nanoTime() - start, cpuNanos);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw new IllegalStateException("a worker failed", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+}

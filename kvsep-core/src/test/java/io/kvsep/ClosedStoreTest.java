@@ -1,0 +1,280 @@
+package io.kvsep;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.StoreClosedException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A closed store, snapshot or cursor says so, from every method and thread, and nothing else. */
+final class ClosedStoreTest {
+  private static final byte[] KEY = "key".getBytes(UTF_8);
+  private static final byte[] VALUE = "value".getBytes(UTF_8);
+
+  @TempDir Path directory;
+
+  @Test
+  void everyMethodOfAClosedStoreSaysSo() {
+    KvStore store = opened();
+    Map<Class<?>, Object> arguments = arguments();
+    store.close();
+    store.close();
+    assertAllClosed(KvStore.class, store, arguments);
+  }
+
+  @Test
+  void everyMethodOfAClosedSnapshotSaysSo() {
+    try (KvStore store = opened()) {
+      Snapshot snapshot = store.snapshot();
+      assertArrayEquals(VALUE, snapshot.get(KEY));
+      snapshot.close();
+      snapshot.close();
+      assertAllClosed(Snapshot.class, snapshot, arguments());
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
+  }
+
+  @Test
+  void everyReadOfASnapshotOfAClosedStoreSaysSo() {
+    KvStore store = opened();
+    Snapshot snapshot = store.snapshot();
+    store.close();
+    assertAllClosed(KvReader.class, snapshot, arguments());
+    snapshot.close();
+  }
+
+  @Test
+  void everyMethodOfAClosedCursorSaysSo() {
+    try (KvStore store = opened()) {
+      KvCursor cursor = store.cursor();
+      assertTrue(cursor.next());
+      cursor.close();
+      cursor.close();
+      assertAllClosed(KvCursor.class, cursor, arguments());
+    }
+  }
+
+  @Test
+  void everyMethodOfACursorOfAClosedStoreSaysSo() {
+    KvStore store = opened();
+    KvCursor fresh = store.cursor();
+    KvCursor cursor = store.cursor();
+    assertTrue(cursor.next());
+    store.close();
+    assertAllClosed(KvCursor.class, cursor, arguments());
+    assertAllClosed(KvCursor.class, fresh, arguments());
+    cursor.close();
+  }
+
+  @Test
+  void aCursorOutlivesItsSnapshot() {
+    try (KvStore store = opened()) {
+      Snapshot snapshot = store.snapshot();
+      KvCursor cursor = snapshot.cursor();
+      store.put(KEY, new byte[1]);
+      snapshot.close();
+      assertTrue(cursor.next());
+      assertArrayEquals(VALUE, cursor.value());
+      cursor.close();
+    }
+  }
+
+  @Test
+  void closingInsideAReadIsRefusedAndTheStoreGoesOn() {
+    try (KvStore store = opened();
+        Snapshot snapshot = store.snapshot()) {
+      for (KvReader reader : List.of(store, snapshot)) {
+        byte[] seen =
+            reader.read(
+                KEY,
+                view -> {
+                  assertThrows(IllegalStateException.class, store::close);
+                  return copyOf(view);
+                });
+        assertArrayEquals(VALUE, seen);
+      }
+      store.put(KEY, VALUE);
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
+  }
+
+  @Test
+  void aViewKeptFromACursorIsHarmlessAfterClosing() {
+    KvStore store = opened();
+    store.put(KEY, new byte[100_000]);
+    store.flush();
+    KvCursor cursor = store.cursor();
+    assertTrue(cursor.next());
+    ByteBuffer key = cursor.keyView();
+    ByteBuffer value = cursor.valueView();
+    store.close();
+    // What they show is not promised; that looking at them is harmless is.
+    assertTrue(copyOf(key).length <= 100_000);
+    assertTrue(copyOf(value).length <= 100_000);
+  }
+
+  /** Threads in the middle of anything learn that the store is closed, by one error only. */
+  @Test
+  void closingWhileOthersWorkGivesThemNoOtherError() throws InterruptedException {
+    for (int round = 0; round < 12; round++) {
+      KvStore store = KvStore.open(directory, options());
+      for (int i = 0; i < 200; i++) {
+        store.put(key(i), new byte[i * 20]);
+      }
+      List<Throwable> errors = Collections.synchronizedList(new ArrayList<>());
+      List<Runnable> jobs =
+          List.of(
+              () -> store.put(KEY, VALUE),
+              () -> store.write(new WriteBatch().put(KEY, VALUE).delete(KEY)),
+              () -> store.compareAndSet(KEY, VALUE, VALUE),
+              () -> store.get(key(100)),
+              () -> store.getAll(List.of(key(1), key(150), KEY)),
+              () -> store.read(key(199), view -> view == null ? 0 : copyOf(view).length),
+              () -> scan(store),
+              () -> readSnapshot(store),
+              store::flush,
+              store::sync);
+      CountDownLatch running = new CountDownLatch(jobs.size());
+      List<Thread> threads = new ArrayList<>();
+      for (Runnable job : jobs) {
+        threads.add(new Thread(() -> repeat(job, running, errors)));
+      }
+      threads.forEach(Thread::start);
+      running.await();
+      store.close();
+      for (Thread thread : threads) {
+        thread.join(TimeUnit.SECONDS.toMillis(60));
+        assertTrue(!thread.isAlive(), "a call neither ended nor failed");
+      }
+      assertEquals(jobs.size(), errors.size());
+      for (Throwable error : errors) {
+        if (!(error instanceof StoreClosedException)) {
+          throw new AssertionError("round " + round, error);
+        }
+      }
+    }
+  }
+
+  private static void repeat(Runnable job, CountDownLatch running, List<Throwable> errors) {
+    boolean first = true;
+    try {
+      while (true) {
+        job.run();
+        if (first) {
+          running.countDown();
+          first = false;
+        }
+      }
+    } catch (Throwable e) {
+      errors.add(e);
+      if (first) {
+        running.countDown();
+      }
+    }
+  }
+
+  private static void scan(KvStore store) {
+    try (KvCursor cursor = store.cursor()) {
+      while (cursor.next()) {
+        cursor.keyView();
+        cursor.value();
+      }
+    }
+  }
+
+  private static void readSnapshot(KvStore store) {
+    try (Snapshot snapshot = store.snapshot()) {
+      snapshot.get(key(7));
+      try (KvCursor cursor = snapshot.cursor(ScanOptions.all().reverse().keysOnly())) {
+        cursor.next();
+        cursor.key();
+      }
+    }
+  }
+
+  private KvStore opened() {
+    KvStore store = KvStore.open(directory, options());
+    store.put(KEY, VALUE);
+    return store;
+  }
+
+  private static KvOptions options() {
+    return KvOptions.builder().memoryBudgetBytes(16 << 20).segmentBytes(1 << 20).build();
+  }
+
+  private static byte[] key(int number) {
+    return ("key-" + number).getBytes(UTF_8);
+  }
+
+  private static byte[] copyOf(ByteBuffer view) {
+    byte[] copy = new byte[view.remaining()];
+    view.get(copy);
+    return copy;
+  }
+
+  /** Calls every method of the type but close. A type without an argument here is a failure. */
+  private static void assertAllClosed(
+      Class<?> type, Object target, Map<Class<?>, Object> arguments) {
+    List<String> wrong = new ArrayList<>();
+    int count = 0;
+    for (Method method : type.getMethods()) {
+      if (Modifier.isStatic(method.getModifiers()) || method.getName().equals("close")) {
+        continue;
+      }
+      count++;
+      Object[] values = new Object[method.getParameterCount()];
+      for (int i = 0; i < values.length; i++) {
+        Object value = arguments.get(method.getParameterTypes()[i]);
+        assertNotNull(value, () -> "an argument is needed for " + method);
+        values[i] = value;
+      }
+      try {
+        Object result = method.invoke(target, values);
+        wrong.add(method.getName() + " returned " + result);
+      } catch (InvocationTargetException e) {
+        if (!(e.getCause() instanceof StoreClosedException)) {
+          wrong.add(method.getName() + " threw " + e.getCause());
+        }
+      } catch (IllegalAccessException e) {
+        throw new AssertionError(e);
+      }
+    }
+    assertTrue(count > 0);
+    assertEquals(List.of(), wrong);
+  }
+
+  private Map<Class<?>, Object> arguments() {
+    Function<Object, Object> work = argument -> "called";
+    return Map.of(
+        byte[].class, KEY,
+        List.class, List.of(KEY),
+        Function.class, work,
+        BytesStore.class, BytesStore.wrap(KEY),
+        Bytes.class, Bytes.allocateElasticOnHeap(),
+        ScanOptions.class, ScanOptions.all(),
+        Duration.class, Duration.ofMinutes(1),
+        WriteBatch.class, new WriteBatch().put(KEY, VALUE),
+        Durability.class, Durability.none(),
+        Path.class, directory.resolve("copy"));
+  }
+}

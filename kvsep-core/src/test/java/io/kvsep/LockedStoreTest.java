@@ -1,0 +1,149 @@
+package io.kvsep;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.kvsep.error.StoreLockedException;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import net.jpountz.lz4.LZ4Factory;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.core.Jvm;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+
+/** One open store per directory, whoever asks and by whatever path; nothing is touched. */
+final class LockedStoreTest {
+  private static final byte[] KEY = "key".getBytes(UTF_8);
+  private static final byte[] VALUE = "value".getBytes(UTF_8);
+
+  @TempDir Path parent;
+
+  @Test
+  void aStoreOpensOnceInAProcess() throws IOException {
+    Path directory = parent.resolve("store");
+    try (KvStore store = KvStore.open(directory)) {
+      Map<String, String> before = IncompatibleFilesTest.listing(directory);
+      assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
+      assertThrows(
+          StoreLockedException.class,
+          () -> KvStore.open(directory, KvOptions.builder().readOnly(true).build()));
+      assertEquals(before, IncompatibleFilesTest.listing(directory));
+      store.put(KEY, VALUE);
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
+    try (KvStore store = KvStore.open(directory)) {
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
+  }
+
+  @Test
+  void otherPathsToTheSameDirectoryAreNoWayRound() throws IOException {
+    Path directory = parent.resolve("store");
+    Path link = parent.resolve("link");
+    try (KvStore store = KvStore.open(directory)) {
+      Files.createSymbolicLink(link, directory);
+      assertThrows(StoreLockedException.class, () -> KvStore.open(link));
+      Path roundabout = parent.resolve("store/../store/.");
+      assertThrows(StoreLockedException.class, () -> KvStore.open(roundabout));
+      store.put(KEY, VALUE);
+    }
+    try (KvStore store = KvStore.open(link)) {
+      assertArrayEquals(VALUE, store.get(KEY));
+      assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
+    }
+  }
+
+  @Test
+  void readersShareAStoreThatNobodyWrites() {
+    Path directory = parent.resolve("store");
+    try (KvStore store = KvStore.open(directory)) {
+      store.put(KEY, VALUE);
+    }
+    KvOptions reading = KvOptions.builder().readOnly(true).build();
+    try (KvStore one = KvStore.open(directory, reading);
+        KvStore two = KvStore.open(directory, reading)) {
+      assertArrayEquals(VALUE, one.get(KEY));
+      assertArrayEquals(VALUE, two.get(KEY));
+      assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
+    }
+  }
+
+  @Test
+  void anotherProcessKeepsThisOneOut() throws Exception {
+    Path directory = parent.resolve("store");
+    Process other = openInAnotherProcess(directory);
+    try {
+      assertEquals("open", firstLine(other));
+      assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
+    } finally {
+      // Killed while it has the store open: the lock goes with it, what it wrote stays.
+      other.destroyForcibly();
+      other.waitFor(60, TimeUnit.SECONDS);
+    }
+    try (KvStore store = KvStore.open(directory)) {
+      assertArrayEquals(VALUE, store.get(KEY));
+      Process late = openInAnotherProcess(directory);
+      assertEquals("locked", firstLine(late));
+      late.waitFor(60, TimeUnit.SECONDS);
+    }
+  }
+
+  /** The other process: opens the store, writes, says so, and waits to be killed. */
+  static final class OtherProcess {
+    private OtherProcess() {}
+
+    public static void main(String[] arguments) throws IOException {
+      try (KvStore store =
+          KvStore.open(
+              Path.of(arguments[0]), KvOptions.builder().durability(Durability.none()).build())) {
+        store.put(KEY, VALUE);
+        System.out.println("open");
+        while (System.in.read() >= 0) {
+          // Only the end of the input counts.
+        }
+      } catch (StoreLockedException e) {
+        System.out.println("locked");
+      }
+    }
+  }
+
+  private static Process openInAnotherProcess(Path directory)
+      throws IOException, URISyntaxException {
+    Set<String> classPath = new LinkedHashSet<>();
+    for (Class<?> type :
+        new Class<?>[] {
+          KvStore.class, OtherProcess.class, Bytes.class, Jvm.class, LZ4Factory.class, Logger.class
+        }) {
+      Path source = Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+      classPath.add(source.toString());
+    }
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx64m",
+            "-cp",
+            String.join(File.pathSeparator, classPath),
+            OtherProcess.class.getName(),
+            directory.toString())
+        .redirectError(ProcessBuilder.Redirect.DISCARD)
+        .start();
+  }
+
+  private static String firstLine(Process process) throws IOException {
+    return String.valueOf(
+        new BufferedReader(new InputStreamReader(process.getInputStream(), US_ASCII)).readLine());
+  }
+}

@@ -1,0 +1,196 @@
+package io.kvsep.internal.compaction;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.Entry;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.testing.CrashableStorage;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/** A store without log and writers: tables in levels, and the jobs that make them. */
+final class CompactionFixture implements AutoCloseable {
+  static final StoreId STORE = new StoreId(3, 4);
+
+  /** One version of a key; ordered as in a table. */
+  record Item(String key, long sequence, int kind, long expiresAtMillis, String value)
+      implements Comparable<Item> {
+    static Item put(String key, long sequence) {
+      return new Item(key, sequence, Tag.PUT, 0, key + "@" + sequence);
+    }
+
+    static Item delete(String key, long sequence) {
+      return new Item(key, sequence, Tag.DELETE, 0, "");
+    }
+
+    static Item expiring(String key, long sequence, long expiresAtMillis) {
+      return new Item(key, sequence, Tag.PUT | Tag.EXPIRES, expiresAtMillis, key + "@" + sequence);
+    }
+
+    @Override
+    public int compareTo(Item other) {
+      int order = key.compareTo(other.key);
+      return order != 0 ? order : Long.compare(other.sequence, sequence);
+    }
+  }
+
+  final CrashableStorage storage = new CrashableStorage();
+  final MemoryLedger ledger = new MemoryLedger();
+  final VersionSet versions;
+  final CompactionConfig config;
+  long[] boundaries = {1_000_000};
+  long nowMillis = 1000;
+  BooleanSupplier cancelled = () -> false;
+
+  CompactionFixture() throws IOException {
+    this(new CompactionConfig(2, 4000, 600, new TableOptions(256, 4, 10, STORE)));
+  }
+
+  CompactionFixture(CompactionConfig config) throws IOException {
+    this.config = config;
+    this.versions =
+        VersionSet.create(
+            storage,
+            STORE,
+            ledger,
+            (tables, segments) -> {
+              for (TableFile table : tables) {
+                table.close();
+                delete(StoreFiles.table(table.meta().number()));
+              }
+            });
+  }
+
+  private void delete(String name) {
+    try {
+      if (storage.exists(name)) {
+        storage.delete(name);
+      }
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  JobContext context() {
+    return new JobContext(
+        storage, ledger, config, versions::newFileNumber, boundaries, nowMillis, cancelled);
+  }
+
+  /** A memtable of these entries; the caller frees it. */
+  Memtable memtable(Collection<Item> items) {
+    Memtable memtable = new Memtable(ledger, 64L + 200L * (items.size() + 1), LogPosition.START, 5);
+    Memtable.Splice splice = new Memtable.Splice();
+    Entry entry = new Entry();
+    for (Item item : items) {
+      byte[] key = item.key.getBytes(StandardCharsets.UTF_8);
+      byte[] value = item.value.getBytes(StandardCharsets.UTF_8);
+      Region region = ledger.allocate(MemoryPurpose.READ, key.length + value.length);
+      region.put(0, key, 0, key.length);
+      region.put(key.length, value, 0, value.length);
+      entry.keyRegion = region;
+      entry.keyLength = key.length;
+      entry.tag = Tag.of(item.sequence, item.kind);
+      entry.expiresAtMillis = item.expiresAtMillis;
+      entry.valueRegion = region;
+      entry.valueOffset = key.length;
+      entry.valueLength = value.length;
+      assertTrue(memtable.insert(entry, splice));
+      region.free();
+    }
+    return memtable;
+  }
+
+  List<TableMeta> flush(Collection<Item> items) throws IOException {
+    Memtable memtable = memtable(items);
+    try {
+      return FlushJob.run(context(), memtable.iterator());
+    } finally {
+      memtable.free();
+    }
+  }
+
+  /** Tables with exactly these entries, whatever the filter would do, in a level of the store. */
+  void add(int level, Collection<Item> items) throws IOException {
+    long[] asked = boundaries;
+    long now = nowMillis;
+    // Every version is somebody's, and nothing has expired yet.
+    boundaries = items.stream().mapToLong(Item::sequence).sorted().distinct().toArray();
+    nowMillis = Long.MIN_VALUE;
+    VersionEdit edit = new VersionEdit();
+    flush(items).forEach(meta -> edit.addTable(level, meta));
+    versions.apply(edit);
+    boundaries = asked;
+    nowMillis = now;
+  }
+
+  List<Item> items(TableFile table) {
+    return items(table.reader().iterator(ledger));
+  }
+
+  /** All that an iterator walks over, which is closed then. */
+  static List<Item> items(InternalIterator iterator) {
+    List<Item> items = new ArrayList<>();
+    try (iterator) {
+      for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
+        int kind = Tag.kind(iterator.tag());
+        int header = Payload.headerLength(kind);
+        Region payload = iterator.payloadRegion();
+        long offset = iterator.payloadOffset();
+        items.add(
+            new Item(
+                text(iterator.keyRegion(), iterator.keyOffset(), iterator.keyLength()),
+                Tag.sequence(iterator.tag()),
+                kind,
+                header == 0 ? 0 : Payload.expiresAtMillis(kind, payload, offset),
+                text(payload, offset + header, iterator.payloadLength() - header)));
+      }
+    }
+    return items;
+  }
+
+  private static String text(Region region, long offset, int length) {
+    return new String(region.getBytes(offset, length), StandardCharsets.UTF_8);
+  }
+
+  List<Item> level(int level) {
+    List<Item> items = new ArrayList<>();
+    versions.current().level(level).forEach(table -> items.addAll(items(table)));
+    return items;
+  }
+
+  /** Names of all tables in the directory. */
+  List<String> tableFiles() throws IOException {
+    return storage.list().stream().filter(name -> name.endsWith(".sst")).toList();
+  }
+
+  /** Fails when memory or an open file is left. */
+  @Override
+  public void close() {
+    for (int level = 0; level < Version.LEVELS; level++) {
+      versions.current().level(level).forEach(TableFile::close);
+    }
+    versions.close();
+    assertEquals(0, ledger.totalBytes());
+    assertEquals(List.of(), storage.openFiles());
+  }
+}

@@ -1,0 +1,316 @@
+package io.kvsep.internal.compaction;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.testing.CrashableStorage;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Choices in versions made for them. The tables have no files: nothing is read to choose. */
+final class CompactionPickerTest {
+  private static final StoreId STORE = new StoreId(3, 4);
+
+  private final MemoryLedger ledger = new MemoryLedger();
+  private final VersionSet versions;
+  private final CompactionPicker picker =
+      new CompactionPicker(new CompactionConfig(4, 1000, 500, new TableOptions(256, 4, 10, STORE)));
+
+  CompactionPickerTest() throws IOException {
+    versions = VersionSet.create(new CrashableStorage(), STORE, ledger, (tables, segments) -> {});
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    versions.close();
+    assertEquals(0, ledger.totalBytes());
+  }
+
+  /** Adds a table; its number. */
+  private long table(int level, String smallest, String largest, long bytes) {
+    long number = versions.newFileNumber();
+    TableMeta meta =
+        new TableMeta(
+            number,
+            bytes,
+            smallest.getBytes(StandardCharsets.UTF_8),
+            largest.getBytes(StandardCharsets.UTF_8),
+            number,
+            number,
+            1,
+            0,
+            1,
+            Long.MAX_VALUE,
+            List.of());
+    versions.apply(new VersionEdit().addTable(level, meta));
+    return number;
+  }
+
+  private @Nullable CompactionPlan pick(long... busy) {
+    return picker.pick(versions.current(), files(busy));
+  }
+
+  private CompactionPlan picked(long... busy) {
+    CompactionPlan plan = pick(busy);
+    assertTrue(plan != null);
+    return plan;
+  }
+
+  private Set<TableFile> files(long... numbers) {
+    Set<Long> wanted = Arrays.stream(numbers).boxed().collect(Collectors.toSet());
+    Set<TableFile> files = new HashSet<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile file : versions.current().level(level)) {
+        if (wanted.contains(file.meta().number())) {
+          files.add(file);
+        }
+      }
+    }
+    assertEquals(wanted.size(), files.size());
+    return files;
+  }
+
+  private static Set<Long> numbers(List<TableFile> tables) {
+    return tables.stream().map(table -> table.meta().number()).collect(Collectors.toSet());
+  }
+
+  private static void assertPlan(
+      CompactionPlan plan, int from, int to, Set<Long> inputs, Set<Long> overlaps) {
+    assertEquals(from, plan.inputLevel());
+    assertEquals(to, plan.outputLevel());
+    assertEquals(inputs, numbers(plan.inputs()));
+    assertEquals(overlaps, numbers(plan.overlaps()));
+    assertEquals(inputs.size() + overlaps.size(), plan.tables().size());
+  }
+
+  @Test
+  void anEmptyStoreHasNothingToDo() {
+    assertNull(pick());
+    assertEquals(6, picker.baseLevel(versions.current()));
+    for (int level = 0; level < 6; level++) {
+      assertEquals(0, picker.score(versions.current(), level, 6));
+    }
+  }
+
+  @Test
+  void baseLevelRisesWithTheLargestLevel() {
+    long[][] cases = {
+      {1, 6},
+      {1000, 6},
+      {1001, 5},
+      {10_000, 5},
+      {10_010, 4},
+      {100_100, 3},
+      {1_001_000, 2},
+      {10_010_000, 1},
+      {100_100_000, 1},
+      {1L << 40, 1}
+    };
+    for (long[] expected : cases) {
+      long number = table(6, "a", "b", expected[0]);
+      assertEquals(expected[1], picker.baseLevel(versions.current()));
+      versions.apply(new VersionEdit().removeTable(6, number));
+    }
+  }
+
+  @Test
+  void baseLevelIsNeverBelowALevelThatHoldsTables() {
+    table(6, "a", "b", 500);
+    table(3, "y", "z", 1);
+    assertEquals(3, picker.baseLevel(versions.current()));
+    for (int i = 0; i < 4; i++) {
+      table(0, "a", "b", 100);
+    }
+    // Level 3 comes first: with any score it is far above the target of a level not in use.
+    versions.apply(
+        new VersionEdit().removeTable(3, versions.current().level(3).get(0).meta().number()));
+    assertEquals(6, picked().outputLevel());
+  }
+
+  @Test
+  void levelZeroIsDueFromItsNumberOfTablesOn() {
+    Set<Long> numbers = new HashSet<>();
+    for (int i = 0; i < 3; i++) {
+      numbers.add(table(0, "a", "b", 1 << 30));
+      assertNull(pick());
+    }
+    numbers.add(table(0, "a", "b", 1));
+    assertPlan(picked(), 0, 6, numbers, Set.of());
+  }
+
+  @Test
+  void oldestTableOfLevelZeroTakesAlongAllThatItOverlapsDirectlyOrNot() {
+    long oldest = table(0, "d", "f", 150);
+    table(0, "a", "b", 150);
+    long second = table(0, "e", "k", 150);
+    long third = table(0, "k", "m", 150);
+    table(0, "n", "q", 150);
+    long fourth = table(0, "c", "d", 150);
+    long below = table(6, "l", "z", 150);
+    long edge = table(6, "bb", "c", 150);
+    table(6, "a", "ba", 150);
+    CompactionPlan plan = picked();
+    assertPlan(plan, 0, 6, Set.of(oldest, second, third, fourth), Set.of(below, edge));
+    assertTrue(plan.bottom());
+    assertFalse(plan.move());
+  }
+
+  @Test
+  void smallTablesAreMergedWithEachOtherAndTheirSmallNeighbours() {
+    long before = table(6, "a", "b", 20);
+    table(6, "d", "e", 150);
+    Set<Long> inputs = new HashSet<>();
+    for (String key : List.of("c1", "c2", "c3", "c4")) {
+      inputs.add(table(0, key, key, 10));
+    }
+    CompactionPlan plan = picked();
+    assertPlan(plan, 0, 6, inputs, Set.of(before));
+    assertFalse(plan.move());
+    assertTrue(plan.bottom());
+  }
+
+  @Test
+  void busyTableOfLevelZeroOrInTheWayHoldsLevelZeroBack() {
+    for (int i = 0; i < 4; i++) {
+      table(0, "a", "c", 150);
+    }
+    long apart = table(0, "x", "z", 150);
+    long below = table(6, "b", "d", 150);
+    assertNull(pick(apart));
+    assertNull(pick(below));
+    assertPlan(picked(), 0, 6, numbers(versions.current().level(0).subList(1, 5)), Set.of(below));
+  }
+
+  @Test
+  void loneTableMovesWhereNothingIsInItsWay() {
+    long oldest = table(0, "a", "c", 150);
+    table(0, "d", "e", 150);
+    table(0, "d", "e", 150);
+    table(0, "d", "e", 150);
+    CompactionPlan plan = picked();
+    assertPlan(plan, 0, 6, Set.of(oldest), Set.of());
+    assertTrue(plan.move());
+    long below = table(6, "c", "d", 150);
+    plan = picked();
+    assertPlan(plan, 0, 6, Set.of(oldest), Set.of(below));
+    assertFalse(plan.move());
+  }
+
+  @Test
+  void tablesThatOverlapEachOtherCannotMove() {
+    for (int i = 0; i < 4; i++) {
+      table(0, "a", "c", 10);
+    }
+    assertFalse(picked().move());
+  }
+
+  @Test
+  void tableThatRewritesLeastForItsLengthGoesFirst() {
+    // Target of level 5: a tenth of the last level.
+    table(6, "a", "c", 9000);
+    long cheap = table(6, "d", "f", 1000);
+    table(6, "g", "i", 10_000);
+    table(5, "b", "b1", 1000);
+    long input = table(5, "e", "e1", 1000);
+    table(5, "h", "h1", 1000);
+    CompactionPlan plan = picked();
+    assertPlan(plan, 5, 6, Set.of(input), Set.of(cheap));
+    assertTrue(plan.bottom());
+    // Where that one is being worked on, the next best.
+    assertPlan(picked(cheap), 5, 6, Set.of(input - 1), Set.of(cheap - 1));
+    assertPlan(picked(input), 5, 6, Set.of(input - 1), Set.of(cheap - 1));
+    assertNull(pick(numbers(versions.current().level(5)).stream().mapToLong(n -> n).toArray()));
+  }
+
+  @Test
+  void tableWithNothingBelowMoves() {
+    table(6, "a", "c", 9000);
+    table(5, "a", "b", 1000);
+    long free = table(5, "d", "e", 1000);
+    CompactionPlan plan = picked();
+    assertPlan(plan, 5, 6, Set.of(free), Set.of());
+    assertTrue(plan.move());
+  }
+
+  @Test
+  void levelsBelowTheirTargetAreLeftAlone() {
+    table(6, "a", "c", 20_000);
+    long number = table(5, "a", "b", 1999);
+    assertNull(pick());
+    assertEquals(1999 / 2000.0, picker.score(versions.current(), 5, 5));
+    versions.apply(new VersionEdit().removeTable(5, number));
+    table(5, "a", "b", 2000);
+    assertTrue(pick() != null);
+  }
+
+  @Test
+  void mostUrgentLevelGoesFirstAndTheNextOneWhenItCannot() {
+    table(6, "a", "z", 9000);
+    long urgent = table(5, "a", "b", 9000);
+    for (int i = 0; i < 4; i++) {
+      table(0, "x", "y", 10);
+    }
+    assertEquals(5, picked().inputLevel());
+    assertEquals(0, picked(urgent).inputLevel());
+    assertEquals(5, picked(urgent).outputLevel());
+  }
+
+  @Test
+  void bottomIsSaidOnlyWhereNoLevelBelowHoldsAnyOfTheKeys() {
+    table(6, "m", "n", 9000);
+    for (int i = 0; i < 4; i++) {
+      table(0, "a", "c", 10);
+    }
+    CompactionPlan plan = picked();
+    assertEquals(5, plan.outputLevel());
+    assertTrue(plan.bottom());
+    // What level 5 adds to the output reaches over a table of level 6.
+    table(5, "c", "m", 10);
+    plan = picked();
+    assertFalse(plan.bottom());
+  }
+
+  @Test
+  void wholeLevelGoesIntoTheNextOneThatHoldsAnything() {
+    assertNull(picker.pickWholeLevel(versions.current(), 0, Set.of()));
+    long first = table(2, "a", "c", 10);
+    long second = table(2, "d", "f", 10);
+    CompactionPlan plan = picker.pickWholeLevel(versions.current(), 2, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 2, 6, Set.of(first, second), Set.of());
+    assertFalse(plan.move());
+    assertTrue(plan.bottom());
+    long between = table(4, "b", "e", 10);
+    table(4, "x", "y", 10);
+    long last = table(6, "c", "c", 10);
+    plan = picker.pickWholeLevel(versions.current(), 2, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 2, 4, Set.of(first, second), Set.of(between));
+    assertFalse(plan.bottom());
+    assertNull(picker.pickWholeLevel(versions.current(), 2, files(between)));
+    assertNull(picker.pickWholeLevel(versions.current(), 2, files(second)));
+    assertEquals(List.of(), picker.pickRewrites(versions.current(), table -> false));
+    plan = picker.pickRewrites(versions.current(), table -> true).get(0);
+    assertPlan(plan, 6, 6, Set.of(last), Set.of());
+    assertTrue(plan.bottom());
+    assertFalse(plan.move());
+  }
+}

@@ -1,0 +1,571 @@
+package io.kvsep.internal.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.KvException;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.ManualScheduler;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Damage at rest, everywhere: every byte of every file of a small store, every length, every file
+ * missing, any two swapped. What comes out is the right data or a typed error that names a file;
+ * never another exception, and never a wrong, missing or empty value.
+ *
+ * <p>The one thing that cannot be told from damage is a torn tail: frames at the end of the log
+ * that neither the manifest nor any frame behind them calls durable may be cut off, from the first
+ * that does not hold. The expectation says exactly which those are.
+ */
+final class DamageSweepTest {
+  /** Every byte is damaged; every n-th also in other ways, and files are cut at every n-th. */
+  private static final int SAMPLE = 11;
+
+  private static final int SHORT_FILE_BYTES = 400;
+
+  /** A store at rest and what may be found in it. */
+  private static final class Fixture {
+    final NavigableMap<String, byte[]> files = new TreeMap<>();
+
+    /** The state behind each commit, the empty one first. */
+    final List<NavigableMap<byte[], byte[]>> states = new ArrayList<>();
+
+    /** Where each of the commits behind {@link #base} ends. */
+    final List<Integer> ends = new ArrayList<>();
+
+    /** The segment these are in, its length when it was synced last, and where replay begins. */
+    String tail = "";
+
+    int syncedEnd;
+    int replayFrom;
+
+    /** Index of the state that the tables hold. */
+    int base;
+
+    NavigableMap<byte[], byte[]> newest() {
+      return states.get(states.size() - 1);
+    }
+
+    CrashableStorage storage() {
+      CrashableStorage storage = new CrashableStorage();
+      files.forEach(storage::replace);
+      return storage;
+    }
+  }
+
+  @Test
+  void aClosedStoreGivesRightDataOrATypedError() {
+    sweep(closedStore());
+  }
+
+  @Test
+  void aStoreWithALogToReplayGivesRightDataOrATypedError() {
+    sweep(uncleanStore());
+  }
+
+  @Test
+  void aStoreWhoseLastEditAddedASegmentNeverForgetsIt() {
+    Fixture fixture = uncleanStoreInFreshSegment();
+    Failures failures = new Failures();
+    for (String name : fixture.files.keySet()) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
+        flipEveryByte(failures, fixture, name);
+        cut(failures, fixture, name);
+      }
+    }
+    failures.report();
+  }
+
+  @Test
+  void missingAndSwappedFilesAreToldOfByName() {
+    for (Fixture fixture : List.of(closedStore(), uncleanStore())) {
+      Failures failures = new Failures();
+      for (String name : fixture.files.keySet()) {
+        CrashableStorage missing = without(fixture, name);
+        failures.check(name + " missing", missing, () -> expectRefusal(missing, Set.of(name)));
+        for (String other : fixture.files.tailMap(name, false).keySet()) {
+          CrashableStorage swapped = fixture.storage();
+          swapped.replace(name, bytes(fixture, other));
+          swapped.replace(other, bytes(fixture, name));
+          List<Integer> allowed = List.of(fixture.states.size() - 1);
+          failures.check(
+              name + " and " + other + " swapped",
+              swapped,
+              () -> check(fixture, swapped, Set.of(name, other), allowed));
+        }
+      }
+      failures.report();
+    }
+  }
+
+  @Test
+  void filesOfAnotherStoreAreRefusedOrRight() {
+    Fixture fixture = closedStore();
+    Fixture other = storeOfAnotherId();
+    List<Integer> newest = List.of(fixture.states.size() - 1);
+    Failures failures = new Failures();
+    for (String name : fixture.files.keySet()) {
+      byte[] foreign = other.files.get(name);
+      if (foreign == null) {
+        continue;
+      }
+      CrashableStorage storage = fixture.storage();
+      storage.replace(name, foreign);
+      // Behind another CURRENT it is the manifest that is of another store.
+      failures.check(
+          name + " of another store",
+          storage,
+          () -> check(fixture, storage, fixture.files.keySet(), newest));
+    }
+    failures.report();
+  }
+
+  private static void sweep(Fixture fixture) {
+    Failures failures = new Failures();
+    for (String name : fixture.files.keySet()) {
+      flipEveryByte(failures, fixture, name);
+      overwrite(failures, fixture, name);
+      cut(failures, fixture, name);
+      grow(failures, fixture, name);
+    }
+    failures.report();
+    assertTrue(failures.runCount() > 5_000, "only " + failures.runCount() + " damages");
+  }
+
+  private static void flipEveryByte(Failures failures, Fixture fixture, String name) {
+    for (int i = 0; i < length(fixture, name); i++) {
+      int offset = i;
+      CrashableStorage storage = fixture.storage();
+      corrupt(storage, name, offset, 1 << offset % 8);
+      failures.check(
+          name + ": bit flipped at " + offset,
+          storage,
+          () -> check(fixture, storage, Set.of(name), allowedWhenDamaged(fixture, name, offset)));
+    }
+  }
+
+  private static void overwrite(Failures failures, Fixture fixture, String name) {
+    for (int i = 0; i < length(fixture, name); i += SAMPLE) {
+      int offset = i;
+      for (int value : new int[] {0, 0xff}) {
+        CrashableStorage storage = fixture.storage();
+        byte[] bytes = bytes(fixture, name).clone();
+        int end = Math.min(bytes.length, offset + SAMPLE);
+        Arrays.fill(bytes, offset, end, (byte) value);
+        storage.replace(name, bytes);
+        // Several bytes may reach over the end of what is synced.
+        List<Integer> allowed = new ArrayList<>(allowedWhenDamaged(fixture, name, offset));
+        if (Arrays.equals(bytes, bytes(fixture, name))) {
+          allowed = List.of(fixture.states.size() - 1);
+        }
+        List<Integer> states = allowed;
+        failures.check(
+            name + ": " + value + " from " + offset,
+            storage,
+            () -> check(fixture, storage, Set.of(name), states));
+      }
+    }
+  }
+
+  private static void cut(Failures failures, Fixture fixture, String name) {
+    int step = length(fixture, name) <= SHORT_FILE_BYTES ? 1 : SAMPLE;
+    for (int i = 0; i < length(fixture, name); i += step) {
+      int length = i;
+      CrashableStorage storage = fixture.storage();
+      storage.replace(name, Arrays.copyOf(bytes(fixture, name), length));
+      failures.check(
+          name + ": cut to " + length,
+          storage,
+          () -> check(fixture, storage, Set.of(name), allowedWhenCut(fixture, name, length)));
+    }
+  }
+
+  private static void grow(Failures failures, Fixture fixture, String name) {
+    for (int count : new int[] {1, 31, 600}) {
+      for (int value : new int[] {0, 0xa5}) {
+        CrashableStorage storage = fixture.storage();
+        byte[] bytes = Arrays.copyOf(bytes(fixture, name), length(fixture, name) + count);
+        Arrays.fill(bytes, length(fixture, name), bytes.length, (byte) value);
+        storage.replace(name, bytes);
+        List<Integer> newest = List.of(fixture.states.size() - 1);
+        failures.check(
+            name + ": " + count + " bytes of " + value + " behind",
+            storage,
+            () -> check(fixture, storage, Set.of(name), newest));
+      }
+    }
+  }
+
+  /** States that may be found when bytes from {@code offset} on do not hold; errors always may. */
+  private static List<Integer> allowedWhenDamaged(Fixture fixture, String name, int offset) {
+    int newest = fixture.states.size() - 1;
+    if (!name.equals(fixture.tail) || offset < fixture.syncedEnd) {
+      return List.of(newest);
+    }
+    int sound = fixture.base;
+    for (int end : fixture.ends) {
+      sound += end <= offset ? 1 : 0;
+    }
+    return List.of(sound);
+  }
+
+  /** A log that ends early says nothing about what was behind its end. */
+  private static List<Integer> allowedWhenCut(Fixture fixture, String name, int length) {
+    int newest = fixture.states.size() - 1;
+    if (!name.equals(fixture.tail)) {
+      return List.of(newest);
+    }
+    if (length < fixture.replayFrom) {
+      return List.of();
+    }
+    int sound = fixture.base;
+    for (int end : fixture.ends) {
+      sound += end <= length ? 1 : 0;
+    }
+    return List.of(sound);
+  }
+
+  /** Opens, reads everything twice over, closes. */
+  private static void check(
+      Fixture fixture, CrashableStorage storage, Set<String> damaged, List<Integer> allowed) {
+    StorageEngine engine;
+    try {
+      engine = open(storage);
+    } catch (KvException e) {
+      requireNamed(e, damaged);
+      assertEquals(List.of(), storage.openFiles(), "open files after a refused open");
+      return;
+    }
+    try {
+      NavigableMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
+      Set<byte[]> unreadable = new TreeSet<>(Arrays::compareUnsigned);
+      for (byte[] key : fixture.newest().keySet()) {
+        readOne(engine, key, found, unreadable, damaged);
+      }
+      int state = matching(fixture, allowed, found, unreadable);
+      scan(engine, fixture.states.get(state), damaged);
+    } finally {
+      close(engine, storage, damaged);
+    }
+  }
+
+  private static void readOne(
+      StorageEngine engine,
+      byte[] key,
+      NavigableMap<byte[], byte[]> found,
+      Set<byte[]> unreadable,
+      Set<String> damaged) {
+    try {
+      byte[] value = engine.reads().get(0, key, StoreReads.LATEST);
+      if (value != null) {
+        found.put(key, value);
+      }
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      requireNamed(e, damaged);
+      unreadable.add(key);
+    }
+  }
+
+  private static int matching(
+      Fixture fixture,
+      List<Integer> allowed,
+      NavigableMap<byte[], byte[]> found,
+      Set<byte[]> unreadable) {
+    for (int index : allowed) {
+      NavigableMap<byte[], byte[]> expected = new TreeMap<>(fixture.states.get(index));
+      expected.keySet().removeAll(unreadable);
+      if (TrackedEngine.text(expected).equals(TrackedEngine.text(found))) {
+        return index;
+      }
+    }
+    StringBuilder states = new StringBuilder();
+    allowed.forEach(i -> states.append(TrackedEngine.text(fixture.states.get(i))));
+    return fail(
+        "found "
+            + TrackedEngine.text(found)
+            + " and "
+            + unreadable.size()
+            + " unreadable, allowed "
+            + allowed
+            + states);
+  }
+
+  private static void scan(
+      StorageEngine engine, NavigableMap<byte[], byte[]> expected, Set<String> damaged) {
+    ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
+    int count = 0;
+    try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+      while (cursor.next()) {
+        count++;
+        byte[] value = expected.get(cursor.key());
+        assertTrue(value != null, "a key that was never there");
+        assertEquals(value.length, cursor.valueLength());
+        try {
+          assertTrue(Arrays.equals(value, cursor.value()), "a wrong value in a scan");
+        } catch (CorruptionException e) {
+          requireNamed(e, damaged);
+        }
+      }
+      assertEquals(expected.size(), count, "entries of a scan");
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      requireNamed(e, damaged);
+    }
+  }
+
+  private static void close(StorageEngine engine, CrashableStorage storage, Set<String> damaged) {
+    try {
+      engine.close();
+    } catch (KvException e) {
+      requireNamed(e, damaged);
+    }
+    assertEquals(0, engine.memoryBytes(), "off-heap bytes after close");
+    assertEquals(List.of(), storage.openFiles(), "open files after close");
+  }
+
+  private static void expectRefusal(CrashableStorage storage, Set<String> damaged) {
+    try {
+      StorageEngine engine = open(storage);
+      engine.close();
+    } catch (KvException e) {
+      requireNamed(e, damaged);
+      return;
+    }
+    fail("it opened");
+  }
+
+  /**
+   * An older or unreadable manifest shows in the files it does not know of, so with one of these
+   * damaged any file may be named.
+   */
+  private static void requireNamed(KvException e, Set<String> damaged) {
+    String file =
+        e instanceof CorruptionException corruption
+            ? corruption.file()
+            : e instanceof IncompatibleFormatException incompatible ? incompatible.file() : null;
+    if (file == null) {
+      throw e;
+    }
+    boolean manifest =
+        damaged.stream()
+            .map(StoreFiles::kindOf)
+            .anyMatch(kind -> kind == StoreFiles.Kind.MANIFEST || kind == StoreFiles.Kind.CURRENT);
+    if (!manifest && !damaged.contains(file)) {
+      throw new AssertionError("names " + file + " instead of " + damaged, e);
+    }
+  }
+
+  private static Fixture closedStore() {
+    CrashableStorage storage = new CrashableStorage();
+    Fixture fixture = new Fixture();
+    StorageEngine engine = open(storage);
+    fill(engine, fixture, 0);
+    engine.close();
+    return atRest(fixture, storage.crashKeepingAll());
+  }
+
+  private static Fixture storeOfAnotherId() {
+    CrashableStorage storage = new CrashableStorage();
+    Fixture fixture = new Fixture();
+    StorageEngine engine = StorageEngine.open(config(storage, new Random(99)));
+    fill(engine, fixture, 100);
+    engine.close();
+    return atRest(fixture, storage.crashKeepingAll());
+  }
+
+  private static Fixture uncleanStore() {
+    CrashableStorage storage = new CrashableStorage();
+    Fixture fixture = new Fixture();
+    StorageEngine engine = open(storage);
+    fill(engine, fixture, 0);
+    beginTail(fixture, storage);
+    commitToTail(engine, fixture, storage, 20, 50);
+    commitToTail(engine, fixture, storage, 21, 150);
+    commitToTail(engine, fixture, storage, 22, 90);
+    engine.sync();
+    fixture.syncedEnd = last(fixture.ends);
+    commitToTail(engine, fixture, storage, 23, 60);
+    commitToTail(engine, fixture, storage, 24, 200);
+    commitToTail(engine, fixture, storage, 25, 30);
+    CrashableStorage after = storage.crashKeepingAll();
+    abandon(engine);
+    return atRest(fixture, after);
+  }
+
+  /** As {@link #uncleanStore}, but the newest edit of the manifest is the one for the segment. */
+  private static Fixture uncleanStoreInFreshSegment() {
+    CrashableStorage storage = new CrashableStorage();
+    Fixture fixture = new Fixture();
+    StorageEngine engine = open(storage);
+    fill(engine, fixture, 0);
+    commit(engine, fixture, 0, 20, 3_500);
+    beginTail(fixture, storage);
+    commit(engine, fixture, 0, 21, 3_500);
+    engine.sync();
+    commit(engine, fixture, 0, 22, 50);
+    CrashableStorage after = storage.crashKeepingAll();
+    abandon(engine);
+    fixture.tail = "";
+    return atRest(fixture, after);
+  }
+
+  /** Tables in two levels, two segments, a value of each kind. */
+  private static void fill(StorageEngine engine, Fixture fixture, int salt) {
+    fixture.states.add(new TreeMap<>(Arrays::compareUnsigned));
+    commit(engine, fixture, salt, 1, 30);
+    commit(engine, fixture, salt, 2, 300);
+    commit(engine, fixture, 0, 3, 1_500);
+    engine.flush();
+    engine.compact();
+    commit(engine, fixture, salt, 4, 200);
+    commit(engine, fixture, salt, 5, 0);
+    commit(engine, fixture, 0, 7, 1_100);
+    commit(engine, fixture, 0, 9, 1_300);
+    engine.flush();
+  }
+
+  private static void beginTail(Fixture fixture, CrashableStorage storage) {
+    fixture.base = fixture.states.size() - 1;
+    fixture.tail = newestSegment(storage);
+    fixture.replayFrom = contents(storage, fixture.tail).length;
+    fixture.syncedEnd = fixture.replayFrom;
+  }
+
+  private static void commitToTail(
+      StorageEngine engine,
+      Fixture fixture,
+      CrashableStorage storage,
+      int number,
+      int valueLength) {
+    commit(engine, fixture, /* salt= */ 0, number, valueLength);
+    assertEquals(fixture.tail, newestSegment(storage));
+    fixture.ends.add(contents(storage, fixture.tail).length);
+  }
+
+  /** Puts a key of its own, and one that all commits have in common; the salt changes values. */
+  private static void commit(
+      StorageEngine engine, Fixture fixture, int salt, int number, int valueLength) {
+    NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
+    WriteBuffer buffer = new WriteBuffer();
+    for (int key : new int[] {number, 0}) {
+      int length = key == 0 ? 20 + number : valueLength;
+      byte[] value = TrackedEngine.value(number + salt, length);
+      buffer.put(0, TrackedEngine.key(key), value, 0);
+      next.put(TrackedEngine.key(key), value);
+    }
+    engine.writes().write(buffer, CommitSync.ON_DEMAND);
+    fixture.states.add(next);
+  }
+
+  private static Fixture atRest(Fixture fixture, CrashableStorage storage) {
+    try {
+      for (String name : storage.list()) {
+        if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
+          fixture.files.put(name, storage.contents(name));
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return fixture;
+  }
+
+  private static CrashableStorage without(Fixture fixture, String name) {
+    CrashableStorage storage = new CrashableStorage();
+    for (Map.Entry<String, byte[]> file : fixture.files.entrySet()) {
+      if (!file.getKey().equals(name)) {
+        storage.replace(file.getKey(), file.getValue());
+      }
+    }
+    return storage;
+  }
+
+  private static StorageEngine open(CrashableStorage storage) {
+    return StorageEngine.open(config(storage, new Random(7)));
+  }
+
+  private static EngineConfig config(CrashableStorage storage, Random random) {
+    EngineConfig config = Variant.SEPARATED.config(storage, new ManualScheduler(3, 1));
+    return new EngineConfig(
+        storage,
+        config.mode(),
+        config.sync(),
+        config.syncIntervalNanos(),
+        config.inlineValueBytesMax(),
+        config.compressionBytesMin(),
+        config.segmentBytes(),
+        config.shape(),
+        config.clock(),
+        config.ticker(),
+        random,
+        config.scheduler());
+  }
+
+  private static void abandon(StorageEngine engine) {
+    try {
+      engine.close();
+    } catch (KvException e) {
+      // Its storage has crashed.
+    }
+  }
+
+  private static String newestSegment(CrashableStorage storage) {
+    try {
+      String newest = "";
+      for (String name : storage.list()) {
+        if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
+          newest = name;
+        }
+      }
+      return newest;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static byte[] contents(CrashableStorage storage, String name) {
+    try {
+      return storage.contents(name);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void corrupt(CrashableStorage storage, String name, int offset, int mask) {
+    try {
+      storage.corrupt(name, offset, value -> value ^ mask);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static byte[] bytes(Fixture fixture, String name) {
+    byte[] bytes = fixture.files.get(name);
+    assertTrue(bytes != null);
+    return bytes;
+  }
+
+  private static int length(Fixture fixture, String name) {
+    return bytes(fixture, name).length;
+  }
+
+  private static int last(List<Integer> list) {
+    return list.get(list.size() - 1);
+  }
+}

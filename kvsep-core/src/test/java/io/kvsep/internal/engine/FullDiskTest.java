@@ -1,0 +1,135 @@
+package io.kvsep.internal.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.engine.TrackedEngine.Step;
+import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.testing.CrashableStorage;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A disk that is full: writes fail and have not happened, reads go on, and once there is space
+ * everything goes on by itself. Wherever the space ends: in the middle of a frame, at a new
+ * segment, in a flush, a compaction or the manifest.
+ */
+final class FullDiskTest {
+  private static final List<Step> FILLING =
+      List.of(
+          Step.PUT,
+          Step.BATCH_SYNCED,
+          Step.FLUSH,
+          Step.PUT_LARGE,
+          Step.PUT_LARGE,
+          Step.DELETE,
+          Step.BATCH,
+          Step.FLUSH,
+          Step.PUT);
+
+  /** All that may need space; more than one try each. */
+  private static final List<Step> ATTEMPTS =
+      List.of(
+          Step.PUT,
+          Step.PUT_LARGE,
+          Step.BATCH,
+          Step.PUT_SYNCED,
+          Step.FLUSH,
+          Step.PUT,
+          Step.COMPACT,
+          Step.BACKGROUND,
+          Step.PUT_LARGE,
+          Step.DELETE,
+          Step.SYNC);
+
+  /** Room left, from none to enough for everything, in steps that meet every kind of write. */
+  private static final int ROOM_MAX = 12_000;
+
+  private static final int ROOM_STEP = 61;
+
+  @ParameterizedTest
+  @EnumSource(Variant.class)
+  void writesFailAloneReadsGoOnAndAllGoesOnWithSpace(Variant variant) {
+    Failures failures = new Failures();
+    int refused = 0;
+    for (int room = 0; room <= ROOM_MAX; room += room < 200 ? 7 : ROOM_STEP) {
+      for (boolean closes : new boolean[] {true, false}) {
+        CrashableStorage storage = new CrashableStorage();
+        int roomLeft = room;
+        int[] refusedNow = new int[1];
+        failures.check(
+            variant + ", room for " + room + (closes ? ", closed" : ", crashed"),
+            storage,
+            () -> refusedNow[0] = run(storage, variant, roomLeft, closes));
+        refused += refusedNow[0];
+      }
+    }
+    failures.report();
+    assertTrue(refused > 100, "the disk was hardly ever full: " + refused);
+  }
+
+  private static int run(CrashableStorage storage, Variant variant, int room, boolean closes) {
+    TrackedEngine tracked = new TrackedEngine(storage, variant, /* crashes= */ false);
+    tracked.open();
+    for (Step step : FILLING) {
+      assertTrue(tracked.run(step));
+    }
+    storage.capacityBytes(storage.usedBytes() + room);
+    int refused = 0;
+    for (Step step : ATTEMPTS) {
+      refused += tracked.run(step) ? 0 : 1;
+      tracked.checkReads();
+    }
+    assertFalse(tracked.hasFailed(), "a full disk is no failure of the store");
+    storage.capacityBytes(Long.MAX_VALUE);
+    tracked.run(Step.BACKGROUND);
+    for (Step step : ATTEMPTS) {
+      assertTrue(tracked.run(step), () -> step + " with space again");
+      tracked.checkReads();
+    }
+    if (closes) {
+      assertTrue(tracked.close());
+      tracked.checkRecovered(storage.crashSyncedOnly());
+    } else {
+      assertTrue(tracked.run(Step.PUT));
+      for (CrashableStorage after : storage.crashStates(2, room)) {
+        tracked.checkRecovered(after);
+      }
+      tracked.checkRecovered(storage.crashKeepingAll());
+      tracked.abandon();
+    }
+    return refused;
+  }
+
+  /** Closing on a full disk may fail, but loses nothing that was acknowledged. */
+  @ParameterizedTest
+  @EnumSource(Variant.class)
+  void closingOnAFullDiskLosesNothing(Variant variant) {
+    Failures failures = new Failures();
+    for (int room = 0; room <= 2_000; room += 31) {
+      CrashableStorage storage = new CrashableStorage();
+      int roomLeft = room;
+      failures.check(
+          variant + ", room for " + room,
+          storage,
+          () -> {
+            TrackedEngine tracked = new TrackedEngine(storage, variant, /* crashes= */ false);
+            tracked.open();
+            FILLING.forEach(tracked::run);
+            storage.capacityBytes(storage.usedBytes() + roomLeft);
+            tracked.run(Step.PUT_LARGE);
+            tracked.run(Step.BATCH);
+            tracked.close();
+            // The process ends, the machine goes on: all that was acknowledged is there.
+            CrashableStorage later = storage.crashKeepingAll();
+            later.capacityBytes(Long.MAX_VALUE);
+            assertEquals(
+                TrackedEngine.text(tracked.current()),
+                TrackedEngine.text(tracked.checkRecovered(later)));
+          });
+    }
+    failures.report();
+  }
+}

@@ -1,0 +1,270 @@
+package io.kvsep.internal.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+final class EpochsTest {
+  private final AtomicInteger contexts = new AtomicInteger();
+  private final AtomicInteger freed = new AtomicInteger();
+  private final Epochs<Context> epochs = new Epochs<>(Context::new);
+
+  private final class Context implements SlotContext {
+    Context() {
+      contexts.incrementAndGet();
+    }
+
+    @Override
+    public void free() {
+      freed.incrementAndGet();
+    }
+  }
+
+  @Test
+  void withoutReadersWhatIsRetiredIsReleasedAtOnce() {
+    AtomicInteger released = new AtomicInteger();
+    epochs.retire(released::incrementAndGet);
+    assertEquals(1, released.get());
+    assertEquals(0, epochs.collect());
+  }
+
+  @Test
+  void readerFromBeforeHoldsItBackAndOneFromAfterDoesNot() {
+    AtomicInteger released = new AtomicInteger();
+    EpochSlot<Context> before = epochs.enter();
+    epochs.retire(released::incrementAndGet);
+    assertEquals(1, epochs.collect());
+    EpochSlot<Context> after = epochs.enter();
+    assertEquals(0, released.get());
+    epochs.exit(before);
+    assertEquals(0, epochs.collect());
+    assertEquals(1, released.get());
+    epochs.exit(after);
+    assertEquals(0, epochs.collect());
+    assertEquals(1, released.get());
+  }
+
+  @Test
+  void whatIsRetiredIsReleasedInOrderAndAsFarAsPossible() {
+    List<Integer> released = new ArrayList<>();
+    epochs.retire(() -> released.add(0));
+    EpochSlot<Context> first = epochs.enter();
+    epochs.retire(() -> released.add(1));
+    epochs.retire(() -> released.add(2));
+    EpochSlot<Context> second = epochs.enter();
+    epochs.retire(() -> released.add(3));
+    assertEquals(List.of(0), released);
+    assertEquals(3, epochs.collect());
+    epochs.exit(first);
+    assertEquals(1, epochs.collect());
+    assertEquals(List.of(0, 1, 2), released);
+    epochs.exit(second);
+    epochs.retire(() -> released.add(4));
+    assertEquals(List.of(0, 1, 2, 3, 4), released);
+  }
+
+  @Test
+  void releaseMayRetireMore() {
+    AtomicInteger released = new AtomicInteger();
+    EpochSlot<Context> reader = epochs.enter();
+    epochs.retire(() -> epochs.retire(released::incrementAndGet));
+    epochs.exit(reader);
+    epochs.drain();
+    assertEquals(1, released.get());
+  }
+
+  @Test
+  void slotsGrowBeyondTheirFirstNumber() {
+    AtomicInteger released = new AtomicInteger();
+    Set<EpochSlot<Context>> slots = Collections.newSetFromMap(new IdentityHashMap<>());
+    List<EpochSlot<Context>> nested = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      nested.add(epochs.enter());
+      if (i % 50 == 49) {
+        epochs.retire(released::incrementAndGet);
+      }
+    }
+    slots.addAll(nested);
+    assertEquals(300, slots.size());
+    // The last to go is one of those that were there before the slots grew.
+    for (int i = 299; i > 0; i--) {
+      epochs.exit(nested.get(i));
+      assertEquals(6, epochs.collect());
+    }
+    assertTrue(epochs.isInside());
+    epochs.exit(nested.get(0));
+    assertFalse(epochs.isInside());
+    assertEquals(0, epochs.collect());
+    assertEquals(6, released.get());
+  }
+
+  @Test
+  void readerInASlotThatWasAddedCountsToo() {
+    AtomicInteger released = new AtomicInteger();
+    List<EpochSlot<Context>> nested = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      nested.add(epochs.enter());
+    }
+    epochs.retire(released::incrementAndGet);
+    for (EpochSlot<Context> slot : nested) {
+      assertEquals(1, epochs.collect());
+      epochs.exit(slot);
+    }
+    assertEquals(0, epochs.collect());
+    assertEquals(1, released.get());
+  }
+
+  @Test
+  void insideIsSaidOfTheCallingThreadOnly() throws Exception {
+    AtomicBoolean otherInside = new AtomicBoolean(true);
+    assertFalse(epochs.isInside());
+    EpochSlot<Context> outer = epochs.enter();
+    EpochSlot<Context> inner = epochs.enter();
+    assertNotSame(outer, inner);
+    Thread other = new Thread(() -> otherInside.set(epochs.isInside()));
+    other.start();
+    other.join();
+    assertFalse(otherInside.get());
+    epochs.exit(inner);
+    assertTrue(epochs.isInside());
+    epochs.exit(outer);
+    assertFalse(epochs.isInside());
+  }
+
+  @Test
+  void contextIsMadeOnFirstUseKeptAndFreed() {
+    EpochSlot<Context> slot = epochs.enter();
+    assertEquals(0, contexts.get());
+    Context context = slot.context();
+    assertSame(context, slot.context());
+    epochs.exit(slot);
+    EpochSlot<Context> again = epochs.enter();
+    assertSame(slot, again);
+    assertSame(context, again.context());
+    epochs.exit(again);
+    epochs.drain();
+    epochs.free();
+    assertEquals(1, contexts.get());
+    assertEquals(1, freed.get());
+  }
+
+  @Test
+  void drainWaitsForWhoeverIsInsideAndKeepsTheInterrupt() throws Exception {
+    AtomicBoolean drained = new AtomicBoolean();
+    AtomicBoolean interrupted = new AtomicBoolean();
+    AtomicInteger released = new AtomicInteger();
+    CountDownLatch begun = new CountDownLatch(1);
+    EpochSlot<Context> reader = epochs.enter();
+    epochs.retire(released::incrementAndGet);
+    Thread drainer =
+        new Thread(
+            () -> {
+              Thread.currentThread().interrupt();
+              begun.countDown();
+              epochs.drain();
+              drained.set(true);
+              interrupted.set(Thread.currentThread().isInterrupted());
+            });
+    drainer.start();
+    begun.await();
+    for (int i = 0; i < 1000; i++) {
+      Thread.yield();
+      assertFalse(drained.get());
+      assertEquals(0, released.get());
+    }
+    epochs.exit(reader);
+    drainer.join();
+    assertTrue(drained.get());
+    assertTrue(interrupted.get());
+    assertEquals(1, released.get());
+  }
+
+  /** A page that several threads read while another one replaces it. */
+  private record Page(Region region, long stamp) {}
+
+  @Test
+  void noReaderEverSeesReleasedMemory() throws Exception {
+    MemoryLedger ledger = new MemoryLedger();
+    int longs = 32;
+    int replacements = 10_000;
+    Queue<Region> released = new ConcurrentLinkedQueue<>();
+    AtomicReference<Page> current = new AtomicReference<>(page(ledger, longs, 1));
+    AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
+    AtomicBoolean done = new AtomicBoolean();
+    List<Thread> readers = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      Thread reader =
+          new Thread(
+              () -> {
+                try {
+                  while (!done.get()) {
+                    readOnce(current, longs);
+                  }
+                } catch (Throwable e) {
+                  failed.compareAndSet(null, e);
+                }
+              });
+      reader.start();
+      readers.add(reader);
+    }
+    for (int n = 2; n < replacements && failed.get() == null; n++) {
+      Page old = current.getAndSet(page(ledger, longs, n));
+      epochs.retire(
+          () -> {
+            // Poison instead of a free: had the epochs failed, the reader must live to tell.
+            old.region.fill(0, old.region.length(), (byte) 0xdd);
+            released.add(old.region);
+          });
+    }
+    done.set(true);
+    for (Thread reader : readers) {
+      reader.join();
+    }
+    assertNull(failed.get(), () -> String.valueOf(failed.get()));
+    epochs.drain();
+    assertEquals(replacements - 2, released.size());
+    released.forEach(Region::free);
+    Objects.requireNonNull(current.get()).region.free();
+    assertEquals(0, ledger.totalBytes());
+  }
+
+  private static Page page(MemoryLedger ledger, int longs, long stamp) {
+    Region region = ledger.allocate(MemoryPurpose.READ, 8L * longs);
+    for (int i = 0; i < longs; i++) {
+      region.putLong(8L * i, stamp);
+    }
+    return new Page(region, stamp);
+  }
+
+  private void readOnce(AtomicReference<Page> current, int longs) {
+    EpochSlot<Context> slot = epochs.enter();
+    try {
+      Page page = Objects.requireNonNull(current.get());
+      for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < longs; i++) {
+          assertEquals(page.stamp, page.region.getLong(8L * i));
+        }
+      }
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.kvsep.internal.memory;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+final class GrowingRegionTest {
+  private final MemoryLedger ledger = new MemoryLedger();
+
+  @Test
+  void growingKeepsTheContents() {
+    Random random = new Random(7);
+    byte[] model = new byte[0];
+    try (GrowingRegion growing = new GrowingRegion(ledger, MemoryPurpose.COMMIT)) {
+      while (model.length < 3 << 20) {
+        int length = model.length + 1 + random.nextInt(1 + model.length);
+        byte[] more = new byte[length - model.length];
+        random.nextBytes(more);
+        Region region = growing.ensure(length);
+        assertTrue(region.length() >= length);
+        assertEquals(region.length(), growing.capacity());
+        assertEquals(region.length(), ledger.totalBytes());
+        region.put(model.length, more, 0, more.length);
+        int before = model.length;
+        model = Arrays.copyOf(model, length);
+        System.arraycopy(more, 0, model, before, more.length);
+        assertArrayEquals(model, region.getBytes(0, length));
+      }
+    }
+    assertEquals(0, ledger.totalBytes());
+  }
+
+  @Test
+  void askingForLessKeepsTheRegion() {
+    try (GrowingRegion growing = new GrowingRegion(ledger, MemoryPurpose.READ)) {
+      assertEquals(0, growing.capacity());
+      Region region = growing.ensure(100);
+      assertSame(region, growing.ensure(100));
+      assertSame(region, growing.ensure(0));
+      assertSame(region, growing.region());
+    }
+  }
+
+  @Test
+  void closedOneStartsAnew() {
+    GrowingRegion growing = new GrowingRegion(ledger, MemoryPurpose.READ);
+    growing.close();
+    growing.region().putByte(0, (byte) 1);
+    growing.close();
+    growing.close();
+    assertEquals(0, growing.capacity());
+    assertEquals(0, growing.region().getByte(0));
+    growing.close();
+    assertEquals(0, ledger.totalBytes());
+  }
+
+  @Test
+  void buffersOfEveryKindAreCopiedAndStayWhereTheyAre() {
+    byte[] bytes = {1, 2, 3, 4, 5, 6, 7};
+    ByteBuffer direct = ByteBuffer.allocateDirect(7).put(bytes);
+    ByteBuffer sliced = ByteBuffer.wrap(bytes, 1, 6).slice();
+    try (GrowingRegion growing = new GrowingRegion(ledger, MemoryPurpose.READ)) {
+      put(growing, ByteBuffer.wrap(bytes).position(2).limit(5), 3, 4, 5);
+      put(growing, ByteBuffer.wrap(bytes).asReadOnlyBuffer().position(2).limit(5), 3, 4, 5);
+      put(growing, direct.position(2).limit(5), 3, 4, 5);
+      put(growing, sliced.position(1).limit(4), 3, 4, 5);
+      put(growing, ByteBuffer.allocate(0));
+    }
+  }
+
+  private static void put(GrowingRegion growing, ByteBuffer source, int... expected) {
+    int position = source.position();
+    assertEquals(expected.length, growing.put(100, source));
+    assertEquals(position, source.position());
+    for (int i = 0; i < expected.length; i++) {
+      assertEquals(expected[i], growing.region().getByte(100 + i));
+    }
+  }
+}

@@ -1,0 +1,425 @@
+package io.kvsep.style;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Holds every Java file of every module to the conventions that neither the formatter nor the
+ * compiler checks.
+ *
+ * <p>Each rule is a function from one source text to findings, so that a canary can show that it
+ * finds something. An exemption names a file and carries its reason; one that is no longer needed
+ * fails the test, so the lists can only shrink unless a reviewer agrees.
+ */
+final class TidyTest {
+  private static final int MAIN_FILE_LINES_MAX = 600;
+  private static final int TEST_FILE_LINES_MAX = 1000;
+  private static final int FUNCTION_LINES_MAX = 70;
+  private static final int LINE_COLUMNS_MAX = 100;
+
+  /** File to reason. Paths start at the project directory and use forward slashes. */
+  private static final Map<String, String> LONG_FILES = Map.of();
+
+  private static final Map<String, String> LONG_FUNCTIONS = Map.of();
+  private static final Map<String, String> LONG_LINES = Map.of();
+  private static final Map<String, String> BANNED_TOKENS = Map.of();
+  private static final Map<String, String> BANNED_NAMES = Map.of();
+
+  private static final String CORE = "kvsep-core/src/main/java/io/kvsep/";
+
+  private static final List<Ban> BANS =
+      List.of(
+          new Ban("\\bSystem\\.out\\b", "return it or count it", in(CORE)),
+          new Ban("\\bThread\\.sleep\\b", "a condition or the scheduler", path -> true),
+          new Ban("\\bnew Random\\(\\)", "new Random(seed)", path -> true),
+          new Ban(
+              "\\bsun\\.misc\\.Unsafe\\b|\\bUnsafeMemory\\b",
+              "internal.memory.Region",
+              path -> isMain(path) && !path.startsWith(CORE + "internal/memory/")),
+          new Ban(
+              "\\bFileChannel\\b",
+              "internal.io.Storage",
+              in(CORE).and(path -> !path.startsWith(CORE + "internal/io/"))),
+          new Ban(
+              "\\bByteBuffer\\.allocateDirect\\b",
+              "internal.memory.Region",
+              in(CORE)
+                  .and(path -> !path.startsWith(CORE + "internal/memory/"))
+                  .and(path -> !path.startsWith(CORE + "internal/io/"))),
+          new Ban(
+              "\\bSystem\\.(currentTimeMillis|nanoTime)\\b",
+              "the injected clock of internal.base",
+              in(CORE).and(path -> !path.startsWith(CORE + "internal/base/"))));
+
+  /** Written in two halves, or this file would break its own rule. */
+  private static final Pattern UNFINISHED = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
+
+  private static final Pattern BANNED_NAME =
+      Pattern.compile(
+          "\\b(?:class|interface|enum|record)\\s+(\\w+(?:Manager|Utils?|Helper|Impl))\\b");
+
+  private static final Pattern TYPE_HEADER =
+      Pattern.compile(
+          "\\b(class|interface|enum)\\s+\\w+|\\brecord\\s+\\w+\\s*[(<]"
+              + "|\\bnew\\s+[\\w.<>?,\\s@]+\\([^{}]*\\)\\s*$"
+              + "|^[,\\s]*[A-Z][A-Z0-9_]*\\s*(\\([^{}]*\\))?\\s*$",
+          Pattern.DOTALL);
+
+  @Test
+  void filesAreShort() {
+    check(TidyTest::longFiles, LONG_FILES);
+  }
+
+  @Test
+  void functionsAreShort() {
+    check(TidyTest::longFunctions, LONG_FUNCTIONS);
+  }
+
+  @Test
+  void linesAreShort() {
+    check(TidyTest::longLines, LONG_LINES);
+  }
+
+  @Test
+  void bannedTokensAreAbsent() {
+    check(TidyTest::bannedTokens, BANNED_TOKENS);
+  }
+
+  @Test
+  void typeNamesSayWhatTheTypeIs() {
+    check(TidyTest::bannedNames, BANNED_NAMES);
+  }
+
+  @Test
+  void canaryLongFileIsFound() {
+    assertEquals(
+        List.of("601 lines, at most 600"), longFiles(core("internal/x/A", "\n".repeat(600) + "x")));
+    assertEquals(List.of(), longFiles(core("internal/x/A", "\n".repeat(599) + "x")));
+    assertEquals(List.of(), longFiles(test("internal/x/A", "\n".repeat(999) + "x")));
+    assertEquals(1, longFiles(test("internal/x/A", "\n".repeat(1000) + "x")).size());
+  }
+
+  @Test
+  void canaryLongFunctionIsFound() {
+    String body = "    int i = 1;\n".repeat(70);
+    String function = "  @Deprecated\n  int f(int a,\n      int b) {\n" + body + "  }\n";
+
+    assertEquals(
+        List.of("line 2: function of 74 lines, at most 70"),
+        longFunctions(core("A", "class A {\n" + function + "}\n")));
+    assertEquals(
+        List.of("line 3: function of 74 lines, at most 70"),
+        longFunctions(core("A", "enum A {\n  ONE(1) {\n" + function + "  };\n}\n")));
+    assertEquals(
+        List.of(), longFunctions(core("A", "class A {\n  int[] t = {\n" + body + "  };\n}\n")));
+    assertEquals(List.of(), longFunctions(test("A", "class A {\n" + function + "}\n")));
+  }
+
+  @Test
+  void canaryFunctionsOfShortLengthAreNotAddedUp() {
+    String function = "  void f() {\n" + "    g(\"}\", '{'); // {\n".repeat(60) + "  }\n";
+
+    assertEquals(
+        List.of(), longFunctions(core("A", "record A(int b) {\n" + function.repeat(3) + "}\n")));
+  }
+
+  @Test
+  void canaryLongLineIsFound() {
+    String wide = "x".repeat(101);
+
+    assertEquals(
+        List.of("line 2: 101 columns, at most 100"), longLines(core("A", "\n" + wide + "\n")));
+    assertEquals(List.of(), longLines(core("A", "import " + wide + ";\n")));
+    assertEquals(List.of(), longLines(core("A", "// https://example.org/" + wide + "\n")));
+  }
+
+  @Test
+  void canaryBannedTokensAreFoundInCodeOnly() {
+    assertBanned("System.out", core("A", "void f() { System.out.println(); }"));
+    assertBanned("Thread.sleep", test("A", "void f() { Thread.sleep(1); }"));
+    assertBanned("new Random()", core("A", "Random r = new Random();"));
+    assertBanned("sun.misc.Unsafe", core("internal/io/A", "import sun.misc.Unsafe;"));
+    assertBanned("UnsafeMemory", core("internal/io/A", "UnsafeMemory.INSTANCE.f();"));
+    assertBanned("FileChannel", core("internal/vlog/A", "FileChannel c;"));
+    assertBanned("ByteBuffer.allocateDirect", core("A", "ByteBuffer.allocateDirect(1);"));
+    assertBanned("System.nanoTime", core("A", "long t = System.nanoTime();"));
+    assertBanned("System.currentTimeMillis", core("A", "System.currentTimeMillis();"));
+    assertBanned("TO" + "DO", core("A", "// TO" + "DO later"));
+    assertBanned("FIX" + "ME", test("A", "/* FIX" + "ME */"));
+
+    assertEquals(List.of(), bannedTokens(core("internal/io/A", "FileChannel c;")));
+    assertEquals(List.of(), bannedTokens(core("internal/base/A", "System.nanoTime();")));
+    assertEquals(List.of(), bannedTokens(core("internal/memory/A", "UnsafeMemory.f();")));
+    assertEquals(List.of(), bannedTokens(core("A", "/** Not {@code Thread.sleep}. */")));
+    assertEquals(List.of(), bannedTokens(core("A", "f(\"\"\"\n Thread.sleep \" \n\"\"\");")));
+  }
+
+  @Test
+  void canaryBannedNamesAreFound() {
+    assertEquals(
+        List.of("line 1: CacheManager names no role", "line 2: KeyUtils names no role"),
+        bannedNames(core("A", "class CacheManager {\n  record KeyUtils(int a) {}\n}\n")));
+    assertEquals(List.of(), bannedNames(core("A", "class Implementation { } // class AImpl")));
+  }
+
+  @Test
+  void canaryExemptionsHideTheirFileAndGoStale() {
+    Source wide = core("Wide", "x".repeat(101));
+    Source narrow = core("Narrow", "x");
+    String reason = "generated table";
+
+    assertEquals(1, findings(List.of(wide), TidyTest::longLines, Map.of()).size());
+    assertEquals(
+        List.of(), findings(List.of(wide), TidyTest::longLines, Map.of(wide.path(), reason)));
+    assertEquals(
+        List.of(narrow.path() + ": no longer needs its exemption"),
+        findings(List.of(narrow), TidyTest::longLines, Map.of(narrow.path(), reason)));
+  }
+
+  @Test
+  void canaryTheWalkSeesMainAndTestSources() {
+    List<Source> sources = sources();
+
+    assertTrue(sources.stream().anyMatch(source -> isMain(source.path())));
+    assertTrue(sources.stream().anyMatch(source -> source.path().endsWith("style/TidyTest.java")));
+  }
+
+  private static void check(Rule rule, Map<String, String> exemptions) {
+    List<String> findings = findings(sources(), rule, exemptions);
+    assertTrue(findings.isEmpty(), () -> "\n" + String.join("\n", findings));
+  }
+
+  private static List<String> findings(
+      List<Source> sources, Rule rule, Map<String, String> exemptions) {
+    List<String> findings = new ArrayList<>();
+    for (Source source : sources) {
+      List<String> found = rule.findings(source);
+      if (!exemptions.containsKey(source.path())) {
+        found.forEach(finding -> findings.add(source.path() + ": " + finding));
+      } else if (found.isEmpty()) {
+        findings.add(source.path() + ": no longer needs its exemption");
+      }
+    }
+    for (String path : exemptions.keySet()) {
+      if (sources.stream().noneMatch(source -> source.path().equals(path))) {
+        findings.add(path + ": exempted, but there is no such file");
+      }
+    }
+    return findings;
+  }
+
+  private static List<String> longFiles(Source source) {
+    int limit = isMain(source.path()) ? MAIN_FILE_LINES_MAX : TEST_FILE_LINES_MAX;
+    long count = source.text().lines().count();
+    return count <= limit ? List.of() : List.of(count + " lines, at most " + limit);
+  }
+
+  private static List<String> longLines(Source source) {
+    List<String> findings = new ArrayList<>();
+    List<String> lines = source.text().lines().toList();
+    for (int i = 0; i < lines.size(); i++) {
+      String line = lines.get(i);
+      boolean isUnbreakable = line.startsWith("import ") || line.matches(".*https?://.*");
+      if (line.length() > LINE_COLUMNS_MAX && !isUnbreakable) {
+        findings.add(
+            "line " + (i + 1) + ": " + line.length() + " columns, at most " + LINE_COLUMNS_MAX);
+      }
+    }
+    return findings;
+  }
+
+  private static List<String> bannedTokens(Source source) {
+    List<String> findings = new ArrayList<>();
+    String code = code(source.text());
+    for (Ban ban : BANS) {
+      if (ban.scope().test(source.path())) {
+        Matcher matcher = Pattern.compile(ban.token()).matcher(code);
+        while (matcher.find()) {
+          findings.add(
+              at(code, matcher.start()) + matcher.group() + " is banned: use " + ban.instead());
+        }
+      }
+    }
+    Matcher matcher = UNFINISHED.matcher(source.text());
+    while (matcher.find()) {
+      findings.add(
+          at(source.text(), matcher.start())
+              + matcher.group()
+              + " is banned: finish it or open an issue");
+    }
+    return findings;
+  }
+
+  private static List<String> bannedNames(Source source) {
+    List<String> findings = new ArrayList<>();
+    String code = code(source.text());
+    Matcher matcher = BANNED_NAME.matcher(code);
+    while (matcher.find()) {
+      findings.add(at(code, matcher.start()) + matcher.group(1) + " names no role");
+    }
+    return findings;
+  }
+
+  /**
+   * Finds functions by their braces: a block that stands directly in a type body and is neither a
+   * type nor an array is a function, from its first annotation to its closing brace.
+   */
+  private static List<String> longFunctions(Source source) {
+    if (!isMain(source.path())) {
+      return List.of();
+    }
+    List<String> findings = new ArrayList<>();
+    String code = code(source.text());
+    Deque<Block> open = new ArrayDeque<>();
+    int headerStart = 0;
+    for (int i = 0; i < code.length(); i++) {
+      char c = code.charAt(i);
+      if (c == '{') {
+        open.push(block(code, headerStart, i, open.peek()));
+      } else if (c == '}' && !open.isEmpty()) {
+        Block block = open.pop();
+        int lines = line(code, i) - block.firstLine() + 1;
+        if (block.kind() == BlockKind.FUNCTION && lines > FUNCTION_LINES_MAX) {
+          findings.add(
+              "line "
+                  + block.firstLine()
+                  + ": function of "
+                  + lines
+                  + " lines, at most "
+                  + FUNCTION_LINES_MAX);
+        }
+      }
+      if (c == '{' || c == '}' || c == ';') {
+        headerStart = i + 1;
+      }
+    }
+    return findings;
+  }
+
+  private static Block block(String code, int headerStart, int brace, Block enclosing) {
+    String header = code.substring(headerStart, brace);
+    int blanks = header.length() - header.stripLeading().length();
+    int firstLine = line(code, headerStart + blanks);
+    if (TYPE_HEADER.matcher(header).find()) {
+      return new Block(BlockKind.TYPE, firstLine);
+    }
+    boolean isArray = header.strip().endsWith("=") || header.strip().endsWith("]");
+    boolean isInType = enclosing != null && enclosing.kind() == BlockKind.TYPE;
+    return new Block(isInType && !isArray ? BlockKind.FUNCTION : BlockKind.OTHER, firstLine);
+  }
+
+  /** Blanks comments and the insides of literals, keeping every line break and every offset. */
+  private static String code(String text) {
+    Matcher matcher =
+        Pattern.compile(
+                "//[^\\n]*|/\\*.*?\\*/|\"\"\".*?(?<!\\\\)\"\"\""
+                    + "|\"(?:\\\\.|[^\"\\\\\\n])*+\"|'(?:\\\\.|[^'\\\\\\n])*+'",
+                Pattern.DOTALL)
+            .matcher(text);
+    return matcher.replaceAll(match -> match.group().replaceAll("[^\\n]", " "));
+  }
+
+  private static String at(String text, int offset) {
+    return "line " + line(text, offset) + ": ";
+  }
+
+  private static int line(String text, int offset) {
+    return 1 + (int) text.substring(0, offset).chars().filter(c -> c == '\n').count();
+  }
+
+  private static void assertBanned(String token, Source source) {
+    List<String> findings = bannedTokens(source);
+    assertEquals(1, findings.size(), () -> token + ": " + findings);
+    assertTrue(findings.get(0).startsWith("line 1: " + token + " is banned: "), findings.get(0));
+  }
+
+  private static Predicate<String> in(String folder) {
+    return path -> path.startsWith(folder);
+  }
+
+  private static boolean isMain(String path) {
+    return path.contains("/src/main/");
+  }
+
+  private static Source core(String name, String text) {
+    return new Source(CORE + name + ".java", text);
+  }
+
+  private static Source test(String name, String text) {
+    return new Source(CORE.replace("main", "test") + name + ".java", text);
+  }
+
+  private static List<Source> sources() {
+    Path project = projectFolder();
+    List<Source> sources = new ArrayList<>();
+    try (Stream<Path> modules = Files.list(project)) {
+      for (Path module :
+          modules.filter(path -> path.resolve("pom.xml").toFile().isFile()).toList()) {
+        for (String tree : List.of("src/main/java", "src/test/java")) {
+          addSources(project, module.resolve(tree), sources);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return sources;
+  }
+
+  private static void addSources(Path project, Path folder, List<Source> sources)
+      throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return;
+    }
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(path -> path.toString().endsWith(".java")).sorted().toList()) {
+        String path = project.relativize(file).toString().replace('\\', '/');
+        sources.add(new Source(path, Files.readString(file, UTF_8)));
+      }
+    }
+  }
+
+  /** Maven starts tests in the module, an editor often in the project: look upwards from here. */
+  private static Path projectFolder() {
+    Path folder = Path.of("").toAbsolutePath();
+    while (folder != null && !Files.isDirectory(folder.resolve("kvsep-core"))) {
+      folder = folder.getParent();
+    }
+    if (folder == null) {
+      throw new IllegalStateException("started outside the project");
+    }
+    return folder;
+  }
+
+  private interface Rule {
+    List<String> findings(Source source);
+  }
+
+  private enum BlockKind {
+    TYPE,
+    FUNCTION,
+    OTHER
+  }
+
+  private record Block(BlockKind kind, int firstLine) {}
+
+  private record Source(String path, String text) {}
+
+  /** A regular expression that code must not match, and what to write instead. */
+  private record Ban(String token, String instead, Predicate<String> scope) {}
+}

@@ -1,0 +1,48 @@
+package io.kvsep.server;
+
+import io.kvsep.KvStore;
+import io.kvsep.WriteBatch;
+
+/**
+ * Collects many small writes into batches, which costs far less than one write call each; long
+ * values go straight through. Order is kept. What was put is written once {@link #flush} returns.
+ */
+final class BatchedWriter {
+  private static final long BATCH_BYTES = 1 << 20;
+  private static final int BATCH_COUNT = 1000;
+
+  private final KvStore store;
+  private final WriteBatch batch = new WriteBatch();
+
+  BatchedWriter(KvStore store) {
+    this.store = store;
+  }
+
+  void put(byte[] key, byte[] value) {
+    if (value.length >= BATCH_BYTES) {
+      flush();
+      store.put(key, value);
+    } else {
+      batch.put(key, value);
+      flushIfFull();
+    }
+  }
+
+  void delete(byte[] key) {
+    batch.delete(key);
+    flushIfFull();
+  }
+
+  void flush() {
+    if (batch.count() > 0) {
+      store.write(batch);
+      batch.clear();
+    }
+  }
+
+  private void flushIfFull() {
+    if (batch.bytes() >= BATCH_BYTES || batch.count() >= BATCH_COUNT) {
+      flush();
+    }
+  }
+}

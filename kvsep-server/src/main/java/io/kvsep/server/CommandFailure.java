@@ -1,0 +1,32 @@
+package io.kvsep.server;
+
+import org.jspecify.annotations.Nullable;
+
+/** A command did not do what it was asked to; the message is the one line that says why. */
+final class CommandFailure extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final boolean misuse;
+
+  private CommandFailure(String message, @Nullable Throwable cause, boolean misuse) {
+    super(message, cause);
+    this.misuse = misuse;
+  }
+
+  static CommandFailure failed(String message) {
+    return new CommandFailure(message, null, false);
+  }
+
+  static CommandFailure failed(String message, Throwable cause) {
+    return new CommandFailure(message, cause, false);
+  }
+
+  /** The arguments do not go together; nothing was done. */
+  static CommandFailure misused(String message) {
+    return new CommandFailure(message, null, true);
+  }
+
+  boolean misuse() {
+    return misuse;
+  }
+}

@@ -1,0 +1,137 @@
+package io.kvsep.server;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A folder that entries are written to as files, and that no key leads out of: not by its name, and
+ * not over a link that is inside already. Files that are there stay unless they may be replaced; a
+ * link in the place of a file is replaced itself, never what it leads to.
+ */
+final class ExportFolder {
+  private final Path root;
+  private final boolean mayReplace;
+
+  ExportFolder(Path folder, boolean mayReplace) throws IOException {
+    Files.createDirectories(folder);
+    this.root = folder.toRealPath();
+    this.mayReplace = mayReplace;
+  }
+
+  /** Writes one file; the reason why not, or null when it was written. */
+  @Nullable String write(byte[] key, Supplier<ByteBuffer> value) throws IOException {
+    Path target;
+    try {
+      target = root.resolve(relative(key));
+    } catch (InvalidPathException | UnusableNameException e) {
+      return "is no file name: " + e.getMessage();
+    }
+    ByteBuffer content;
+    try {
+      makeParent(target);
+      if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+        if (Files.isDirectory(target, LinkOption.NOFOLLOW_LINKS)) {
+          return "is a folder there";
+        }
+        if (!mayReplace) {
+          return "exists there already (--force replaces)";
+        }
+        // Read before anything is lost, so that a damaged value costs no file.
+        content = value.get();
+        Files.delete(target);
+      } else {
+        content = value.get();
+      }
+    } catch (LeavesFolderException | FileSystemException e) {
+      return e instanceof FileSystemException ? Kvsep.reason(e) : String.valueOf(e.getMessage());
+    }
+    writeNew(target, content);
+    return null;
+  }
+
+  private Path relative(byte[] key) throws UnusableNameException {
+    String text = KeyNotation.text(key);
+    if (text == null) {
+      throw new UnusableNameException("not UTF-8");
+    }
+    Path relative = root.getFileSystem().getPath("");
+    for (String name : text.split("/", -1)) {
+      Path part = root.getFileSystem().getPath(name);
+      // One plain name and nothing else, whatever this system takes for a separator or a drive.
+      if (name.isEmpty()
+          || name.equals(".")
+          || name.equals("..")
+          || part.isAbsolute()
+          || part.getRoot() != null
+          || part.getNameCount() != 1
+          || !part.toString().equals(name)) {
+        throw new UnusableNameException(
+            name.isEmpty() ? "empty between slashes" : "holds the part " + name);
+      }
+      relative = relative.resolve(part);
+    }
+    return relative;
+  }
+
+  /** Folder by folder, each looked at before it is entered. */
+  private void makeParent(Path target) throws IOException, LeavesFolderException {
+    Path current = root;
+    Path relative = root.relativize(target);
+    for (Path part : relative) {
+      if (current.resolve(part).equals(target)) {
+        return;
+      }
+      current = current.resolve(part);
+      if (!Files.exists(current, LinkOption.NOFOLLOW_LINKS)) {
+        Files.createDirectory(current);
+      } else if (Files.isSymbolicLink(current)) {
+        throw new LeavesFolderException("would follow the link " + root.relativize(current));
+      } else if (!Files.isDirectory(current, LinkOption.NOFOLLOW_LINKS)) {
+        throw new LeavesFolderException(root.relativize(current) + " is a file there");
+      }
+    }
+  }
+
+  /** A file that could not be written to its end is not left behind. */
+  private static void writeNew(Path target, ByteBuffer value) throws IOException {
+    // CREATE_NEW neither follows a link nor opens what appeared meanwhile.
+    FileChannel channel =
+        FileChannel.open(target, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+    boolean written = false;
+    try (channel) {
+      while (value.hasRemaining()) {
+        channel.write(value);
+      }
+      written = true;
+    } finally {
+      if (!written) {
+        Files.deleteIfExists(target);
+      }
+    }
+  }
+
+  private static final class UnusableNameException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    UnusableNameException(String message) {
+      super(message);
+    }
+  }
+
+  private static final class LeavesFolderException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    LeavesFolderException(String message) {
+      super(message);
+    }
+  }
+}

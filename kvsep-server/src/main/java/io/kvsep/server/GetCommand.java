@@ -1,0 +1,69 @@
+package io.kvsep.server;
+
+import io.kvsep.KvStore;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.WritableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Writes one value, byte for byte. */
+@Command(
+    name = "get",
+    description = "Write the value of KEY, byte for byte. Exit code 1 when KEY is absent.")
+final class GetCommand implements Callable<Integer> {
+  private final Streams streams;
+
+  @Mixin private final StoreOptions store = new StoreOptions();
+  @Mixin private final KeyArgument key = new KeyArgument();
+
+  @Option(
+      names = "--output",
+      paramLabel = "FILE",
+      description = "Write to FILE instead of standard output; left alone when KEY is absent.")
+  private @Nullable Path target;
+
+  GetCommand(Streams streams) {
+    this.streams = streams;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    byte[] keyBytes = key.bytes();
+    try (KvStore open = store.openToRead()) {
+      @Nullable Boolean found = open.read(keyBytes, this::written);
+      if (found == null) {
+        throw CommandFailure.failed("no such key: " + KeyNotation.show(keyBytes));
+      }
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+    return Kvsep.DONE;
+  }
+
+  private Boolean written(ByteBuffer value) {
+    try {
+      if (target == null) {
+        streams.output().bytes(value);
+      } else {
+        try (OutputStream file = Files.newOutputStream(target);
+            WritableByteChannel channel = Channels.newChannel(file)) {
+          while (value.hasRemaining()) {
+            channel.write(value);
+          }
+        }
+      }
+      return true;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package io.kvsep.server;
+
+import java.util.List;
+import java.util.Locale;
+
+/** Builds one JSON object on one line, members in the order they were added. */
+final class JsonObject {
+  private final StringBuilder text = new StringBuilder("{");
+
+  JsonObject put(String name, String value) {
+    return raw(name, quoted(value));
+  }
+
+  JsonObject put(String name, long value) {
+    return raw(name, Long.toString(value));
+  }
+
+  JsonObject put(String name, boolean value) {
+    return raw(name, Boolean.toString(value));
+  }
+
+  /** Three decimals; JSON knows no infinity and no NaN, so neither may be given. */
+  JsonObject put(String name, double value) {
+    if (!Double.isFinite(value)) {
+      throw new IllegalArgumentException(name + " is no number: " + value);
+    }
+    return raw(name, String.format(Locale.ROOT, "%.3f", value));
+  }
+
+  JsonObject put(String name, List<JsonObject> values) {
+    return raw(name, values.stream().map(JsonObject::toString).toList().toString());
+  }
+
+  JsonObject put(String name, JsonObject value) {
+    return raw(name, value.toString());
+  }
+
+  private JsonObject raw(String name, String value) {
+    if (text.length() > 1) {
+      text.append(',');
+    }
+    text.append(quoted(name)).append(':').append(value);
+    return this;
+  }
+
+  private static String quoted(String value) {
+    StringBuilder quoted = new StringBuilder("\"");
+    for (int i = 0; i < value.length(); i++) {
+      char character = value.charAt(i);
+      if (character == '"' || character == '\\') {
+        quoted.append('\\').append(character);
+      } else if (character < ' '
+          || character == '\u007f'
+          || (character >= '\u0080' && character <= '\u009f')
+          || character == '\u2028'
+          || character == '\u2029'
+          || (Character.isSurrogate(character) && !isPaired(value, i))) {
+        quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) character));
+      } else {
+        quoted.append(character);
+      }
+    }
+    return quoted.append('"').toString();
+  }
+
+  private static boolean isPaired(String value, int index) {
+    return Character.isHighSurrogate(value.charAt(index))
+        ? index + 1 < value.length() && Character.isLowSurrogate(value.charAt(index + 1))
+        : index > 0 && Character.isHighSurrogate(value.charAt(index - 1));
+  }
+
+  @Override
+  public String toString() {
+    return text + "}";
+  }
+}

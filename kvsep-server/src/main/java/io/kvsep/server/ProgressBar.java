@@ -1,0 +1,72 @@
+package io.kvsep.server;
+
+import java.util.Locale;
+
+/**
+ * One line on a terminal that says how far long work is: percent, rate and the time that is left.
+ * Redrawn at most ten times a second, and wiped away on close. Does nothing where standard error is
+ * no terminal.
+ */
+final class ProgressBar implements AutoCloseable {
+  private static final long REDRAW_NANOS = 100_000_000;
+  private static final int CELLS = 24;
+
+  private final Streams streams;
+  private final String label;
+  private final long totalBytes;
+  private final long startNanos = System.nanoTime();
+  private long doneBytes;
+  private long drawnNanos = startNanos;
+  private int drawnColumns;
+
+  ProgressBar(Streams streams, String label, long totalBytes) {
+    this.streams = streams;
+    this.label = label;
+    this.totalBytes = totalBytes;
+  }
+
+  void advance(long bytes) {
+    doneBytes += bytes;
+    if (streams.errorsAreTerminal()) {
+      long now = System.nanoTime();
+      if (now - drawnNanos >= REDRAW_NANOS) {
+        drawnNanos = now;
+        draw(line(label, doneBytes, totalBytes, now - startNanos));
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    if (drawnColumns > 0) {
+      draw("");
+      streams.errors().print("\r");
+      streams.errors().flush();
+      drawnColumns = 0;
+    }
+  }
+
+  /** What the work was planned as may turn out to be more: the bar then stays full. */
+  static String line(String label, long doneBytes, long totalBytes, long nanos) {
+    double share = totalBytes <= 0 ? 1 : Math.min(1.0, doneBytes / (double) totalBytes);
+    int filled = (int) (share * CELLS);
+    long leftSeconds = share <= 0 ? 0 : (long) (Amounts.seconds(nanos) * (1 - share) / share);
+    return String.format(
+        Locale.ROOT,
+        "%-9s [%s%s] %3d%%  %.1f MB/s  ETA %d:%02d",
+        label,
+        "#".repeat(filled),
+        ".".repeat(CELLS - filled),
+        (int) (share * 100),
+        Amounts.megabytesPerSecond(doneBytes, nanos),
+        leftSeconds / 60,
+        leftSeconds % 60);
+  }
+
+  private void draw(String line) {
+    String blanks = " ".repeat(Math.max(0, drawnColumns - line.length()));
+    streams.errors().print("\r" + line + blanks);
+    streams.errors().flush();
+    drawnColumns = line.length();
+  }
+}

@@ -1,0 +1,142 @@
+package io.kvsep.server;
+
+import io.kvsep.KvCursor;
+import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Lists entries in key order, for people one short line each, with --json in full. */
+@Command(
+    name = "scan",
+    description = "List entries in key order: key, tab, value.",
+    footer = {
+      "",
+      "Keys that are not UTF-8, hold control characters or begin with 0x are shown as 0x and",
+      "hexadecimal digits. Values are text with escapes such as \\n, or 0x and digits; long ones",
+      "are cut. --json shows them whole, in base64."
+    })
+final class ScanCommand implements Callable<Integer> {
+  /** Bytes of a value that a line for people shows. */
+  private static final int SHOWN_BYTES = 80;
+
+  private final Streams streams;
+
+  @Mixin private final StoreOptions store = new StoreOptions();
+
+  @Option(names = "--prefix", paramLabel = "P", description = "Only keys that begin with P.")
+  private @Nullable String prefix;
+
+  @Option(names = "--from", paramLabel = "K", description = "Only keys from K on.")
+  private @Nullable String from;
+
+  @Option(names = "--to", paramLabel = "K", description = "Only keys before K.")
+  private @Nullable String to;
+
+  @Option(names = "--key-hex", description = "P and K are hexadecimal digits.")
+  private boolean keyHex;
+
+  @Option(names = "--reverse", description = "In descending order.")
+  private boolean reverse;
+
+  @Option(names = "--limit", paramLabel = "N", description = "At most N entries.")
+  private @Nullable Long limit;
+
+  @Option(names = "--keys-only", description = "Keys without values, which are then not read.")
+  private boolean keysOnly;
+
+  @Option(
+      names = "--json",
+      description =
+          "One JSON object per line: key, keyHex when key is not UTF-8, valueLength,"
+              + " value in base64, expiresAtMillis.")
+  private boolean json;
+
+  ScanCommand(Streams streams) {
+    this.streams = streams;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    ScanOptions options = options();
+    try (KvStore open = store.openToRead();
+        KvCursor cursor = open.cursor(options)) {
+      while (cursor.next()) {
+        streams.output().line(json ? jsonLine(cursor) : line(cursor));
+      }
+    }
+    return Kvsep.DONE;
+  }
+
+  private ScanOptions options() {
+    if (prefix != null && (from != null || to != null)) {
+      throw CommandFailure.misused("--prefix goes with neither --from nor --to");
+    }
+    ScanOptions options =
+        prefix != null
+            ? ScanOptions.prefix(KeyNotation.parse("--prefix", prefix, keyHex))
+            : ScanOptions.range(bound("--from", from), bound("--to", to));
+    if (limit != null) {
+      if (limit < 0) {
+        throw CommandFailure.misused("--limit is negative: " + limit);
+      }
+      options = options.limit(limit);
+    }
+    options = keysOnly ? options.keysOnly() : options;
+    return reverse ? options.reverse() : options;
+  }
+
+  private byte @Nullable [] bound(String name, @Nullable String text) {
+    return text == null ? null : KeyNotation.parse(name, text, keyHex);
+  }
+
+  private String line(KvCursor cursor) {
+    String key = KeyNotation.show(cursor.key());
+    if (keysOnly) {
+      return key;
+    }
+    byte[] value = cursor.value();
+    if (value.length <= SHOWN_BYTES) {
+      return key + '\t' + KeyNotation.showEscaped(value);
+    }
+    String length = Amounts.of(value.length, "byte");
+    return key + '\t' + KeyNotation.showEscaped(start(value)) + "... (" + length + ")";
+  }
+
+  /** Not in the middle of a character, if these are characters. */
+  private static byte[] start(byte[] value) {
+    int end = SHOWN_BYTES;
+    while (end > SHOWN_BYTES - 4 && (value[end] & 0xc0) == 0x80) {
+      end--;
+    }
+    return Arrays.copyOf(value, end);
+  }
+
+  private String jsonLine(KvCursor cursor) {
+    byte[] key = cursor.key();
+    String text = KeyNotation.text(key);
+    JsonObject line = new JsonObject();
+    if (text != null) {
+      line.put("key", text);
+    } else {
+      line.put("key", KeyNotation.show(key)).put("keyHex", HexFormat.of().formatHex(key));
+    }
+    line.put("valueLength", cursor.valueLength());
+    if (!keysOnly) {
+      line.put("value", Base64.getEncoder().encodeToString(cursor.value()));
+    }
+    OptionalLong expiry = cursor.expiresAtMillis();
+    if (expiry.isPresent()) {
+      line.put("expiresAtMillis", expiry.getAsLong());
+    }
+    return line.toString();
+  }
+}

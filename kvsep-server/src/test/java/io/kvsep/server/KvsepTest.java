@@ -1,0 +1,150 @@
+package io.kvsep.server;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.KvStore;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What all commands have in common. */
+final class KvsepTest {
+  private static final List<String> COMMANDS =
+      List.of("demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact");
+
+  @TempDir Path folder;
+
+  @Test
+  void helpListsTheCommandsAndNoOthers() {
+    List<String> lines = CommandRun.of("--help").succeeds().lines();
+    List<String> listed =
+        lines.stream()
+            .filter(line -> line.matches("  [a-z]+ .*"))
+            .map(line -> line.strip().replaceAll(" .*", ""))
+            .toList();
+
+    assertEquals(COMMANDS, listed);
+  }
+
+  @Test
+  void everyCommandHasHelpAndNamesTheStoreOption() {
+    for (String command : COMMANDS) {
+      String help = CommandRun.of(command, "--help").succeeds().text();
+      assertTrue(help.startsWith("Usage: kvsep " + command), help);
+      assertTrue(help.contains("--dir=DIR"), help);
+      assertFalse(help.contains("stacktrace"), help);
+    }
+  }
+
+  @Test
+  void versionIsOneLine() {
+    assertTrue(CommandRun.of("--version").succeeds().text().matches("kvsep [^\n]+\n"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "unknown",
+        "--unknown",
+        "get",
+        "get a b",
+        "get a --unknown",
+        "get a --dir",
+        "info extra",
+        "info --json --json",
+        "ingest",
+        "export",
+        "demo a b",
+        "demo --limit-bytes much",
+        "verify",
+        "bench"
+      })
+  void wrongUsageIsOneLineThatLeadsToTheHelp(String line) {
+    CommandRun run = CommandRun.of(line.isEmpty() ? new String[0] : line.split(" "));
+
+    String message = run.failsWith(2);
+    assertTrue(message.matches(".*\\(see kvsep( [a-z]+)? --help\\)"), message);
+    assertEquals(0, run.output().length);
+  }
+
+  @Test
+  void stackTraceIsShownOnRequestOnly() {
+    String[] command = {"get", "key", "--dir", folder.resolve("none").toString()};
+    CommandRun.of(command).failsWith(1);
+
+    CommandRun run =
+        CommandRun.of("get", "key", "--dir", folder.resolve("none").toString(), "--stacktrace");
+
+    assertEquals(1, run.code());
+    assertTrue(run.errors().contains("\tat io.kvsep.server."), run.errors());
+  }
+
+  @Test
+  void aReaderThatGoesAwayEndsTheCommandQuietly() {
+    fill();
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+
+    for (String[] command : new String[][] {{"scan"}, {"scan", "--json"}, {"get", "key1"}}) {
+      OutputStream closed = refusing("Broken pipe");
+      int code = Kvsep.run(Streams.of(InputStream.nullInputStream(), closed, errors), dir(command));
+      assertEquals(0, code);
+    }
+
+    assertEquals("", errors.toString(UTF_8));
+  }
+
+  @Test
+  void aFullDiskBehindStandardOutputIsAnError() {
+    fill();
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    OutputStream full = refusing("No space left on device");
+
+    int code = Kvsep.run(Streams.of(InputStream.nullInputStream(), full, errors), dir("scan"));
+
+    assertEquals(1, code);
+    assertEquals(
+        "kvsep: cannot write to standard output: No space left on device",
+        errors.toString(UTF_8).strip());
+  }
+
+  private void fill() {
+    try (KvStore store = KvStore.open(folder.resolve("store"))) {
+      for (int i = 0; i < 100; i++) {
+        store.put(("key" + i).getBytes(UTF_8), new byte[1000]);
+      }
+    }
+  }
+
+  private String[] dir(String... command) {
+    return Stream.concat(
+            Arrays.stream(command), Stream.of("--dir", folder.resolve("store").toString()))
+        .toArray(String[]::new);
+  }
+
+  /** Takes a few bytes first, as a pipe does. */
+  private static OutputStream refusing(String message) {
+    return new OutputStream() {
+      private int taken;
+
+      @Override
+      public void write(int value) throws IOException {
+        if (++taken > 10) {
+          throw new IOException(message);
+        }
+      }
+    };
+  }
+}

@@ -1,0 +1,205 @@
+package io.kvsep.server;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.KvStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** info and compact, and what every command does about a directory that is no usable store. */
+final class StoreCommandsTest {
+  /** Each works on an existing store; %s is where export writes to. */
+  private static final List<List<String>> ON_EXISTING =
+      List.of(
+          List.of("get", "key"),
+          List.of("delete", "key"),
+          List.of("scan"),
+          List.of("export", "%s"),
+          List.of("info"),
+          List.of("compact"));
+
+  @TempDir Path folder;
+
+  private static CommandRun run(Path store, String... arguments) {
+    String[] all =
+        Stream.concat(Stream.of(arguments), Stream.of("--dir", store.toString()))
+            .toArray(String[]::new);
+    return CommandRun.of(all);
+  }
+
+  private CommandRun run(Path store, List<String> arguments) {
+    String target = folder.resolve("export-target").toString();
+    return run(
+        store, arguments.stream().map(a -> a.equals("%s") ? target : a).toArray(String[]::new));
+  }
+
+  private Path filledStore() {
+    Path store = folder.resolve("store");
+    try (KvStore open = KvStore.open(store)) {
+      for (int i = 0; i < 1000; i++) {
+        open.put(("key" + i).getBytes(UTF_8), new byte[1000]);
+      }
+    }
+    return store;
+  }
+
+  @Test
+  void infoTellsWhatIsThere() {
+    Path store = filledStore();
+
+    Map<String, Object> info = run(store, "info", "--json").succeeds().json();
+
+    assertEquals(1000L, info.get("entriesEstimate"));
+    assertTrue(CommandRun.number(info, "keyBytes") >= 5890);
+    assertTrue(CommandRun.number(info, "logBytes") > 0);
+    assertTrue(CommandRun.number(info, "tableBytes") > 0);
+    assertEquals(store.toString(), info.get("directory"));
+    assertTrue(info.get("levels") instanceof List<?> levels && !levels.isEmpty());
+    List<String> lines = run(store, "info").succeeds().lines();
+    assertTrue(lines.contains("entries              about 1,000"), lines.toString());
+  }
+
+  @Test
+  void infoChangesNoByte() throws IOException {
+    Path store = filledStore();
+    Map<String, List<Byte>> before = files(store);
+
+    run(store, "info").succeeds();
+    run(store, "scan").succeeds();
+
+    assertEquals(before, files(store));
+  }
+
+  @Test
+  void compactKeepsEveryEntry() {
+    Path store = filledStore();
+    byte[] before = run(store, "scan").succeeds().output();
+
+    assertTrue(run(store, "compact").succeeds().text().startsWith("tables: "));
+
+    assertArrayEquals(before, run(store, "scan").succeeds().output());
+  }
+
+  @Test
+  void aMissingStoreIsReportedAndNotMade() {
+    Path store = folder.resolve("none");
+    for (List<String> command : ON_EXISTING) {
+      assertEquals(
+          "no store in " + store + ": there is no such directory (--dir names another)",
+          run(store, command).failsWith(1));
+      assertFalse(Files.exists(store));
+    }
+  }
+
+  @Test
+  void anEmptyDirectoryIsNoStoreAndStaysEmpty() throws IOException {
+    Path store = Files.createDirectory(folder.resolve("empty"));
+    for (List<String> command : ON_EXISTING) {
+      String refusal = run(store, command).failsWith(1);
+      assertTrue(refusal.contains("no store in "), refusal);
+      assertEquals(Map.of(), files(store));
+    }
+  }
+
+  @Test
+  void aDirectoryOfOtherFilesIsLeftAlone() throws IOException {
+    Path store = Files.createDirectory(folder.resolve("photos"));
+    Files.writeString(store.resolve("cat.jpg"), "meow");
+    Map<String, List<Byte>> before = files(store);
+    Files.createDirectory(folder.resolve("source"));
+
+    for (List<String> command : ON_EXISTING) {
+      run(store, command).failsWith(1);
+    }
+    String refusal = run(store, "put", "key", "value").failsWith(1);
+    assertTrue(refusal.contains("is not a store and not empty"), refusal);
+    run(store, "ingest", folder.resolve("source").toString()).failsWith(1);
+    refusal = run(store, "demo", folder.resolve("source").toString()).failsWith(1);
+    assertTrue(refusal.contains("is not empty"), refusal);
+
+    assertEquals(before, files(store));
+  }
+
+  @Test
+  void aFileIsNoStore() throws IOException {
+    Path store = Files.writeString(folder.resolve("file"), "content");
+    for (List<String> command : ON_EXISTING) {
+      run(store, command).failsWith(1);
+    }
+    run(store, "put", "key", "value").failsWith(1);
+    assertEquals("content", Files.readString(store));
+  }
+
+  @Test
+  void aStoreThatIsOpenElsewhereIsReported() {
+    Path store = folder.resolve("store");
+    try (KvStore open = KvStore.open(store)) {
+      open.put("key".getBytes(UTF_8), "value".getBytes(UTF_8));
+      for (List<String> command : ON_EXISTING) {
+        String refusal = run(store, command).failsWith(1);
+        assertTrue(refusal.contains("open"), refusal);
+      }
+      run(store, "put", "key", "other").failsWith(1);
+      assertArrayEquals("value".getBytes(UTF_8), open.get("key".getBytes(UTF_8)));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"get key0", "scan", "export"})
+  void damageIsReportedWithFileAndOffset(String line) throws IOException {
+    Path store = folder.resolve("store");
+    try (KvStore open = KvStore.open(store)) {
+      // Random, so that every byte of the log after its header is one of some value.
+      byte[] value = new byte[100_000];
+      new Random(3).nextBytes(value);
+      open.put("key0".getBytes(UTF_8), value);
+    }
+    Path log = longestFile(store);
+    byte[] content = Files.readAllBytes(log);
+    content[content.length / 2] ^= 1;
+    Files.write(log, content);
+
+    String target = folder.resolve("out").toString();
+    String[] command = (line.equals("export") ? "export " + target : line).split(" ");
+    String refusal = run(store, command).failsWith(1);
+
+    assertTrue(refusal.contains(log.getFileName() + " at offset "), refusal);
+    assertFalse(Files.exists(Path.of(target).resolve("key0")));
+  }
+
+  private static Path longestFile(Path store) throws IOException {
+    try (Stream<Path> files = Files.list(store)) {
+      return files.max(Comparator.comparingLong(f -> f.toFile().length())).orElseThrow();
+    }
+  }
+
+  private static Map<String, List<Byte>> files(Path store) throws IOException {
+    Map<String, List<Byte>> content = new TreeMap<>();
+    try (Stream<Path> files = Files.list(store)) {
+      for (Path file : files.toList()) {
+        List<Byte> bytes = new ArrayList<>();
+        for (byte b : Files.readAllBytes(file)) {
+          bytes.add(b);
+        }
+        content.put(String.valueOf(file.getFileName()), bytes);
+      }
+    }
+    return content;
+  }
+}
