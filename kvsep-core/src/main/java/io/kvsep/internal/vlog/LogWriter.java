@@ -93,7 +93,7 @@ public final class LogWriter {
         active = segment;
       }
       end = segment.publishedEnd();
-      publishedBytes = publishedBytes + end;
+      countPublished(end);
     }
   }
 
@@ -141,7 +141,7 @@ public final class LogWriter {
     active = segment;
     abandoned = false;
     end = segment.publishedEnd();
-    publishedBytes = publishedBytes + end;
+    countPublished(end);
   }
 
   /**
@@ -215,7 +215,7 @@ public final class LogWriter {
     writeStaged();
     Segment segment = Objects.requireNonNull(active);
     segment.publish(end);
-    publishedBytes = publishedBytes + (end - groupStart);
+    countPublished(end - groupStart);
   }
 
   /**
@@ -263,6 +263,11 @@ public final class LogWriter {
     } finally {
       syncLock.unlock();
     }
+  }
+
+  @SuppressWarnings("NonAtomicVolatileUpdate") // the appending thread is the only one that writes it
+  private void countPublished(long bytes) {
+    publishedBytes += bytes;
   }
 
   private static LogPosition endOf(Segment segment) {
