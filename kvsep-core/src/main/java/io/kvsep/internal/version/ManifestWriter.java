@@ -104,6 +104,7 @@ final class ManifestWriter implements AutoCloseable {
     return ManifestFormat.RECORD_HEADER_BYTES + editLength;
   }
 
+  @SuppressWarnings("NonAtomicVolatileUpdate") // under the version set's lock; others only read it
   private void write(Region source, long count) throws IOException {
     output.write(file, source, count, length);
     output.sync(file);
