@@ -46,7 +46,7 @@ record Dataset(long entryCount, int valueBytes) {
   /** A key of the same length right behind that of {@code ordinal}, which no entry has. */
   void putAbsentKey(long ordinal, byte[] key) {
     putKey(ordinal, key);
-    key[KEY_BYTES - 1] += 16;
+    key[KEY_BYTES - 1] = (byte) (key[KEY_BYTES - 1] + 16);
   }
 
   void putValue(long ordinal, byte[] value) {

@@ -13,6 +13,7 @@ public final class ManualClock extends Clock {
     this.millis = millis;
   }
 
+  @SuppressWarnings("NonAtomicVolatileUpdate") // only the test's own thread moves it
   public void advance(long byMillis) {
     millis += byMillis;
   }

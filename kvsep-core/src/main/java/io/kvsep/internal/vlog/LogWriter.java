@@ -265,7 +265,8 @@ public final class LogWriter {
     }
   }
 
-  @SuppressWarnings("NonAtomicVolatileUpdate") // the appending thread is the only one that writes it
+  @SuppressWarnings(
+      "NonAtomicVolatileUpdate") // the appending thread is the only one that writes it
   private void countPublished(long bytes) {
     publishedBytes += bytes;
   }

@@ -22,6 +22,8 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -52,7 +54,7 @@ final class CompactionOrderTest {
     final double goneRate;
 
     /** What is in each table: versions by key. */
-    final Map<Long, TreeMap<Integer, TreeSet<Long>>> contents = new HashMap<>();
+    final Map<Long, NavigableMap<Integer, NavigableSet<Long>>> contents = new HashMap<>();
 
     final Set<TableFile> busy = new HashSet<>();
     final List<CompactionPlan> running = new ArrayList<>();
@@ -110,7 +112,7 @@ final class CompactionOrderTest {
     }
 
     private void flush(VersionSet versions) {
-      TreeMap<Integer, TreeSet<Long>> versionsByKey = new TreeMap<>();
+      NavigableMap<Integer, NavigableSet<Long>> versionsByKey = new TreeMap<>();
       int from = random.nextInt(keys);
       int width = 1 + random.nextInt(random.nextBoolean() ? keys : 10);
       int count = 1 + random.nextInt(30);
@@ -123,11 +125,12 @@ final class CompactionOrderTest {
       versions.apply(edit);
     }
 
-    private TableMeta table(VersionSet versions, TreeMap<Integer, TreeSet<Long>> versionsByKey) {
+    private TableMeta table(
+        VersionSet versions, NavigableMap<Integer, NavigableSet<Long>> versionsByKey) {
       long number = versions.newFileNumber();
       contents.put(number, versionsByKey);
       long bytes = 10;
-      for (TreeSet<Long> of : versionsByKey.values()) {
+      for (NavigableSet<Long> of : versionsByKey.values()) {
         bytes += 10L * of.size();
       }
       return new TableMeta(
@@ -187,7 +190,7 @@ final class CompactionOrderTest {
         plan.inputs().forEach(t -> edit.addTable(plan.outputLevel(), t.meta()));
       } else {
         plan.overlaps().forEach(t -> edit.removeTable(plan.outputLevel(), t.meta().number()));
-        for (TreeMap<Integer, TreeSet<Long>> output : merge(plan)) {
+        for (NavigableMap<Integer, NavigableSet<Long>> output : merge(plan)) {
           edit.addTable(plan.outputLevel(), table(versions, output));
         }
       }
@@ -197,17 +200,17 @@ final class CompactionOrderTest {
     }
 
     /** All versions of the plan's tables, but for some old ones, cut at changes of key. */
-    private List<TreeMap<Integer, TreeSet<Long>>> merge(CompactionPlan plan) {
-      TreeMap<Integer, TreeSet<Long>> merged = new TreeMap<>();
+    private List<NavigableMap<Integer, NavigableSet<Long>>> merge(CompactionPlan plan) {
+      NavigableMap<Integer, NavigableSet<Long>> merged = new TreeMap<>();
       for (TableFile table : plan.tables()) {
         contents(table)
             .forEach((key, of) -> merged.computeIfAbsent(key, k -> new TreeSet<>()).addAll(of));
       }
-      List<TreeMap<Integer, TreeSet<Long>>> outputs = new ArrayList<>();
-      TreeMap<Integer, TreeSet<Long>> output = new TreeMap<>();
+      List<NavigableMap<Integer, NavigableSet<Long>>> outputs = new ArrayList<>();
+      NavigableMap<Integer, NavigableSet<Long>> output = new TreeMap<>();
       long bytes = 0;
       for (Map.Entry<Integer, TreeSet<Long>> entry : merged.entrySet()) {
-        TreeSet<Long> kept = entry.getValue();
+        NavigableSet<Long> kept = entry.getValue();
         while (kept.size() > 1 && random.nextBoolean()) {
           kept.pollFirst();
         }
@@ -228,8 +231,8 @@ final class CompactionOrderTest {
       return outputs;
     }
 
-    private TreeMap<Integer, TreeSet<Long>> contents(TableFile table) {
-      TreeMap<Integer, TreeSet<Long>> found = contents.get(table.meta().number());
+    private NavigableMap<Integer, NavigableSet<Long>> contents(TableFile table) {
+      NavigableMap<Integer, NavigableSet<Long>> found = contents.get(table.meta().number());
       assertNotNull(found);
       return found;
     }

@@ -158,15 +158,15 @@ final class CompactionPickerTest {
 
   @Test
   void oldestTableOfLevelZeroTakesAlongAllThatItOverlapsDirectlyOrNot() {
-    long oldest = table(0, "d", "f", 150);
-    table(0, "a", "b", 150);
-    long second = table(0, "e", "k", 150);
-    long third = table(0, "k", "m", 150);
-    table(0, "n", "q", 150);
-    long fourth = table(0, "c", "d", 150);
-    long below = table(6, "l", "z", 150);
-    long edge = table(6, "bb", "c", 150);
-    table(6, "a", "ba", 150);
+    long oldest = table(0, "d", "f", 200);
+    table(0, "a", "b", 200);
+    long second = table(0, "e", "k", 200);
+    long third = table(0, "k", "m", 200);
+    table(0, "n", "q", 200);
+    long fourth = table(0, "c", "d", 200);
+    long below = table(6, "l", "z", 200);
+    long edge = table(6, "bb", "c", 200);
+    table(6, "a", "ba", 200);
     CompactionPlan plan = picked();
     assertPlan(plan, 0, 6, Set.of(oldest, second, third, fourth), Set.of(below, edge));
     assertTrue(plan.bottom());
@@ -174,26 +174,12 @@ final class CompactionPickerTest {
   }
 
   @Test
-  void smallTablesAreMergedWithEachOtherAndTheirSmallNeighbours() {
-    long before = table(6, "a", "b", 20);
-    table(6, "d", "e", 150);
-    Set<Long> inputs = new HashSet<>();
-    for (String key : List.of("c1", "c2", "c3", "c4")) {
-      inputs.add(table(0, key, key, 10));
-    }
-    CompactionPlan plan = picked();
-    assertPlan(plan, 0, 6, inputs, Set.of(before));
-    assertFalse(plan.move());
-    assertTrue(plan.bottom());
-  }
-
-  @Test
   void busyTableOfLevelZeroOrInTheWayHoldsLevelZeroBack() {
     for (int i = 0; i < 4; i++) {
-      table(0, "a", "c", 150);
+      table(0, "a", "c", 200);
     }
-    long apart = table(0, "x", "z", 150);
-    long below = table(6, "b", "d", 150);
+    long apart = table(0, "x", "z", 200);
+    long below = table(6, "b", "d", 200);
     assertNull(pick(apart));
     assertNull(pick(below));
     assertPlan(picked(), 0, 6, numbers(versions.current().level(0).subList(1, 5)), Set.of(below));
@@ -201,14 +187,14 @@ final class CompactionPickerTest {
 
   @Test
   void loneTableMovesWhereNothingIsInItsWay() {
-    long oldest = table(0, "a", "c", 150);
-    table(0, "d", "e", 150);
-    table(0, "d", "e", 150);
-    table(0, "d", "e", 150);
+    long oldest = table(0, "a", "c", 200);
+    table(0, "d", "e", 200);
+    table(0, "d", "e", 200);
+    table(0, "d", "e", 200);
     CompactionPlan plan = picked();
     assertPlan(plan, 0, 6, Set.of(oldest), Set.of());
     assertTrue(plan.move());
-    long below = table(6, "c", "d", 150);
+    long below = table(6, "c", "d", 200);
     plan = picked();
     assertPlan(plan, 0, 6, Set.of(oldest), Set.of(below));
     assertFalse(plan.move());
@@ -217,7 +203,7 @@ final class CompactionPickerTest {
   @Test
   void tablesThatOverlapEachOtherCannotMove() {
     for (int i = 0; i < 4; i++) {
-      table(0, "a", "c", 10);
+      table(0, "a", "c", 200);
     }
     assertFalse(picked().move());
   }
@@ -300,17 +286,52 @@ final class CompactionPickerTest {
     assertTrue(plan.bottom());
     long between = table(4, "b", "e", 10);
     table(4, "x", "y", 10);
-    long last = table(6, "c", "c", 10);
+    table(6, "c", "c", 10);
     plan = picker.pickWholeLevel(versions.current(), 2, Set.of());
     assertTrue(plan != null);
     assertPlan(plan, 2, 4, Set.of(first, second), Set.of(between));
     assertFalse(plan.bottom());
     assertNull(picker.pickWholeLevel(versions.current(), 2, files(between)));
     assertNull(picker.pickWholeLevel(versions.current(), 2, files(second)));
-    assertEquals(List.of(), picker.pickRewrites(versions.current(), table -> false));
-    plan = picker.pickRewrites(versions.current(), table -> true).get(0);
-    assertPlan(plan, 6, 6, Set.of(last), Set.of());
-    assertTrue(plan.bottom());
+  }
+
+  @Test
+  void rewriteTakesNeighboursThatFitOneTableAndWhatIsStale() {
+    long first = table(6, "a", "b", 200);
+    long second = table(6, "c", "d", 300);
+    long full = table(6, "e", "f", 400);
+    long third = table(6, "g", "h", 101);
+    long fourth = table(6, "i", "j", 600);
+    List<CompactionPlan> plans = picker.pickRewrites(versions.current(), table -> false);
+    assertEquals(1, plans.size());
+    assertPlan(plans.get(0), 6, 6, Set.of(first, second), Set.of());
+    plans =
+        picker.pickRewrites(
+            versions.current(), table -> Set.of(full, fourth).contains(table.meta().number()));
+    assertEquals(3, plans.size());
+    assertPlan(plans.get(1), 6, 6, Set.of(full), Set.of());
+    assertPlan(plans.get(2), 6, 6, Set.of(fourth), Set.of());
+    for (CompactionPlan plan : plans) {
+      assertTrue(plan.bottom());
+      assertFalse(plan.move());
+      assertFalse(numbers(plan.inputs()).contains(third));
+    }
+  }
+
+  @Test
+  void smallFlushesAreMergedWithEachOtherAndASmallNeighbour() {
+    long before = table(6, "a", "b", 100);
+    table(6, "0", "1", 100);
+    long behind = table(6, "x", "y", 130);
+    Set<Long> inputs = new HashSet<>();
+    for (String key : List.of("h", "f", "j", "d")) {
+      inputs.add(table(0, key, key + "9", 20));
+    }
+    CompactionPlan plan = picked();
+    assertPlan(plan, 0, 6, inputs, Set.of(before));
     assertFalse(plan.move());
+    // A neighbour that is busy is not waited for.
+    assertPlan(picked(before), 0, 6, inputs, Set.of());
+    assertPlan(picked(behind), 0, 6, inputs, Set.of(before));
   }
 }

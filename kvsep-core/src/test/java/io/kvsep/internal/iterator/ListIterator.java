@@ -100,7 +100,7 @@ final class ListIterator extends InternalIterator {
       Item item = items.get(at);
       Region region = places[place];
       keyRegion = region;
-      keyOffset = 3 + place;
+      keyOffset = 3L + place;
       keyLength = item.key.length;
       region.put(keyOffset, item.key, 0, keyLength);
       tag = item.tag;

@@ -186,7 +186,7 @@ final class EpochsTest {
     drainer.start();
     begun.await();
     for (int i = 0; i < 1000; i++) {
-      Thread.yield();
+      Thread.onSpinWait();
       assertFalse(drained.get());
       assertEquals(0, released.get());
     }

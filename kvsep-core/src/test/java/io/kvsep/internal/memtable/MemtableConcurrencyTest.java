@@ -279,7 +279,7 @@ final class MemtableConcurrencyTest {
 
     private static void checkPayload(Region region, long offset, long key, long tag) {
       for (int i = 0; i < 3; i++) {
-        assertEquals(word(key, tag, i), region.getLong(offset + 8 * i));
+        assertEquals(word(key, tag, i), region.getLong(offset + 8L * i));
       }
     }
 

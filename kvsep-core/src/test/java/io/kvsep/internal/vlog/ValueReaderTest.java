@@ -61,7 +61,7 @@ final class ValueReaderTest {
   void longRecordIsMappedAtOnce() throws IOException {
     try (LogFixture log = new LogFixture()) {
       log.startSegment(1);
-      byte[] value = LogFixture.random(new Random(1), 1 << 20);
+      byte[] value = LogFixture.random(new Random(1), 2 << 20);
       Indexed entry = one(log, 1, value);
       log.storage.clearTrace();
       assertArrayEquals(value, log.read(entry));
@@ -73,21 +73,29 @@ final class ValueReaderTest {
   void mappingIsReplacedWhileAReaderIsInTheOldOne() throws IOException {
     try (LogFixture log = new LogFixture()) {
       log.startSegment(1);
-      one(log, 1, new byte[1 << 20]);
-      EpochSlot<SlotContext> slot = log.epochs.enter();
+      one(log, 1, new byte[2 << 20]);
       Segment segment = log.directory.get(1);
-      Region old = segment.mapped(segment.publishedEnd(), 1 << 20);
-      assertTrue(old != null);
-      long length = old.length();
-      one(log, 2, new byte[1 << 20]);
-      Region grown = segment.mapped(segment.publishedEnd(), 1);
-      assertTrue(grown != null && grown.length() > length);
-      assertEquals(length, old.length());
-      assertEquals(LogFormat.SEGMENT_MAGIC, old.getLong(0));
-      log.epochs.exit(slot);
+      EpochSlot<SlotContext> slot = log.epochs.enter();
+      Region old;
+      try {
+        old = mapped(segment);
+        long length = old.length();
+        one(log, 2, new byte[2 << 20]);
+        assertTrue(mapped(segment).length() > length);
+        assertEquals(length, old.length());
+        assertEquals(LogFormat.SEGMENT_MAGIC, old.getLong(0));
+      } finally {
+        log.epochs.exit(slot);
+      }
       log.epochs.collect();
       assertEquals(0, old.length());
     }
+  }
+
+  private static Region mapped(Segment segment) {
+    Region region = segment.mapped(segment.publishedEnd(), 2 << 20);
+    assertTrue(region != null);
+    return region;
   }
 
   @Test
@@ -129,10 +137,10 @@ final class ValueReaderTest {
       log.storage.failNext(Fault.EIO, operation -> operation == Operation.READ);
       assertThrows(StorageException.class, () -> log.read(first));
       assertArrayEquals(new byte[100], log.read(first));
-      Indexed mapped = one(log, 2, new byte[1 << 21]);
+      Indexed mapped = one(log, 2, new byte[2 << 20]);
       log.storage.failNext(Fault.EIO, operation -> operation == Operation.MAP);
       assertThrows(StorageException.class, () -> log.read(mapped));
-      assertArrayEquals(new byte[1 << 21], log.read(mapped));
+      assertArrayEquals(new byte[2 << 20], log.read(mapped));
     }
   }
 
