@@ -209,7 +209,7 @@ final class CompactionOrderTest {
       List<NavigableMap<Integer, NavigableSet<Long>>> outputs = new ArrayList<>();
       NavigableMap<Integer, NavigableSet<Long>> output = new TreeMap<>();
       long bytes = 0;
-      for (Map.Entry<Integer, TreeSet<Long>> entry : merged.entrySet()) {
+      for (Map.Entry<Integer, NavigableSet<Long>> entry : merged.entrySet()) {
         NavigableSet<Long> kept = entry.getValue();
         while (kept.size() > 1 && random.nextBoolean()) {
           kept.pollFirst();

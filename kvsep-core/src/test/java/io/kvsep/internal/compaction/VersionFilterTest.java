@@ -120,7 +120,7 @@ final class VersionFilterTest {
   private static void check(String history, String expected, boolean bottom, long... boundaries)
       throws IOException {
     List<Item> items = new ArrayList<>();
-    for (String version : history.split(" ")) {
+    for (String version : history.split(" ", -1)) {
       long sequence = Long.parseLong(version.substring(1));
       items.add(
           switch (version.charAt(0)) {
@@ -180,7 +180,7 @@ final class VersionFilterTest {
         readers.add(sequence);
       }
     }
-    long visible = 30 + random.nextInt(11);
+    long visible = 30L + random.nextInt(11);
     readers.removeIf(sequence -> sequence > visible);
     readers.add(visible);
     boolean bottom = random.nextBoolean();

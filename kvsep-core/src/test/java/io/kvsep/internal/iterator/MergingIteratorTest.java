@@ -15,6 +15,7 @@ import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.NavigableSet;
 import java.util.Random;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +71,7 @@ final class MergingIteratorTest {
   }
 
   /** None to nine children, some of them empty; every entry is in one of them, or in some. */
-  private List<InternalIterator> children(Random random, TreeSet<Item> all, int duplicates) {
+  private List<InternalIterator> children(Random random, NavigableSet<Item> all, int duplicates) {
     int count = random.nextInt(10) + (duplicates > 0 ? 2 : 0);
     List<List<Item>> lists = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -108,7 +109,7 @@ final class MergingIteratorTest {
     return key;
   }
 
-  private static Item target(Random random, TreeSet<Item> all) {
+  private static Item target(Random random, NavigableSet<Item> all) {
     Item target = new Item(key(random), Tag.seek(random.nextInt(22)), 0);
     if (random.nextBoolean()) {
       Item near = all.ceiling(target);

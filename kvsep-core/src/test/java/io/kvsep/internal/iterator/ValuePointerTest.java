@@ -43,8 +43,8 @@ final class ValuePointerTest {
     Random random = new Random(1);
     for (int i = 0; i < 20_000; i++) {
       long segment = random.nextLong() >>> (1 + random.nextInt(63));
-      long offset = (long) random.nextInt() >>> (33 + random.nextInt(31));
-      int recordLength = random.nextInt() >>> (1 + random.nextInt(31));
+      long offset = random.nextLong(1L << 31) >>> random.nextInt(31);
+      int recordLength = random.nextInt(Integer.MAX_VALUE) >>> random.nextInt(31);
       int valueLength = random.nextInt(Limits.VALUE_BYTES_MAX + 1) >>> random.nextInt(31);
       int at = random.nextInt(32);
       long end = ValuePointer.put(region, at, segment, offset, recordLength, valueLength);

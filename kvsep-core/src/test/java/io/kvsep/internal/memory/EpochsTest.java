@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -200,13 +199,21 @@ final class EpochsTest {
   /** A page that several threads read while another one replaces it. */
   private record Page(Region region, long stamp) {}
 
+  private static final class Current {
+    volatile Page page;
+
+    Current(Page page) {
+      this.page = page;
+    }
+  }
+
   @Test
   void noReaderEverSeesReleasedMemory() throws Exception {
     MemoryLedger ledger = new MemoryLedger();
     int longs = 32;
     int replacements = 10_000;
     Queue<Region> released = new ConcurrentLinkedQueue<>();
-    AtomicReference<Page> current = new AtomicReference<>(page(ledger, longs, 1));
+    Current current = new Current(page(ledger, longs, 1));
     AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
     AtomicBoolean done = new AtomicBoolean();
     List<Thread> readers = new ArrayList<>();
@@ -226,7 +233,8 @@ final class EpochsTest {
       readers.add(reader);
     }
     for (int n = 2; n < replacements && failed.get() == null; n++) {
-      Page old = current.getAndSet(page(ledger, longs, n));
+      Page old = current.page;
+      current.page = page(ledger, longs, n);
       epochs.retire(
           () -> {
             // Poison instead of a free: had the epochs failed, the reader must live to tell.
@@ -242,7 +250,7 @@ final class EpochsTest {
     epochs.drain();
     assertEquals(replacements - 2, released.size());
     released.forEach(Region::free);
-    Objects.requireNonNull(current.get()).region.free();
+    current.page.region.free();
     assertEquals(0, ledger.totalBytes());
   }
 
@@ -254,10 +262,10 @@ final class EpochsTest {
     return new Page(region, stamp);
   }
 
-  private void readOnce(AtomicReference<Page> current, int longs) {
+  private void readOnce(Current current, int longs) {
     EpochSlot<Context> slot = epochs.enter();
     try {
-      Page page = Objects.requireNonNull(current.get());
+      Page page = current.page;
       for (int round = 0; round < 4; round++) {
         for (int i = 0; i < longs; i++) {
           assertEquals(page.stamp, page.region.getLong(8L * i));

@@ -216,7 +216,7 @@ final class MemtableConcurrencyTest {
           usedKeys[thread][n] = key;
           source.putLong(0, Long.reverseBytes(key));
           for (int i = 0; i < 3; i++) {
-            source.putLong(8 + 8 * i, word(key, tag(thread, n), i));
+            source.putLong(8 + 8L * i, word(key, tag(thread, n), i));
           }
           entry.keyRegion = source;
           entry.keyLength = 8;

@@ -402,7 +402,9 @@ final class LogDamageTest {
       damaged[damaged.length - 1] ^= 1;
       sample.become(damaged, true);
       try (LogScanner scanner = sample.log.scanner(1)) {
-        assertTrue(scanner.next(0) && scanner.next(0) && scanner.next(0));
+        for (int i = 0; i < 3; i++) {
+          assertTrue(scanner.next(0));
+        }
         assertFalse(scanner.next(0));
         assertEquals(LogPosition.START, scanner.claimsBehind(6));
         assertEquals(synced, scanner.claimsFrom(6));
