@@ -60,8 +60,9 @@ public final class ScanOptions {
   }
 
   /**
-   * At most {@code entries} steps that find an entry, zero or more; counted over the cursor's life,
-   * after which it is past its end. A seek starts the count anew.
+   * {@code next()} finds at most this many entries, zero or more; then it is past the end, and
+   * {@code previous()} steps back in. A step back may be taken forward again; a seek starts the
+   * count anew.
    */
   public ScanOptions limit(long entries) {
     if (entries < 0) {

@@ -28,6 +28,8 @@ public final class EngineCursor implements AutoCloseable {
     BEFORE_FIRST,
     ON_ENTRY,
     AFTER_LAST,
+    /** The limit is reached; the iterator still stands on the last entry found. */
+    PAST_LIMIT,
     /** A move failed half way: only a seek leads out. */
     LOST
   }
@@ -63,12 +65,16 @@ public final class EngineCursor implements AutoCloseable {
     claim();
     try {
       Place from = place;
+      if (from == Place.PAST_LIMIT || (from == Place.ON_ENTRY && stepsLeft == 0)) {
+        place = Place.PAST_LIMIT;
+        return false;
+      }
       place = Place.LOST;
       boolean found =
           switch (from) {
             case FRESH, BEFORE_FIRST -> bounds.reverse() ? iterator.last() : iterator.first();
             case ON_ENTRY -> bounds.reverse() ? iterator.previous() : iterator.next();
-            case AFTER_LAST -> false;
+            case AFTER_LAST, PAST_LIMIT -> false;
             case LOST -> throw lost();
           };
       return arrive(found, Place.AFTER_LAST);
@@ -81,14 +87,22 @@ public final class EngineCursor implements AutoCloseable {
     claim();
     try {
       Place from = place;
+      if (from == Place.PAST_LIMIT) {
+        place = Place.ON_ENTRY;
+        return true;
+      }
       place = Place.LOST;
       boolean found =
           switch (from) {
             case FRESH, AFTER_LAST -> bounds.reverse() ? iterator.first() : iterator.last();
             case ON_ENTRY -> bounds.reverse() ? iterator.next() : iterator.previous();
-            case BEFORE_FIRST -> false;
+            case BEFORE_FIRST, PAST_LIMIT -> false;
             case LOST -> throw lost();
           };
+      // A step back is one that next() may take again.
+      if (found) {
+        stepsLeft = stepsLeft < bounds.limit() - 1 ? stepsLeft + 2 : bounds.limit();
+      }
       return arrive(found, Place.BEFORE_FIRST);
     } finally {
       unclaim();

@@ -334,6 +334,10 @@ public final class StorageEngine implements AutoCloseable {
       for (LogRecovery.SoundPart part : recovery.parts()) {
         end = part.segment() == state.id() ? part.end() : end;
       }
+      if (end < 0) {
+        // Behind a torn place, in a store that is open for reading only.
+        continue;
+      }
       segments.add(
           Segment.open(
               config.storage(),

@@ -60,11 +60,24 @@ final class StoreOpener {
       VersionSet.checkCurrent(storage, ledger);
     }
     if (exists && config.mode().exclusive()) {
-      throw new StorageException(
-          "there is a store in " + storage.location(),
-          new FileAlreadyExistsException(StoreFiles.CURRENT));
+      throw storeExists();
     }
-    return storage.lock(StoreFiles.LOCK, config.mode().readOnly());
+    if (config.mode().readOnly() && !storage.exists(StoreFiles.LOCK)) {
+      // Whoever writes would have made the file; making it here would change the directory.
+      return () -> {};
+    }
+    StorageLock lock = storage.lock(StoreFiles.LOCK, config.mode().readOnly());
+    if (config.mode().exclusive() && VersionSet.exists(storage)) {
+      lock.close();
+      throw storeExists();
+    }
+    return lock;
+  }
+
+  private StorageException storeExists() {
+    return new StorageException(
+        "there is a store in " + storage.location(),
+        new FileAlreadyExistsException(StoreFiles.CURRENT));
   }
 
   VersionSet openVersions(ObsoleteFiles obsolete) throws IOException {

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.memory.Region;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
+import net.openhft.chronicle.bytes.MappedBytes;
 
 /** Copies between a user's Chronicle Bytes and regions without allocating. */
 final class UserBytes {
@@ -12,7 +13,7 @@ final class UserBytes {
   static void copy(BytesStore<?, ?> source, Region target, long targetOffset) {
     long from = source.readPosition();
     long count = source.readRemaining();
-    if (source.isDirectMemory()) {
+    if (isContiguous(source)) {
       target.putNative(targetOffset, source.addressForRead(from), count);
       return;
     }
@@ -25,11 +26,18 @@ final class UserBytes {
     }
   }
 
+  /**
+   * Whether the bytes lie behind one another off-heap; those of a mapped file may lie in chunks.
+   */
+  private static boolean isContiguous(BytesStore<?, ?> bytes) {
+    return bytes.isDirectMemory() && !(bytes instanceof MappedBytes);
+  }
+
   /** Appends a range of {@code source} at the write position of {@code target}. */
   static void append(Region source, long offset, int count, Bytes<?> target) {
     target.ensureCapacity(target.writePosition() + count);
     long position = target.writePosition();
-    if (target.isDirectMemory()) {
+    if (isContiguous(target)) {
       target.writeSkip(count);
       source.getNative(offset, target.addressForWrite(position), count);
       return;

@@ -224,12 +224,8 @@ final class SkipList {
       Region key, long offset, int length, long tag, int[] before, int[] after) {
     int prev = HEAD;
     int bigger = NULL;
-    int levels = height.get();
-    for (int level = levels; level < HEIGHT_MAX; level++) {
-      before[level] = HEAD;
-      after[level] = NULL;
-    }
-    for (int level = levels - 1; level >= 0; level--) {
+    // The new node is no taller than the list: its height was raised before.
+    for (int level = height.get() - 1; level >= 0; level--) {
       int next = next(prev, level);
       while (next != NULL && next != bigger && compare(next, key, offset, length, tag) < 0) {
         prev = next;

@@ -40,6 +40,8 @@ public final class IndexEntries implements AutoCloseable {
     if (frame.isStreamed()) {
       Segment from = directory.get(segmentId);
       long frameEnd = frameOffset + frame.length();
+      // Nobody maps the segment again, and so retires this mapping, before more is published, which
+      // only the calling thread does.
       Region mapped = from.mapped(frameEnd, Integer.MAX_VALUE);
       if (mapped == null) {
         throw new IllegalStateException("a published frame can always be mapped");

@@ -155,6 +155,10 @@ public final class Segment {
   }
 
   private @Nullable Region mapMore(long end, int recordLength) {
+    Region before = mapping;
+    if (!isWorthMapping(before == null ? 0 : before.length(), recordLength)) {
+      return null;
+    }
     mapLock.lock();
     try {
       Region current = mapping;
@@ -163,10 +167,6 @@ public final class Segment {
         return current;
       }
       long published = publishedEnd;
-      long step = Math.max(MAP_STEP_MIN, covered / 32);
-      if (!sealed && published - covered < step && recordLength < MAP_RECORD_MIN) {
-        return null;
-      }
       Region grown = map(published);
       mapping = grown;
       if (current != null) {
@@ -178,6 +178,12 @@ public final class Segment {
     } finally {
       mapLock.unlock();
     }
+  }
+
+  private boolean isWorthMapping(long covered, int recordLength) {
+    return sealed
+        || recordLength >= MAP_RECORD_MIN
+        || publishedEnd - covered >= Math.max(MAP_STEP_MIN, covered / 32);
   }
 
   private Region map(long length) throws IOException {

@@ -1,0 +1,73 @@
+package io.kvsep;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How far a cursor with a limit goes, and what it does there. */
+final class ScanLimitTest {
+  @TempDir Path directory;
+
+  @BeforeEach
+  void fill() {
+    try (KvStore store = KvStore.open(directory)) {
+      for (byte key = 1; key <= 9; key++) {
+        store.put(new byte[] {key}, new byte[] {key});
+      }
+    }
+  }
+
+  @Test
+  void nextFindsAsManyAsTheLimitAndPreviousStepsBackIn() {
+    try (KvStore store = KvStore.open(directory);
+        KvCursor cursor = store.cursor(ScanOptions.all().limit(3))) {
+      for (byte key = 1; key <= 3; key++) {
+        assertTrue(cursor.next());
+        assertArrayEquals(new byte[] {key}, cursor.key());
+      }
+      assertFalse(cursor.next());
+      assertFalse(cursor.isValid());
+      assertFalse(cursor.next());
+      assertTrue(cursor.previous());
+      assertArrayEquals(new byte[] {3}, cursor.key());
+      assertTrue(cursor.previous());
+      assertArrayEquals(new byte[] {2}, cursor.key());
+      assertTrue(cursor.next());
+      assertArrayEquals(new byte[] {3}, cursor.key());
+      assertFalse(cursor.next());
+    }
+  }
+
+  @Test
+  void reverseLimitCountsFromTheEnd() {
+    try (KvStore store = KvStore.open(directory);
+        KvCursor cursor = store.cursor(ScanOptions.all().reverse().limit(2))) {
+      assertTrue(cursor.next());
+      assertArrayEquals(new byte[] {9}, cursor.key());
+      assertTrue(cursor.next());
+      assertArrayEquals(new byte[] {8}, cursor.key());
+      assertFalse(cursor.next());
+    }
+  }
+
+  @Test
+  void seekStartsTheCountAnewAndZeroFindsNothing() {
+    try (KvStore store = KvStore.open(directory)) {
+      try (KvCursor cursor = store.cursor(ScanOptions.all().limit(1))) {
+        assertTrue(cursor.next());
+        assertFalse(cursor.next());
+        assertTrue(cursor.seek(new byte[] {5}));
+        assertArrayEquals(new byte[] {5}, cursor.key());
+        assertFalse(cursor.next());
+      }
+      try (KvCursor cursor = store.cursor(ScanOptions.all().limit(0))) {
+        assertFalse(cursor.next());
+      }
+    }
+  }
+}
