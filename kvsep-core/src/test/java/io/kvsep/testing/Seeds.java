@@ -1,42 +1,59 @@
 package io.kvsep.testing;
 
+import java.util.Random;
 import java.util.function.LongConsumer;
 
 /**
- * Seeds of randomised tests. Each run uses seeds of its own unless {@code -Dkvsep.seed=N} names
- * one; a failure says which seed it was and how to run it again.
+ * Seeds of randomised tests. Each run uses a range of seeds, or the one that {@code -Dkvsep.seed=N}
+ * names; a failure says which seed it was and how to run it again.
  */
 public final class Seeds {
+  /** A test that draws everything from one generator. */
+  public interface Run {
+    void with(Random random) throws Exception;
+  }
+
   private Seeds() {}
 
   /**
    * Runs {@code test} with {@code count} seeds from {@code first} on, or with the one asked for.
    */
   public static void run(Class<?> owner, String method, long first, int count, LongConsumer test) {
-    String asked = System.getProperty("kvsep.seed");
-    if (asked != null && !asked.isBlank()) {
-      runOne(owner, method, Long.parseLong(asked), test);
-      return;
-    }
-    for (int i = 0; i < count; i++) {
-      runOne(owner, method, first + i, test);
+    each(owner.getSimpleName() + "#" + method, first, count, test);
+  }
+
+  /** As above from seed 1 on, with a generator for each seed. */
+  public static void each(Class<?> owner, int count, Run test) {
+    each(owner.getSimpleName(), 1, count, seed -> with(test, seed));
+  }
+
+  private static void each(String selector, long first, int count, LongConsumer test) {
+    Long asked = Long.getLong("kvsep.seed");
+    long from = asked == null ? first : asked;
+    long last = asked == null ? first + count - 1 : asked;
+    for (long seed = from; seed <= last; seed++) {
+      try {
+        test.accept(seed);
+      } catch (Throwable e) {
+        throw new AssertionError(
+            "seed "
+                + seed
+                + "; repeat with: mvn -pl kvsep-core test -Dtest="
+                + selector
+                + " -Dkvsep.seed="
+                + seed,
+            e);
+      }
     }
   }
 
-  private static void runOne(Class<?> owner, String method, long seed, LongConsumer test) {
+  private static void with(Run test, long seed) {
     try {
-      test.accept(seed);
-    } catch (Throwable e) {
-      throw new AssertionError(
-          "seed "
-              + seed
-              + "; repeat with: mvn -pl kvsep-core test -Dtest="
-              + owner.getSimpleName()
-              + "#"
-              + method
-              + " -Dkvsep.seed="
-              + seed,
-          e);
+      test.with(new Random(seed));
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new AssertionError(e);
     }
   }
 }

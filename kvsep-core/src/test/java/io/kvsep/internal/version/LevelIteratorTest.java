@@ -17,6 +17,7 @@ import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.sstable.TableWriter;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

@@ -15,6 +15,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

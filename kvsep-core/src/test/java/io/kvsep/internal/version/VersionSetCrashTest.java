@@ -7,6 +7,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

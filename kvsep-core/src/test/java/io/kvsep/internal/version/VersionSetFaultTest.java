@@ -12,6 +12,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.List;
 import java.util.Random;

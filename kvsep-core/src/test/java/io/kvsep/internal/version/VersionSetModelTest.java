@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

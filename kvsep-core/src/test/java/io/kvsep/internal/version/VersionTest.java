@@ -13,6 +13,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
