@@ -33,9 +33,19 @@ public final class WriteBuffer {
     }
   }
 
+  private final long bytesMax;
   private final List<Chunk> chunks = new ArrayList<>();
   private int count;
   private long payloadBytes;
+
+  /** A buffer with the limit of a batch. */
+  public WriteBuffer() {
+    this(Limits.BATCH_BYTES_MAX);
+  }
+
+  WriteBuffer(long bytesMax) {
+    this.bytesMax = bytesMax;
+  }
 
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     int kind = timeToLiveMillis > 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
@@ -85,9 +95,9 @@ public final class WriteBuffer {
     checkValueLength(value.length);
     long bytes = payloadBytes + key.length + value.length;
     long framed = bytes + (count + 1L) * RECORD_OVERHEAD_BYTES;
-    if (count > 0 && framed > Limits.BATCH_BYTES_MAX) {
+    if (count > 0 && framed > bytesMax) {
       throw new LimitExceededException(
-          "the batch would have " + framed + " bytes, the limit is " + Limits.BATCH_BYTES_MAX);
+          "the batch would have " + framed + " bytes, the limit is " + bytesMax);
     }
     long needed = (long) HEADER_BYTES + key.length + value.length;
     Chunk chunk = chunkFor(needed);

@@ -1,0 +1,89 @@
+package io.kvsep.internal.engine;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.vlog.RecordSource;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/** What a batch holds; its limit is tried with a small one, since the real one is a gibibyte. */
+final class WriteBufferTest {
+  private static final byte[] KEY = {1, 2, 3};
+
+  @Test
+  void writeBeyondTheLimitIsRefusedAndLeavesTheBatchAsItWas() {
+    WriteBuffer buffer = new WriteBuffer(1000);
+    buffer.put(0, KEY, new byte[400], 0);
+    buffer.put(0, KEY, new byte[400], 0);
+    assertThrows(LimitExceededException.class, () -> buffer.put(0, KEY, new byte[400], 0));
+    assertEquals(2, buffer.count());
+    assertEquals(2 * 403, buffer.payloadBytes());
+    buffer.put(0, KEY, new byte[100], 0);
+    assertEquals(3, records(buffer));
+  }
+
+  @Test
+  void manySmallWritesCountWithWhatEachTakesInTheLog() {
+    WriteBuffer buffer = new WriteBuffer(1000);
+    assertThrows(
+        LimitExceededException.class,
+        () -> {
+          while (buffer.count() < 1000) {
+            buffer.delete(0, KEY);
+          }
+        });
+    assertTrue(buffer.count() > 10 && buffer.count() < 1000 / KEY.length);
+  }
+
+  @Test
+  void singleWriteMayBeAsLongAsAValueMay() {
+    WriteBuffer buffer = new WriteBuffer(1000);
+    buffer.put(0, KEY, new byte[5000], 0);
+    assertEquals(1, buffer.count());
+  }
+
+  @Test
+  void recordsComeBackInOrderAndWhole() {
+    WriteBuffer buffer = new WriteBuffer();
+    for (int i = 0; i < 3000; i++) {
+      byte[] value = new byte[i];
+      Arrays.fill(value, (byte) i);
+      buffer.put(i % 300, new byte[] {(byte) i, 7}, value, i % 2 == 0 ? 0 : i);
+    }
+    RecordSource records = buffer.records(1_000_000);
+    for (int round = 0; round < 2; round++) {
+      records.rewind();
+      for (int i = 0; i < 3000; i++) {
+        assertTrue(records.next());
+        assertEquals(i % 300, records.keyspace);
+        assertEquals(i % 2 == 0 ? Tag.PUT : Tag.PUT | Tag.EXPIRES, records.kind);
+        assertEquals(i % 2 == 0, records.expiresAtMillis == 1_000_000);
+        byte[] expected = new byte[i];
+        Arrays.fill(expected, (byte) i);
+        byte[] all = records.value;
+        assertTrue(all != null);
+        int from = records.valueOffset;
+        assertArrayEquals(expected, Arrays.copyOfRange(all, from, from + records.valueLength));
+      }
+      assertFalse(records.next());
+    }
+    buffer.clear();
+    assertEquals(0, records(buffer));
+  }
+
+  private static int records(WriteBuffer buffer) {
+    RecordSource records = buffer.records(0);
+    records.rewind();
+    int count = 0;
+    while (records.next()) {
+      count++;
+    }
+    return count;
+  }
+}
