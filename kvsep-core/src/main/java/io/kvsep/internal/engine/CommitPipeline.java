@@ -19,8 +19,10 @@ import java.util.concurrent.locks.ReentrantLock;
  * the queue. A lone writer does all of that on its own thread without waiting for anybody.
  *
  * <p>Promises: groups are applied and become visible one after the other, so sequence numbers, log
- * order and visibility agree. A write that fails before the log is published has not happened, and
- * fails alone: its group is repeated one by one. A failure after that point fails the store.
+ * order and visibility agree. A write that fails before the log is published has not happened, its
+ * bytes are cut off the log, and it fails alone: its group is repeated one by one. (Where even the
+ * cut fails, the log goes on in a new segment; only a process that dies before the next write may
+ * find those bytes again.) A failure after that point fails the store.
  */
 final class CommitPipeline {
   /** More bytes than this do not make a group's single write or sync any cheaper. */
