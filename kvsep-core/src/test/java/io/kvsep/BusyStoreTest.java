@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,7 +25,7 @@ final class BusyStoreTest {
   @TempDir Path directory;
 
   private final AtomicBoolean stop = new AtomicBoolean();
-  private final AtomicReference<Throwable> failed = new AtomicReference<>();
+  private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
   private final List<Thread> threads = new ArrayList<>();
 
   @Test
