@@ -77,7 +77,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   void flush();
 
-  /** Flushes and merges all tables into the last level, dropping what nobody can see any more. */
+  /**
+   * Flushes and merges all tables into the last level, dropping what nobody can see any more. A
+   * table that is there already and of which only some entries have expired is left as it is.
+   */
   void compact();
 
   /** Figures of now; cheap. */

@@ -141,11 +141,6 @@ final class CommitPipeline {
     return userBytes.get();
   }
 
-  /** Highest sequence number given out; leader or {@link #exclusively} only. */
-  long lastSequence() {
-    return nextSequence - 1;
-  }
-
   private void lead(WriteRequest first) {
     List<WriteRequest> group = first.group;
     group.add(first);
@@ -315,9 +310,8 @@ final class CommitPipeline {
       try {
         for (int i = 0; i < requests.size(); i++) {
           WriteRequest request = requests.get(i);
-          // A number is never used twice, even by a write that failed: recovery tells the remains
-          // of
-          // a failed write from a later one by its lower number.
+          // A number is never used twice, even by a write that failed: recovery tells what
+          // remains of a failed write from a later one by its lower number.
           long first = nextSequence;
           nextSequence += request.frame.recordCount();
           log.append(request.frame, first, /* alone= */ requests.size() == 1);

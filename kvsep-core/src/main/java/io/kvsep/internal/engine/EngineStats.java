@@ -23,5 +23,4 @@ public record EngineStats(
     int openSnapshots,
     int openCursors,
     long replayedBytes,
-    long tornBytes,
-    long logReads) {}
+    long tornBytes) {}

@@ -211,8 +211,7 @@ public final class StorageEngine implements AutoCloseable {
           snapshots.open(),
           reads.openCursors(),
           replayedBytes,
-          tornBytes,
-          values.reads());
+          tornBytes);
     } finally {
       epochs.exit(slot);
     }

@@ -1,6 +1,5 @@
 package io.kvsep.internal.memory;
 
-import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,20 +39,6 @@ public final class GrowingRegion implements AutoCloseable {
   /** The region as it is, at least one byte long. */
   public Region region() {
     return ensure(1);
-  }
-
-  /** Makes room for and copies in the remaining bytes of {@code source}; returns their count. */
-  public int put(long offset, ByteBuffer source) {
-    int count = source.remaining();
-    Region target = ensure(offset + count);
-    if (source.hasArray()) {
-      target.put(offset, source.array(), source.arrayOffset() + source.position(), count);
-    } else {
-      for (int i = 0; i < count; i++) {
-        target.putByte(offset + i, source.get(source.position() + i));
-      }
-    }
-    return count;
   }
 
   /** Bytes held now. */

@@ -49,10 +49,6 @@ public final class StoredValue {
     return offset;
   }
 
-  public byte @Nullable [] heap() {
-    return heap;
-  }
-
   /** A read-only view that stays safe however long it is held: of the mapping, or of a copy. */
   public ByteBuffer toView() {
     if (region != null && region.isMapping()) {

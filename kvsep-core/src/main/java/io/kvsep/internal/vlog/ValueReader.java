@@ -6,7 +6,6 @@ import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
@@ -20,15 +19,9 @@ public final class ValueReader {
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
   private final SegmentDirectory directory;
-  private final LongAdder reads = new LongAdder();
 
   public ValueReader(SegmentDirectory directory) {
     this.directory = directory;
-  }
-
-  /** Records read so far. */
-  public long reads() {
-    return reads.sum();
   }
 
   /**
@@ -49,7 +42,6 @@ public final class ValueReader {
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
     Segment segment = directory.get(segmentId);
-    reads.increment();
     if (offset < 0 || length > segment.publishedEnd() - offset) {
       throw new CorruptionException(
           segment.name(), offset, "a record of " + length + " bytes", "end of the segment");

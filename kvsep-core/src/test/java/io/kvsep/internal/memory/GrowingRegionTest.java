@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -58,28 +57,5 @@ final class GrowingRegionTest {
     assertEquals(0, growing.region().getByte(0));
     growing.close();
     assertEquals(0, ledger.totalBytes());
-  }
-
-  @Test
-  void buffersOfEveryKindAreCopiedAndStayWhereTheyAre() {
-    byte[] bytes = {1, 2, 3, 4, 5, 6, 7};
-    ByteBuffer direct = ByteBuffer.allocateDirect(7).put(bytes);
-    ByteBuffer sliced = ByteBuffer.wrap(bytes, 1, 6).slice();
-    try (GrowingRegion growing = new GrowingRegion(ledger, MemoryPurpose.READ)) {
-      put(growing, ByteBuffer.wrap(bytes).position(2).limit(5), 3, 4, 5);
-      put(growing, ByteBuffer.wrap(bytes).asReadOnlyBuffer().position(2).limit(5), 3, 4, 5);
-      put(growing, direct.position(2).limit(5), 3, 4, 5);
-      put(growing, sliced.position(1).limit(4), 3, 4, 5);
-      put(growing, ByteBuffer.allocate(0));
-    }
-  }
-
-  private static void put(GrowingRegion growing, ByteBuffer source, int... expected) {
-    int position = source.position();
-    assertEquals(expected.length, growing.put(100, source));
-    assertEquals(position, source.position());
-    for (int i = 0; i < expected.length; i++) {
-      assertEquals(expected[i], growing.region().getByte(100 + i));
-    }
   }
 }
