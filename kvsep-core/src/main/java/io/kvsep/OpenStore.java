@@ -103,6 +103,16 @@ final class OpenStore extends EngineReader implements KvStore {
   }
 
   @Override
+  public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
+    engine
+        .writes()
+        .deleteRange(
+            Keyspaces.DEFAULT,
+            Objects.requireNonNull(fromInclusive, "fromInclusive"),
+            Objects.requireNonNull(toExclusive, "toExclusive"));
+  }
+
+  @Override
   public void write(WriteBatch batch) {
     engine.writes().write(Objects.requireNonNull(batch, "batch").buffer(), null);
   }

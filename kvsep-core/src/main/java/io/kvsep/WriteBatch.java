@@ -43,6 +43,16 @@ public final class WriteBatch {
     return this;
   }
 
+  /**
+   * Removes every key from {@code from} up to and without {@code to}, as {@link
+   * KvWriter#deleteRange} does; writes that follow in the batch are not affected.
+   */
+  public WriteBatch deleteRange(byte[] from, byte[] to) {
+    buffer.deleteRange(
+        Keyspaces.DEFAULT, Objects.requireNonNull(from, "from"), Objects.requireNonNull(to, "to"));
+    return this;
+  }
+
   /** Writes in the batch. */
   public int count() {
     return buffer.count();

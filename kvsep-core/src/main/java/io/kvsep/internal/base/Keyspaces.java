@@ -25,6 +25,27 @@ public final class Keyspaces {
     return keyspace >= 0 && keyspace < LONG_FORM ? 1 : 5;
   }
 
+  /** The key under which a user key of {@code keyspace} is stored. */
+  public static byte[] storedKey(int keyspace, byte[] userKey) {
+    int prefixLength = prefixLength(keyspace);
+    byte[] stored = new byte[prefixLength + userKey.length];
+    putPrefix(stored, keyspace);
+    System.arraycopy(userKey, 0, stored, prefixLength, userKey.length);
+    return stored;
+  }
+
+  /** The first stored key behind all keys of {@code keyspace}. */
+  public static byte[] end(int keyspace) {
+    byte[] end = new byte[prefixLength(keyspace)];
+    putPrefix(end, keyspace);
+    // No prefix is all ones, so the carry always ends.
+    int last = end.length - 1;
+    while (++end[last] == 0) {
+      last--;
+    }
+    return end;
+  }
+
   /** Writes the prefix of {@code keyspace} to the start of {@code target}. */
   public static void putPrefix(byte[] target, int keyspace) {
     if (prefixLength(keyspace) == 1) {

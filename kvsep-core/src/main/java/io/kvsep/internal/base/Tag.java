@@ -18,6 +18,12 @@ public final class Tag {
   /** The payload is a pointer into the value log. */
   public static final int POINTER = 3;
 
+  /**
+   * Every key from one to another is absent from this sequence number on. A kind of log records;
+   * memtables and tables keep these apart from their entries.
+   */
+  public static final int RANGE_DELETE = 4;
+
   /** Flag beside {@link #PUT} and {@link #POINTER}: eight bytes of expiry precede the payload. */
   public static final int EXPIRES = 0x10;
 
@@ -48,7 +54,7 @@ public final class Tag {
     return (kind & EXPIRES) != 0;
   }
 
-  /** Whether a byte read from a file is a kind this version writes. */
+  /** Whether a byte read from a file is the kind of an entry of the index. */
   public static boolean isKnown(int kind) {
     return kind == DELETE || baseKind(kind) == PUT || baseKind(kind) == POINTER;
   }

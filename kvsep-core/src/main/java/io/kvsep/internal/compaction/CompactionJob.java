@@ -2,6 +2,7 @@ package io.kvsep.internal.compaction;
 
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
@@ -41,7 +42,11 @@ public final class CompactionJob {
     try (MergingIterator merged = open(context, plan);
         VersionFilter filter =
             new VersionFilter(
-                context.boundaries(), plan.bottom(), context.nowMillis(), context.ledger());
+                context.boundaries(),
+                plan.bottom(),
+                context.nowMillis(),
+                rangeTombstones(plan),
+                context.ledger());
         TableOutput output =
             new TableOutput(
                 context.storage(),
@@ -52,6 +57,16 @@ public final class CompactionJob {
       output.writeAll(merged, filter, context.cancelled());
       return output.finish();
     }
+  }
+
+  private static RangeTombstones rangeTombstones(CompactionPlan plan) {
+    RangeTombstones.Builder all = new RangeTombstones.Builder();
+    for (TableFile table : plan.tables()) {
+      if (table.meta().rangeCount() > 0) {
+        all.add(table.reader().rangeTombstones());
+      }
+    }
+    return all.build();
   }
 
   private static MergingIterator open(JobContext context, CompactionPlan plan) {

@@ -1,6 +1,7 @@
 package io.kvsep.internal.compaction;
 
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.sstable.TableMeta;
 import java.io.IOException;
 import java.util.List;
@@ -14,13 +15,18 @@ public final class FlushJob {
    * file behind.
    *
    * @param memtable its entries; closed by this call
+   * @param ranges what it says is deleted
    */
-  public static List<TableMeta> run(JobContext context, InternalIterator memtable)
-      throws IOException {
+  public static List<TableMeta> run(
+      JobContext context, InternalIterator memtable, RangeTombstones ranges) throws IOException {
     try (memtable;
         VersionFilter filter =
             new VersionFilter(
-                context.boundaries(), /* bottom= */ false, context.nowMillis(), context.ledger());
+                context.boundaries(),
+                /* bottom= */ false,
+                context.nowMillis(),
+                ranges,
+                context.ledger());
         TableOutput output =
             new TableOutput(
                 context.storage(),

@@ -4,11 +4,13 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableWriter;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
@@ -16,8 +18,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the entries that survive into one or more tables. Any failure deletes everything it wrote:
- * the inputs are untouched until somebody commits {@link #finish}'s result. Not thread safe.
+ * Writes the entries and deleted ranges that survive into one or more tables. Any failure deletes
+ * everything it wrote: the inputs are untouched until somebody commits {@link #finish}'s result.
+ * Not thread safe.
+ *
+ * <p>A range that reaches from one table into the next is cut just behind the last key of the first
+ * one, so that the tables' key ranges, both ends of which are inclusive, stay disjoint.
  */
 final class TableOutput implements AutoCloseable {
   /** Entries between two looks at the cancellation flag. */
@@ -32,6 +38,16 @@ final class TableOutput implements AutoCloseable {
   private final List<String> names = new ArrayList<>();
   private @Nullable TableWriter writer;
   private boolean finished;
+
+  private RangeTombstones ranges = RangeTombstones.NONE;
+
+  /** Where the part of the ranges begins that the open table takes, null for the first table. */
+  private byte @Nullable [] tableStart;
+
+  /** Fragments that end at or before the last key, and what they add to the open table. */
+  private int passedRanges;
+
+  private long passedRangeBytes;
 
   /**
    * @param tableBytes length at which a table ends, at the next change of key
@@ -53,6 +69,7 @@ final class TableOutput implements AutoCloseable {
   void writeAll(InternalIterator input, VersionFilter filter, BooleanSupplier cancelled)
       throws IOException {
     int untilCheck = CANCEL_CHECK_ENTRIES;
+    ranges = filter.survivingRanges();
     for (input.seekToFirst(); input.isValid(); input.next()) {
       if (--untilCheck == 0) {
         if (cancelled.getAsBoolean()) {
@@ -64,8 +81,13 @@ final class TableOutput implements AutoCloseable {
       if (verdict == VersionFilter.Verdict.DROP) {
         continue;
       }
-      if (writer != null && filter.isNewKey() && writer.fileBytesEstimate() >= tableBytes) {
-        finishTable();
+      if (writer != null
+          && filter.isNewKey()
+          && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
+        finishTable(behind(writer.lastKey()));
+      }
+      if (passedRanges < ranges.count()) {
+        passRanges(input);
       }
       TableWriter target = writer();
       if (verdict == VersionFilter.Verdict.KEEP) {
@@ -81,11 +103,38 @@ final class TableOutput implements AutoCloseable {
             0);
       }
     }
+    passRanges(null);
+  }
+
+  /**
+   * Notes the fragments in front of an entry, all of them for null. Where very many follow each
+   * other without an entry between them, a table ends in a gap.
+   */
+  private void passRanges(@Nullable InternalIterator before) throws IOException {
+    while (passedRanges < ranges.count()) {
+      byte[] end = ranges.end(passedRanges);
+      int order =
+          before == null
+              ? 1
+              : before.keyRegion().compareTo(before.keyOffset(), before.keyLength(), end);
+      if (order < 0) {
+        return;
+      }
+      passedRangeBytes += ranges.bytes(passedRanges);
+      passedRanges++;
+      boolean gap =
+          order > 0
+              && (passedRanges == ranges.count()
+                  || Arrays.compareUnsigned(end, ranges.start(passedRanges)) < 0);
+      if (passedRangeBytes >= tableBytes && gap) {
+        finishTable(end);
+      }
+    }
   }
 
   /** The tables, durable with their directory entries; perhaps none. */
   List<TableMeta> finish() throws IOException {
-    finishTable();
+    finishTable(null);
     if (!metas.isEmpty()) {
       storage.syncDirectory();
     }
@@ -125,12 +174,21 @@ final class TableOutput implements AutoCloseable {
     return current;
   }
 
-  private void finishTable() throws IOException {
-    TableWriter current = writer;
-    if (current != null) {
-      metas.add(current.finish());
+  /** Ends the table with the ranges up to {@code end}, or with all that are left for null. */
+  private void finishTable(byte @Nullable [] end) throws IOException {
+    RangeTombstones part = ranges.isEmpty() ? ranges : ranges.clip(tableStart, end);
+    if (writer != null || !part.isEmpty()) {
+      TableWriter current = writer();
+      metas.add(current.finish(part));
       current.close();
       writer = null;
     }
+    tableStart = end;
+    passedRangeBytes = 0;
+  }
+
+  /** The first key behind {@code key}. */
+  private static byte[] behind(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
   }
 }

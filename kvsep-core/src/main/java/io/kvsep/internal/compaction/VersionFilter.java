@@ -3,10 +3,12 @@ package io.kvsep.internal.compaction;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
+import java.util.Arrays;
 
 /**
  * Decides which versions a flush or compaction keeps. Fed entries in internal order; not thread
@@ -20,6 +22,8 @@ import io.kvsep.internal.memory.Region;
  *   <li>A tombstone is dropped when no level below can hold its key and no reader is older than it,
  *       so that there is nothing left for it to hide.
  *   <li>An expired entry is a tombstone: it must go on hiding older versions below.
+ *   <li>A range delete hides the older entries of its stripe, and is itself kept and dropped like
+ *       the versions of one key.
  * </ol>
  */
 final class VersionFilter implements AutoCloseable {
@@ -33,7 +37,12 @@ final class VersionFilter implements AutoCloseable {
   private final long[] boundaries;
   private final boolean bottom;
   private final long nowMillis;
+  private final RangeTombstones ranges;
   private final GrowingRegion lastKey;
+
+  /** The first fragment of {@link #ranges} that ends behind the last key. */
+  private int range;
+
   private int lastKeyLength = -1;
   private long lastSequence;
   private boolean newKey;
@@ -41,11 +50,18 @@ final class VersionFilter implements AutoCloseable {
   /**
    * @param boundaries sequence numbers somebody may read at, ascending, never empty
    * @param bottom whether no level below the output can hold any of the keys
+   * @param ranges what the inputs say is deleted
    */
-  VersionFilter(long[] boundaries, boolean bottom, long nowMillis, MemoryLedger ledger) {
+  VersionFilter(
+      long[] boundaries,
+      boolean bottom,
+      long nowMillis,
+      RangeTombstones ranges,
+      MemoryLedger ledger) {
     this.boundaries = boundaries.clone();
     this.bottom = bottom;
     this.nowMillis = nowMillis;
+    this.ranges = ranges;
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
@@ -60,6 +76,9 @@ final class VersionFilter implements AutoCloseable {
       return Verdict.DROP;
     }
     lastSequence = sequence;
+    if (isRangeDeleted(entry, sequence)) {
+      return Verdict.DROP;
+    }
     int kind = Tag.kind(entry.tag());
     boolean expired =
         Payload.expiresAtMillis(kind, entry.payloadRegion(), entry.payloadOffset()) <= nowMillis;
@@ -77,9 +96,48 @@ final class VersionFilter implements AutoCloseable {
     return newKey;
   }
 
+  /** The range deletes that are still needed: the newest of each stripe. */
+  RangeTombstones survivingRanges() {
+    RangeTombstones.Builder kept = new RangeTombstones.Builder();
+    for (int i = 0; i < ranges.count(); i++) {
+      long[] sequences = ranges.sequences(i);
+      long[] needed = new long[sequences.length];
+      int count = 0;
+      for (int j = 0; j < sequences.length; j++) {
+        boolean newest = j == 0 || stripe(sequences[j]) != stripe(sequences[j - 1]);
+        if (newest && !(bottom && sequences[j] <= boundaries[0])) {
+          needed[count++] = sequences[j];
+        }
+      }
+      kept.add(ranges.start(i), ranges.end(i), Arrays.copyOf(needed, count));
+    }
+    return kept.build();
+  }
+
   @Override
   public void close() {
     lastKey.close();
+  }
+
+  /** Whether a range delete of the same stripe is newer than the entry. */
+  private boolean isRangeDeleted(InternalIterator entry, long sequence) {
+    Region key = entry.keyRegion();
+    long offset = entry.keyOffset();
+    int length = entry.keyLength();
+    while (range < ranges.count() && key.compareTo(offset, length, ranges.end(range)) >= 0) {
+      range++;
+    }
+    if (range == ranges.count() || key.compareTo(offset, length, ranges.start(range)) < 0) {
+      return false;
+    }
+    long[] deletes = ranges.sequences(range);
+    // The oldest of the newer ones has the least between itself and the entry.
+    for (int i = deletes.length - 1; i >= 0; i--) {
+      if (deletes[i] > sequence) {
+        return stripe(deletes[i]) == stripe(sequence);
+      }
+    }
+    return false;
   }
 
   private boolean isLastKey(InternalIterator entry) {

@@ -6,6 +6,7 @@ import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.CoveredTables;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -224,6 +225,7 @@ final class BackgroundWork {
 
   private boolean isStale(TableFile table) {
     return table.meta().tombstoneCount() > 0
+        || table.meta().rangeCount() > 0
         || table.meta().expiresAtMillisMax() <= config.clock().millis();
   }
 
@@ -281,7 +283,7 @@ final class BackgroundWork {
     List<View.SharedMemtable> memtables = live.get().memtables;
     Memtable oldest = memtables.get(memtables.size() - 1).memtable;
     LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
-    List<TableMeta> tables = FlushJob.run(context(), oldest.iterator());
+    List<TableMeta> tables = FlushJob.run(context(), oldest.iterator(), oldest.rangeTombstones());
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
     VersionEdit edit = new VersionEdit().replayFrom(next);
@@ -295,6 +297,7 @@ final class BackgroundWork {
     failure.guard(() -> versions.apply(edit));
     live.installVersion(oldest);
     flushes.incrementAndGet();
+    dropCoveredTables(/* besidePause= */ false);
     removeDeadSegments();
   }
 
@@ -325,12 +328,17 @@ final class BackgroundWork {
     }
   }
 
-  private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
-    // A flush may put a new version in place at any moment.
+  /** The current version; a flush may put another one in place at any moment. */
+  private Version retainedVersion() {
     Version version = versions.current();
     while (!version.tryRetain()) {
       version = versions.current();
     }
+    return version;
+  }
+
+  private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
+    Version version = retainedVersion();
     try {
       CompactionPlan plan = choice.apply(version);
       if (plan != null) {
@@ -350,7 +358,60 @@ final class BackgroundWork {
     }
     live.installVersion(null);
     compactions.incrementAndGet();
+    dropCoveredTables(/* besidePause= */ true);
     removeDeadSegments();
+  }
+
+  /**
+   * Drops tables of which range deletes hide everything from everybody, without reading them.
+   *
+   * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
+   */
+  private void dropCoveredTables(boolean besidePause) {
+    List<CoveredTables.Covered> covered;
+    compactionLock.lock();
+    try {
+      if (paused && !besidePause) {
+        return;
+      }
+      // Whatever is not busy now is in the version that is current now.
+      covered = coveredTables();
+      if (covered.isEmpty()) {
+        return;
+      }
+      covered.forEach(one -> busy.add(one.table()));
+      running++;
+    } finally {
+      compactionLock.unlock();
+    }
+    try {
+      VersionEdit edit = new VersionEdit();
+      covered.forEach(one -> edit.removeTable(one.level(), one.table().meta().number()));
+      failure.guard(() -> versions.apply(edit));
+    } finally {
+      compactionLock.lock();
+      try {
+        covered.forEach(one -> busy.remove(one.table()));
+        running--;
+      } finally {
+        compactionLock.unlock();
+      }
+    }
+    live.installVersion(null);
+  }
+
+  private List<CoveredTables.Covered> coveredTables() {
+    Version version = retainedVersion();
+    try {
+      return CoveredTables.find(version, snapshots.boundaries(), busy);
+    } catch (RuntimeException e) {
+      // A table with range deletes cannot be read: reads of its keys say so, and so does whoever
+      // compacts it. The flush or compaction that brought us here is not to blame.
+      compactionError = e;
+      return List.of();
+    } finally {
+      version.release();
+    }
   }
 
   /**

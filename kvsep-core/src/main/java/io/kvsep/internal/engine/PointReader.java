@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
@@ -14,8 +15,9 @@ import java.util.Objects;
 
 /**
  * Looks single keys up: memtables from the newest to the oldest, level 0 likewise, then one table a
- * level. The first entry found is the newest, because data only ever moves down. Takes no lock and
- * allocates nothing; the caller is inside the epochs.
+ * level. The first entry found is the newest, because data only ever moves down; for the same
+ * reason a delete of a range around the key ends the search in the source where it is found. Takes
+ * no lock and allocates nothing; the caller is inside the epochs.
  */
 final class PointReader {
   private final ValueReader values;
@@ -32,7 +34,7 @@ final class PointReader {
    * @return whether there is one that is neither a tombstone nor expired; the context then holds it
    */
   boolean find(View view, ReadContext context, long sequence) {
-    return locate(view, context, Tag.seek(sequence)) && isPresent(context);
+    return locate(view, context, sequence) && isPresent(context);
   }
 
   /** Reads the value of the entry that was found. */
@@ -62,17 +64,22 @@ final class PointReader {
     return Payload.expiresAtMillis(kind, payload, context.payloadOffset) > clock.millis();
   }
 
-  private static boolean locate(View view, ReadContext context, long seekTag) {
+  private static boolean locate(View view, ReadContext context, long sequence) {
     Region key = context.key();
     int length = context.keyLength;
+    long seekTag = Tag.seek(sequence);
     for (Memtable memtable : view.searched) {
+      long deleted = deletedAt(memtable.rangeTombstones(), key, length, sequence);
       int node = memtable.find(key, 0, length, seekTag);
       if (node != 0) {
         context.tag = memtable.tag(node);
         context.payloadRegion = memtable.arena();
         context.payloadOffset = memtable.payloadOffset(node);
         context.payloadLength = memtable.payloadLength(node);
-        return true;
+        return Tag.sequence(context.tag) > deleted;
+      }
+      if (deleted != RangeTombstones.NOTHING) {
+        return false;
       }
     }
     Version version = view.version;
@@ -81,17 +88,38 @@ final class PointReader {
     }
     long hash = KeyHash.of(key, 0, length);
     for (TableFile table : version.tables(0)) {
+      long deleted = deletedAt(table, key, length, sequence);
       if (get(table, context, hash, seekTag)) {
-        return true;
+        return Tag.sequence(context.tag) > deleted;
+      }
+      if (deleted != RangeTombstones.NOTHING) {
+        return false;
       }
     }
     for (int level = 1; level < Version.LEVELS; level++) {
       TableFile table = version.find(level, key, 0, length);
-      if (table != null && get(table, context, hash, seekTag)) {
-        return true;
+      if (table == null) {
+        continue;
+      }
+      long deleted = deletedAt(table, key, length, sequence);
+      if (get(table, context, hash, seekTag)) {
+        return Tag.sequence(context.tag) > deleted;
+      }
+      if (deleted != RangeTombstones.NOTHING) {
+        return false;
       }
     }
     return false;
+  }
+
+  private static long deletedAt(TableFile table, Region key, int length, long sequence) {
+    return table.meta().rangeCount() == 0
+        ? RangeTombstones.NOTHING
+        : deletedAt(table.reader().rangeTombstones(), key, length, sequence);
+  }
+
+  private static long deletedAt(RangeTombstones ranges, Region key, int length, long sequence) {
+    return ranges.isEmpty() ? RangeTombstones.NOTHING : ranges.covering(key, 0, length, sequence);
   }
 
   private static boolean get(TableFile table, ReadContext context, long hash, long seekTag) {

@@ -22,25 +22,15 @@ public record ScanBounds(
     return storedKey(from == null ? new byte[0] : from);
   }
 
-  /** First stored key behind the bounds, null when there is none. */
-  byte @Nullable [] upper() {
+  /** First stored key behind the bounds. */
+  byte[] upper() {
     if (to != null) {
       return storedKey(to);
     }
-    byte[] prefix = storedKey(new byte[0]);
-    for (int i = prefix.length - 1; i >= 0; i--) {
-      if (++prefix[i] != 0) {
-        return prefix;
-      }
-    }
-    return null;
+    return Keyspaces.end(keyspace);
   }
 
   byte[] storedKey(byte[] userKey) {
-    int prefixLength = Keyspaces.prefixLength(keyspace);
-    byte[] stored = new byte[prefixLength + userKey.length];
-    Keyspaces.putPrefix(stored, keyspace);
-    System.arraycopy(userKey, 0, stored, prefixLength, userKey.length);
-    return stored;
+    return Keyspaces.storedKey(keyspace, userKey);
   }
 }

@@ -187,7 +187,14 @@ public final class StoreReads {
     try (IteratorSources sources = sources(view)) {
       MergingIterator merged = new MergingIterator(sources.take(), ledger);
       VisibleIterator iterator =
-          new VisibleIterator(merged, moment, bounds.lower(), bounds.upper(), clock, ledger);
+          new VisibleIterator(
+              merged,
+              moment,
+              RangeCoverage.of(view, moment),
+              bounds.lower(),
+              bounds.upper(),
+              clock,
+              ledger);
       return new EngineCursor(this, view, iterator, new ReadContext(ledger), bounds);
     } catch (RuntimeException e) {
       view.release();

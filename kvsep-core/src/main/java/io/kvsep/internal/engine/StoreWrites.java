@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.memory.EpochSlot;
@@ -9,6 +10,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
+import java.util.Arrays;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +46,17 @@ public final class StoreWrites {
   public void delete(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);
     commitSingle(keyspace, Tag.DELETE, key, null, 0);
+  }
+
+  /** Deletes [{@code from}, {@code to}); an empty or reversed range deletes nothing. */
+  public void deleteRange(int keyspace, byte[] from, byte[] to) {
+    WriteBuffer.checkBoundLength(from);
+    WriteBuffer.checkBoundLength(to);
+    if (Arrays.compareUnsigned(from, to) >= 0) {
+      exit(enter());
+      return;
+    }
+    commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
   }
 
   /** Allocates nothing unless the entry is too large for the commit buffers. */

@@ -1,7 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a reader at one sequence number sees of an internal iterator within bounds: for each key its
- * newest version at or below that number, unless it is a tombstone or expired.
+ * newest version at or below that number, unless it is a tombstone, expired, or in a range that was
+ * deleted later. Sources that are older than such a delete leap over its range.
  *
  * <p>Invariants:
  *
@@ -28,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  * Not thread safe. Owns and closes its source.
  */
 final class VisibleIterator implements AutoCloseable {
-  private final InternalIterator source;
+  private final MergingIterator source;
   private final long sequence;
+  private final @Nullable RangeCoverage coverage;
   private final Clock clock;
   private final GrowingRegion key;
   private final GrowingRegion seekKey;
@@ -47,18 +49,21 @@ final class VisibleIterator implements AutoCloseable {
   private int payloadLength;
 
   /**
+   * @param coverage what range deletes hide, null for nothing
    * @param lower first stored key that may be seen, null for none
    * @param upper first stored key that may not be seen any more, null for none
    */
   VisibleIterator(
-      InternalIterator source,
+      MergingIterator source,
       long sequence,
+      @Nullable RangeCoverage coverage,
       byte @Nullable [] lower,
       byte @Nullable [] upper,
       Clock clock,
       MemoryLedger ledger) {
     this.source = source;
     this.sequence = sequence;
+    this.coverage = coverage;
     this.clock = clock;
     this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
@@ -172,22 +177,28 @@ final class VisibleIterator implements AutoCloseable {
   private boolean settleForward(boolean skipCurrentKey) {
     forward = true;
     boolean decided = skipCurrentKey;
-    for (; source.isValid(); source.next()) {
+    while (source.isValid()) {
       if (decided && standsOnKey()) {
+        source.next();
         continue;
       }
       if (upper != null && compareWith(upper, upperLength) >= 0) {
         break;
       }
       if (Tag.sequence(source.tag()) > sequence) {
+        source.next();
         continue;
       }
       copyKey();
       decided = true;
-      if (isPresent()) {
+      boolean hidden = isHidden();
+      if (!hidden && isPresent()) {
         remember();
         valid = true;
         return true;
+      }
+      if (!hidden || !leap()) {
+        source.next();
       }
     }
     valid = false;
@@ -200,12 +211,15 @@ final class VisibleIterator implements AutoCloseable {
       if (lower != null && compareWith(lower, lowerLength) < 0) {
         break;
       }
+      if (isHidden() && leap()) {
+        continue;
+      }
       // Versions come oldest first: the last one not beyond our sequence number decides the key.
       copyKey();
       boolean present = false;
       for (; source.isValid() && standsOnKey(); source.previous()) {
         if (Tag.sequence(source.tag()) <= sequence) {
-          present = isPresent();
+          present = !isHidden() && isPresent();
           remember();
         }
       }
@@ -216,6 +230,28 @@ final class VisibleIterator implements AutoCloseable {
     }
     valid = false;
     return false;
+  }
+
+  /** Whether the source's entry is older than a delete of its range. */
+  private boolean isHidden() {
+    RangeCoverage ranges = coverage;
+    return ranges != null
+        && ranges.hides(
+            source.keyRegion(), source.keyOffset(), source.keyLength(), Tag.sequence(source.tag()));
+  }
+
+  /**
+   * Moves over the deleted range in which the source stands. Whatever lies behind the source of the
+   * delete in age has nothing but deleted entries there; false when the current entry lies before.
+   */
+  private boolean leap() {
+    RangeCoverage ranges = Objects.requireNonNull(coverage);
+    if (source.currentChild() <= ranges.child()) {
+      return false;
+    }
+    byte[] to = forward ? ranges.end() : ranges.start();
+    source.leap(ranges.child(), place(to), 0, to.length);
+    return true;
   }
 
   private boolean isPresent() {

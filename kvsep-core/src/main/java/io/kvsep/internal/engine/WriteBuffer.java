@@ -1,10 +1,12 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -48,12 +50,24 @@ public final class WriteBuffer {
   }
 
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    ReadContext.checkKeyLength(key.length);
+    checkValueLength(value.length);
     int kind = timeToLiveMillis > 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
     add(kind, keyspace, key, value, timeToLiveMillis);
   }
 
   public void delete(int keyspace, byte[] key) {
+    ReadContext.checkKeyLength(key.length);
     add(Tag.DELETE, keyspace, key, new byte[0], 0);
+  }
+
+  /** Empty and reversed ranges delete nothing. */
+  public void deleteRange(int keyspace, byte[] from, byte[] to) {
+    checkBoundLength(from);
+    checkBoundLength(to);
+    if (Arrays.compareUnsigned(from, to) < 0) {
+      add(Tag.RANGE_DELETE, keyspace, from, Keyspaces.storedKey(keyspace, to), 0);
+    }
   }
 
   public int count() {
@@ -90,9 +104,14 @@ public final class WriteBuffer {
     }
   }
 
+  /** A bound may be empty, which no key may be. */
+  static void checkBoundLength(byte[] bound) {
+    if (bound.length > 0) {
+      ReadContext.checkKeyLength(bound.length);
+    }
+  }
+
   private void add(int kind, int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
-    ReadContext.checkKeyLength(key.length);
-    checkValueLength(value.length);
     long bytes = payloadBytes + key.length + value.length;
     long framed = bytes + (count + 1L) * RECORD_OVERHEAD_BYTES;
     if (count > 0 && framed > bytesMax) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.iterator;
 
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -79,6 +80,35 @@ public final class MergingIterator extends InternalIterator {
     }
     current.previous();
     settleTop(current);
+  }
+
+  /** The place of the child that the current entry comes from in the list of children. */
+  public int currentChild() {
+    int index = 0;
+    while (children[index] != heap[0]) {
+      index++;
+    }
+    return index;
+  }
+
+  /**
+   * Moves the children behind {@code child} to the key, in the direction of the walk, if they are
+   * not there yet: for whoever knows that there is nothing of interest in them before it. Only
+   * while valid.
+   */
+  public void leap(int child, Region key, long offset, int length) {
+    for (int i = child + 1; i < children.length; i++) {
+      InternalIterator moving = children[i];
+      if (moving.isValid()) {
+        int order = moving.compareTo(key, offset, length, Tag.MAX);
+        if (forward && order < 0) {
+          moving.seek(key, offset, length, Tag.MAX);
+        } else if (!forward && order >= 0) {
+          moving.seekBefore(key, offset, length, Tag.MAX);
+        }
+      }
+    }
+    rebuild(forward);
   }
 
   @Override

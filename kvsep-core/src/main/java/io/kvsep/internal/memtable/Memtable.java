@@ -4,24 +4,37 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The index entries of the newest part of the log, sorted. Owns its arena until {@link #free}.
+ * The index entries of the newest part of the log, sorted, and beside them the ranges that were
+ * deleted. Owns its arena until {@link #free}; the deleted ranges are few and on the heap.
  *
  * <p>Thread safe: entries may be inserted and read by any number of threads at once. Whoever frees
  * it makes sure that nobody reads any more.
  */
 public final class Memtable {
+  /** Each range delete copies the fragments there are, so their number is kept small. */
+  private static final int RANGE_FRAGMENTS_MAX = 1024;
+
+  private static final long RANGE_BYTES_MAX = 1 << 20;
+
   private final Region arena;
   private final SkipList list;
   private final LogPosition logStart;
   private final AtomicLong entryCount = new AtomicLong();
   private final AtomicLong tombstoneCount = new AtomicLong();
   private final AtomicLong keyBytes = new AtomicLong();
+
+  /** Guarded by itself. */
+  private final RangeTombstones.Builder rangeBuilder = new RangeTombstones.Builder();
+
+  private volatile RangeTombstones rangeTombstones = RangeTombstones.NONE;
 
   /** Room an insert works with; not thread safe, one per inserting thread. */
   public static final class Splice {
@@ -42,6 +55,9 @@ public final class Memtable {
 
   /** Adds the entry; false, with nothing changed, when there is no room for it. */
   public boolean insert(Entry entry, Splice splice) {
+    if (Tag.kind(entry.tag) == Tag.RANGE_DELETE) {
+      return insertRange(entry);
+    }
     if (!list.insert(entry, splice.before, splice.after)) {
       return false;
     }
@@ -51,6 +67,29 @@ public final class Memtable {
       tombstoneCount.incrementAndGet();
     }
     return true;
+  }
+
+  private boolean insertRange(Entry entry) {
+    byte[] from =
+        Objects.requireNonNull(entry.keyRegion).getBytes(entry.keyOffset, entry.keyLength);
+    byte[] to =
+        Objects.requireNonNull(entry.valueRegion).getBytes(entry.valueOffset, entry.valueLength);
+    synchronized (rangeBuilder) {
+      RangeTombstones present = rangeTombstones;
+      if (present.count() >= RANGE_FRAGMENTS_MAX || present.bytes() >= RANGE_BYTES_MAX) {
+        return false;
+      }
+      rangeTombstones = rangeBuilder.add(from, to, Tag.sequence(entry.tag)).build();
+    }
+    entryCount.incrementAndGet();
+    keyBytes.addAndGet(entry.keyLength);
+    tombstoneCount.incrementAndGet();
+    return true;
+  }
+
+  /** The ranges deleted so far. */
+  public RangeTombstones rangeTombstones() {
+    return rangeTombstones;
   }
 
   /** Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 for none. */

@@ -2,17 +2,21 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
+import java.util.Arrays;
 
 /** Gathers the facts of a {@link TableMeta} entry by entry. Not thread safe. */
 final class MetaBuilder {
   private final SegmentTally segments = new SegmentTally();
   private byte[] smallestKey = new byte[0];
+  private byte[] largestKey = new byte[0];
   private long smallestSequence = Long.MAX_VALUE;
   private long largestSequence;
   private long entryCount;
   private long tombstoneCount;
+  private long rangeCount;
   private long keyBytes;
   private long expiresAtMillisMax = Long.MIN_VALUE;
 
@@ -38,11 +42,41 @@ final class MetaBuilder {
     smallestKey = key;
   }
 
+  void largestKey(byte[] key) {
+    largestKey = key;
+  }
+
+  /** Takes in the deleted ranges; the keys of the entries are known by then. */
+  void add(RangeTombstones ranges) {
+    rangeCount = ranges.count();
+    for (int i = 0; i < ranges.count(); i++) {
+      byte[] first = ranges.start(i);
+      smallestKey = Arrays.compareUnsigned(first, smallestKey) < 0 ? first : smallestKey;
+      byte[] last = lastBefore(ranges.end(i));
+      largestKey = Arrays.compareUnsigned(last, largestKey) > 0 ? last : largestKey;
+      for (long sequence : ranges.sequences(i)) {
+        smallestSequence = Math.min(smallestSequence, sequence);
+        largestSequence = Math.max(largestSequence, sequence);
+      }
+      expiresAtMillisMax = Payload.NEVER;
+    }
+  }
+
+  /**
+   * The greatest key before {@code end}. Only a key that ends in a zero has one; of others, which
+   * have infinitely many before them, it is the key itself, and a table's range then reaches a key
+   * too far.
+   */
+  private static byte[] lastBefore(byte[] end) {
+    int last = end.length - 1;
+    return end[last] == 0 && last > 0 ? Arrays.copyOf(end, last) : end;
+  }
+
   long entryCount() {
     return entryCount;
   }
 
-  TableMeta build(long number, long fileBytes, byte[] largestKey) {
+  TableMeta build(long number, long fileBytes) {
     return new TableMeta(
         number,
         fileBytes,
@@ -52,6 +86,7 @@ final class MetaBuilder {
         largestSequence,
         entryCount,
         tombstoneCount,
+        rangeCount,
         keyBytes,
         expiresAtMillisMax,
         segments.uses());

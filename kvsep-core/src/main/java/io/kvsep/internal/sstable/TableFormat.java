@@ -44,8 +44,11 @@ import io.kvsep.internal.memory.Region;
  *     48      4  smallestKeyLength
  *     52      4  largestKeyLength
  *     56      4  segmentCount
- *     60      …  smallest key, largest key, then for each segment, ascending:
- *                segment:varint liveBytes:varint records:varint
+ *     60      4  rangeCount
+ *     64      …  smallest key, largest key, then for each segment, ascending:
+ *                segment:varint liveBytes:varint records:varint, then for each deleted range,
+ *                ascending and disjoint: startLength:varint start endLength:varint end
+ *                sequenceCount:varint (sequence:varint){sequenceCount}, newest first
  *
  * footer, 52 bytes
  * offset  bytes  field

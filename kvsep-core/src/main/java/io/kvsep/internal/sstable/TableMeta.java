@@ -10,14 +10,17 @@ import java.util.List;
  *
  * @param number file number, from which the name follows
  * @param fileBytes length of the file
- * @param smallestKey first stored key, inclusive
- * @param largestKey last stored key, inclusive
- * @param smallestSequence lowest sequence number of any entry
- * @param largestSequence highest sequence number of any entry
+ * @param smallestKey first stored key, inclusive, of entries and deleted ranges alike
+ * @param largestKey last stored key, inclusive, of entries and deleted ranges alike; where the end
+ *     of a range has no key just before it, that end itself
+ * @param smallestSequence lowest sequence number of any entry or deleted range
+ * @param largestSequence highest sequence number of any entry or deleted range
  * @param entryCount entries, every version and tombstone counted
  * @param tombstoneCount entries that are deletes
+ * @param rangeCount deleted ranges, counted as fragments
  * @param keyBytes sum of the key lengths of all entries
- * @param expiresAtMillisMax highest expiry when all entries expire, else {@link Long#MAX_VALUE}
+ * @param expiresAtMillisMax highest expiry when all entries expire, {@link Long#MAX_VALUE} when
+ *     some do not or a range is deleted
  * @param segments what the table references in the value log, ascending by segment
  */
 @SuppressWarnings("ArrayRecordComponent") // equality is by content, see equals
@@ -30,6 +33,7 @@ public record TableMeta(
     long largestSequence,
     long entryCount,
     long tombstoneCount,
+    long rangeCount,
     long keyBytes,
     long expiresAtMillisMax,
     List<SegmentUse> segments) {
@@ -58,6 +62,7 @@ public record TableMeta(
         && largestSequence == that.largestSequence
         && entryCount == that.entryCount
         && tombstoneCount == that.tombstoneCount
+        && rangeCount == that.rangeCount
         && keyBytes == that.keyBytes
         && expiresAtMillisMax == that.expiresAtMillisMax
         && segments.equals(that.segments);

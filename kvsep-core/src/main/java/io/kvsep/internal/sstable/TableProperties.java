@@ -1,12 +1,14 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -15,13 +17,14 @@ import java.util.List;
  * length of the file are not repeated: the header and the file itself tell them.
  */
 final class TableProperties {
-  private static final int FIXED_BYTES = 60;
+  private static final int FIXED_BYTES = 64;
 
   private TableProperties() {}
 
   /** The section; the caller frees it. */
-  static Region encode(TableMeta meta, MemoryLedger ledger) {
-    Region target = ledger.allocate(MemoryPurpose.TABLE_BUILD, encodedLength(meta));
+  static Region encode(TableMeta meta, RangeTombstones ranges, MemoryLedger ledger) {
+    Region target =
+        ledger.allocate(MemoryPurpose.TABLE_BUILD, encodedLength(meta) + encodedLength(ranges));
     target.putLong(0, meta.entryCount());
     target.putLong(8, meta.tombstoneCount());
     target.putLong(16, meta.keyBytes());
@@ -31,6 +34,7 @@ final class TableProperties {
     target.putInt(48, meta.smallestKey().length);
     target.putInt(52, meta.largestKey().length);
     target.putInt(56, meta.segments().size());
+    target.putInt(60, ranges.count());
     target.put(FIXED_BYTES, meta.smallestKey(), 0, meta.smallestKey().length);
     long at = FIXED_BYTES + (long) meta.smallestKey().length;
     target.put(at, meta.largestKey(), 0, meta.largestKey().length);
@@ -40,6 +44,14 @@ final class TableProperties {
       at = Varint.put(target, at, use.liveBytes());
       at = Varint.put(target, at, use.records());
     }
+    for (int i = 0; i < ranges.count(); i++) {
+      at = putKey(target, at, ranges.start(i));
+      at = putKey(target, at, ranges.end(i));
+      at = Varint.put(target, at, ranges.sequences(i).length);
+      for (long sequence : ranges.sequences(i)) {
+        at = Varint.put(target, at, sequence);
+      }
+    }
     return target;
   }
 
@@ -48,10 +60,11 @@ final class TableProperties {
    *
    * @throws IndexOutOfBoundsException when it does not hold together
    */
-  static TableMeta decode(Region table, long offset, long number) {
+  static Contents decode(Region table, long offset, long number) {
     int smallestLength = keyLength(table, offset + 48);
     int largestLength = keyLength(table, offset + 52);
     int segmentCount = table.getInt(offset + 56);
+    int rangeCount = table.getInt(offset + 60);
     long at = offset + FIXED_BYTES;
     byte[] smallest = table.getBytes(at, smallestLength);
     at += smallestLength;
@@ -67,18 +80,67 @@ final class TableProperties {
       at += Varint.length(records);
       segments.add(new SegmentUse(segment, liveBytes, records));
     }
-    return new TableMeta(
-        number,
-        table.length(),
-        smallest,
-        largest,
-        table.getLong(offset + 24),
-        table.getLong(offset + 32),
-        table.getLong(offset),
-        table.getLong(offset + 8),
-        table.getLong(offset + 16),
-        table.getLong(offset + 40),
-        segments);
+    RangeTombstones ranges = decodeRanges(table, at, rangeCount);
+    TableMeta meta =
+        new TableMeta(
+            number,
+            table.length(),
+            smallest,
+            largest,
+            table.getLong(offset + 24),
+            table.getLong(offset + 32),
+            table.getLong(offset),
+            table.getLong(offset + 8),
+            rangeCount,
+            table.getLong(offset + 16),
+            table.getLong(offset + 40),
+            segments);
+    return new Contents(meta, ranges);
+  }
+
+  /** What the section says. */
+  record Contents(TableMeta meta, RangeTombstones ranges) {}
+
+  private static RangeTombstones decodeRanges(Region table, long start, int count) {
+    RangeTombstones.Builder ranges = new RangeTombstones.Builder();
+    long at = start;
+    byte[] behind = {};
+    for (int i = 0; i < count; i++) {
+      int startLength = requireKeyLength(Varint.getInt(table, at));
+      at += Varint.length(startLength);
+      byte[] from = table.getBytes(at, startLength);
+      at += startLength;
+      int endLength = requireKeyLength(Varint.getInt(table, at));
+      at += Varint.length(endLength);
+      byte[] to = table.getBytes(at, endLength);
+      at += endLength;
+      int sequenceCount = Varint.getInt(table, at);
+      at += Varint.length(sequenceCount);
+      if (Arrays.compareUnsigned(behind, from) > 0
+          || Arrays.compareUnsigned(from, to) >= 0
+          || sequenceCount < 1
+          || sequenceCount > table.length() - at) {
+        throw new IndexOutOfBoundsException("deleted range " + i + " of " + count);
+      }
+      long[] sequences = new long[sequenceCount];
+      for (int j = 0; j < sequenceCount; j++) {
+        sequences[j] = Varint.get(table, at);
+        at += Varint.length(sequences[j]);
+      }
+      ranges.add(from, to, sequences);
+      behind = to;
+    }
+    RangeTombstones built = ranges.build();
+    if (built.count() != count) {
+      throw new IndexOutOfBoundsException(count + " deleted ranges");
+    }
+    return built;
+  }
+
+  private static long putKey(Region target, long at, byte[] key) {
+    long next = Varint.put(target, at, key.length);
+    target.put(next, key, 0, key.length);
+    return next + key.length;
   }
 
   private static long encodedLength(TableMeta meta) {
@@ -92,8 +154,24 @@ final class TableProperties {
     return length;
   }
 
+  private static long encodedLength(RangeTombstones ranges) {
+    long length = 0;
+    for (int i = 0; i < ranges.count(); i++) {
+      length += Varint.length(ranges.start(i).length) + (long) ranges.start(i).length;
+      length += Varint.length(ranges.end(i).length) + (long) ranges.end(i).length;
+      length += Varint.length(ranges.sequences(i).length);
+      for (long sequence : ranges.sequences(i)) {
+        length += Varint.length(sequence);
+      }
+    }
+    return length;
+  }
+
   private static int keyLength(Region table, long at) {
-    int length = table.getInt(at);
+    return requireKeyLength(table.getInt(at));
+  }
+
+  private static int requireKeyLength(int length) {
     if (length < 1 || length > Limits.STORED_KEY_BYTES_MAX) {
       throw new IndexOutOfBoundsException("key of " + length + " bytes");
     }

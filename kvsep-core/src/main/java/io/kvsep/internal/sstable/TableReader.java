@@ -7,6 +7,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
@@ -33,6 +34,7 @@ public final class TableReader implements AutoCloseable {
   private final BloomFilter filter;
   private final TableIndex index;
   private final TableMeta properties;
+  private final RangeTombstones rangeTombstones;
 
   private TableReader(
       String name, Region mapping, long number, StoreId storeId, long fileBytesExpected) {
@@ -59,7 +61,9 @@ public final class TableReader implements AutoCloseable {
     verifySection(footer + TableFormat.FOOTER_PROPERTIES, footer, window);
     this.filter = BloomFilter.of(name, mapping, filterAt, indexAt);
     this.index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt);
-    this.properties = TableProperties.decode(mapping, propertiesAt, number);
+    TableProperties.Contents contents = TableProperties.decode(mapping, propertiesAt, number);
+    this.properties = contents.meta();
+    this.rangeTombstones = contents.ranges();
   }
 
   /**
@@ -73,6 +77,7 @@ public final class TableReader implements AutoCloseable {
     TableMeta found = reader.properties;
     // What a segment holds of the table is not compared: it may be counted anew later.
     if (found.entryCount() != meta.entryCount()
+        || found.rangeCount() != meta.rangeCount()
         || !Arrays.equals(found.smallestKey(), meta.smallestKey())
         || !Arrays.equals(found.largestKey(), meta.largestKey())) {
       reader.close();
@@ -145,6 +150,11 @@ public final class TableReader implements AutoCloseable {
     result.payloadOffset = block.payload;
     result.payloadLength = block.payloadLength;
     return true;
+  }
+
+  /** The deleted ranges, on the heap: they stay readable when the table is closed. */
+  public RangeTombstones rangeTombstones() {
+    return rangeTombstones;
   }
 
   /** Whether a key with this hash may be in the table; false is certain. */

@@ -6,6 +6,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -134,13 +135,31 @@ public final class TableWriter implements AutoCloseable {
     return meta.entryCount();
   }
 
+  /** The key added last; there is one. */
+  public byte[] lastKey() {
+    return lastKey.region().getBytes(0, lastLength);
+  }
+
+  /** As {@link #finish(RangeTombstones)} without any deleted range. */
+  public TableMeta finish() throws IOException {
+    return finish(RangeTombstones.NONE);
+  }
+
   /**
-   * Completes the file and makes its contents durable; its name is the caller's to make durable.
+   * Completes the file and makes its contents durable; its name is the caller's to make durable. A
+   * table of deleted ranges alone gets a tombstone for the first key of the first of them, which
+   * the range covers anyway, because a table has at least one entry.
    *
    * @throws IllegalStateException when the table is empty
    */
-  public TableMeta finish() throws IOException {
+  public TableMeta finish(RangeTombstones ranges) throws IOException {
     requireUsable();
+    if (meta.entryCount() == 0 && !ranges.isEmpty()) {
+      byte[] start = ranges.start(0);
+      Region key = lastKey.ensure(start.length);
+      key.put(0, start, 0, start.length);
+      add(key, 0, start.length, Tag.of(ranges.sequences(0)[0], Tag.DELETE), key, 0, 0);
+    }
     if (meta.entryCount() == 0) {
       throw new IllegalStateException("a table has at least one entry");
     }
@@ -153,8 +172,9 @@ public final class TableWriter implements AutoCloseable {
       long dataEnd = output.position();
       writeFilter(footer);
       writeIndex(footer, dataEnd);
-      TableMeta facts = meta.build(number, 0, lastKey.region().getBytes(0, lastLength));
-      Region properties = TableProperties.encode(facts, ledger);
+      meta.largestKey(lastKey.region().getBytes(0, lastLength));
+      meta.add(ranges);
+      Region properties = TableProperties.encode(meta.build(number, 0), ranges, ledger);
       writeSection(properties, footer, TableFormat.FOOTER_PROPERTIES);
       TableFormat.sealFooter(footer, seed, output.position(), window);
       output.write(footer, TableFormat.FOOTER_BYTES);
@@ -162,7 +182,7 @@ public final class TableWriter implements AutoCloseable {
       footer.free();
     }
     output.sync();
-    return meta.build(number, output.position(), lastKey.region().getBytes(0, lastLength));
+    return meta.build(number, output.position());
   }
 
   /**

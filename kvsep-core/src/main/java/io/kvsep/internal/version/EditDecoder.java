@@ -58,7 +58,7 @@ final class EditDecoder {
   private TableMeta table() {
     return new TableMeta(
         number(), number(), key(), key(), number(), number(), number(), number(), number(),
-        number(), uses());
+        number(), number(), uses());
   }
 
   private List<SegmentUse> uses() {

@@ -12,7 +12,7 @@ import io.kvsep.internal.version.VersionEdit.SealedSegment;
 
 /** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
 final class EditEncoder {
-  private static final int TABLE_FIELDS = 13;
+  private static final int TABLE_FIELDS = 14;
   private static final int USE_FIELDS = 3;
 
   private final GrowingRegion target;
@@ -57,7 +57,7 @@ final class EditEncoder {
     putKey(smallest);
     putKey(largest);
     put(meta.smallestSequence(), meta.largestSequence(), meta.entryCount());
-    put(meta.tombstoneCount(), meta.keyBytes(), meta.expiresAtMillisMax());
+    put(meta.tombstoneCount(), meta.rangeCount(), meta.keyBytes(), meta.expiresAtMillisMax());
     put(meta.segments().size());
     for (SegmentUse use : meta.segments()) {
       put(use.segment(), use.liveBytes(), use.records());

@@ -28,8 +28,8 @@ import io.kvsep.internal.memory.Region;
  *  3 lastSequence     sequence
  *  4 replayFrom       segment offset
  *  5 addTable         level number fileBytes smallestKey largestKey
- *                     smallestSequence largestSequence entryCount tombstoneCount keyBytes
- *                     expiresAtMillisMax useCount (segment liveBytes records)*
+ *                     smallestSequence largestSequence entryCount tombstoneCount rangeCount
+ *                     keyBytes expiresAtMillisMax useCount (segment liveBytes records)*
  *  6 removeTable      level number
  *  7 addSegment       id
  *  8 sealSegment      id length

@@ -128,6 +128,7 @@ final class VersionBuilder {
             && meta.largestSequence() <= Limits.SEQUENCE_MAX
             && meta.tombstoneCount() >= 0
             && meta.tombstoneCount() <= meta.entryCount()
+            && meta.rangeCount() >= 0
             && meta.keyBytes() >= 0
             && meta.expiresAtMillisMax() >= 0;
     for (SegmentUse use : meta.segments()) {

@@ -243,8 +243,7 @@ public final class Frame implements AutoCloseable {
     int nextPacked = 0;
     while (source.next()) {
       long recordOffset = sink.filePosition();
-      byte[] packedValue =
-          compressesStreamed(source.valueLength) ? packedValues.get(nextPacked++) : NOT_PACKED;
+      byte[] packedValue = compressesStreamed(source) ? packedValues.get(nextPacked++) : NOT_PACKED;
       sink.begin();
       boolean compressed = packedValue.length > 0;
       int stored = compressed ? packedValue.length : -1;
@@ -289,7 +288,9 @@ public final class Frame implements AutoCloseable {
     countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
     int stored = -1;
     byte[] value = source.value;
-    if (value != null && encoding.compresses(source.valueLength)) {
+    if (value != null
+        && source.kind != Tag.RANGE_DELETE
+        && encoding.compresses(source.valueLength)) {
       ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
       stored = ValueCodec.compress(view, packed, packedWindow);
     }
@@ -356,8 +357,10 @@ public final class Frame implements AutoCloseable {
             + Math.max(inline, ValuePointer.BYTES_MAX);
   }
 
-  private boolean compressesStreamed(int valueLength) {
-    return valueLength >= STREAMED_COMPRESSION_BYTES_MIN && encoding.compresses(valueLength);
+  private boolean compressesStreamed(RecordSource source) {
+    return source.kind != Tag.RANGE_DELETE
+        && source.valueLength >= STREAMED_COMPRESSION_BYTES_MIN
+        && encoding.compresses(source.valueLength);
   }
 
   /** Learns the length of a streamed frame; compressed values are kept on the heap meanwhile. */
@@ -366,7 +369,7 @@ public final class Frame implements AutoCloseable {
     while (source.next()) {
       int stored = -1;
       byte[] value = source.value;
-      if (value != null && compressesStreamed(source.valueLength)) {
+      if (value != null && compressesStreamed(source)) {
         byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
         ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
         stored = ValueCodec.compress(view, target);

@@ -78,7 +78,8 @@ public final class IndexEntries implements AutoCloseable {
     entry.expiresAtMillis = Tag.expires(kind) ? record.expiresAtMillis(region) : 0;
     if (Tag.baseKind(kind) == Tag.DELETE) {
       entry.valueLength = 0;
-    } else if (record.valueLength() <= inlineValueBytesMax && !record.isCompressed()) {
+    } else if (kind == Tag.RANGE_DELETE
+        || (record.valueLength() <= inlineValueBytesMax && !record.isCompressed())) {
       entry.valueRegion = region;
       entry.valueOffset = record.storedOffset();
       entry.valueLength = record.storedLength();

@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
@@ -25,13 +26,13 @@ import io.kvsep.internal.memory.Region;
  *
  * record
  * offset bytes field
- *      0     1 kind: DELETE or PUT, flags EXPIRES 0x10, LZ4 0x20
+ *      0     1 kind: DELETE, PUT or RANGE_DELETE; of PUT flags EXPIRES 0x10, LZ4 0x20
  *      1     … keyLength       varint, 1 .. 65,540
  *      …     … storedLength    varint, bytes of the value as stored; absent for DELETE
  *      …     … valueLength     varint, only with LZ4: bytes of the value as given
  *      …     8 expiresAtMillis only with EXPIRES
  *      …     … key             keyspace prefix and user key
- *      …     … stored value
+ *      …     … stored value; of RANGE_DELETE the first key behind the range, with its prefix
  *      …     4 crc of everything before it in the record, placed
  * </pre>
  *
@@ -59,6 +60,11 @@ final class LogFormat {
   static final int LZ4 = 0x20;
 
   private LogFormat() {}
+
+  /** Whether a record may be of this kind, LZ4 left aside. */
+  static boolean isRecordKind(int kind) {
+    return kind == Tag.DELETE || kind == Tag.RANGE_DELETE || Tag.baseKind(kind) == Tag.PUT;
+  }
 
   /** What a placed crc is xored with. */
   static int place(long segment, long offset) {

@@ -10,7 +10,10 @@ import org.jspecify.annotations.Nullable;
 public abstract class RecordSource {
   public int keyspace;
 
-  /** {@code Tag.PUT} or {@code Tag.DELETE}, with {@code Tag.EXPIRES}. */
+  /**
+   * {@code Tag.PUT}, perhaps with {@code Tag.EXPIRES}, {@code Tag.DELETE}, or {@code
+   * Tag.RANGE_DELETE}, whose value is the first stored key behind the range.
+   */
   public int kind;
 
   public byte[] key = EMPTY;

@@ -31,12 +31,12 @@ public final class RecordView {
     int first = limit > offset ? region.getByte(offset) & 0xff : 0;
     compressed = (first & LogFormat.LZ4) != 0;
     kind = first & ~LogFormat.LZ4;
-    if (Tag.baseKind(kind) == Tag.POINTER || !Tag.isKnown(kind)) {
+    if (!LogFormat.isRecordKind(kind)) {
       return false;
     }
     long at = offset + 1;
     long value = boundedVarint(region, at, limit - at);
-    if (value < 1 || value > Limits.STORED_KEY_BYTES_MAX) {
+    if (!isStoredKeyLength(value)) {
       return false;
     }
     keyLength = (int) value;
@@ -50,6 +50,9 @@ public final class RecordView {
       }
       storedLength = (int) value;
       at += Varint.length(value);
+      if (kind == Tag.RANGE_DELETE && (compressed || !isStoredKeyLength(storedLength))) {
+        return false;
+      }
       if (compressed) {
         value = boundedVarint(region, at, limit - at);
         if (value < 0 || value > Limits.VALUE_BYTES_MAX) {
@@ -76,6 +79,10 @@ public final class RecordView {
     return true;
   }
 
+  private static boolean isStoredKeyLength(long length) {
+    return length >= 1 && length <= Limits.STORED_KEY_BYTES_MAX;
+  }
+
   /** A varint within the next {@code rest} bytes, -1 when there is no well-formed one. */
   private static long boundedVarint(Region region, long at, long rest) {
     long value = 0;
@@ -89,7 +96,10 @@ public final class RecordView {
     return -1;
   }
 
-  /** {@link Tag#PUT} or {@link Tag#DELETE}, with {@link Tag#EXPIRES}. */
+  /**
+   * {@link Tag#PUT}, perhaps with {@link Tag#EXPIRES}, {@link Tag#DELETE} or {@link
+   * Tag#RANGE_DELETE}, which has the first key behind the range as its value.
+   */
   public int kind() {
     return kind;
   }

@@ -123,7 +123,7 @@ final class CompactionFixture implements AutoCloseable {
   List<TableMeta> flush(Collection<Item> items) throws IOException {
     Memtable memtable = memtable(items);
     try {
-      return FlushJob.run(context(), memtable.iterator());
+      return FlushJob.run(context(), memtable.iterator(), memtable.rangeTombstones());
     } finally {
       memtable.free();
     }

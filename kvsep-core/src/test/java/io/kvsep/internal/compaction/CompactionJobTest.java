@@ -9,6 +9,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.compaction.CompactionFixture.Item;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.TableFile;
@@ -108,7 +109,12 @@ final class CompactionJobTest {
     List<Item> expected = new ArrayList<>();
     try (InternalIterator iterator = memtable.iterator();
         VersionFilter filter =
-            new VersionFilter(store.boundaries, plan.bottom(), store.nowMillis, store.ledger)) {
+            new VersionFilter(
+                store.boundaries,
+                plan.bottom(),
+                store.nowMillis,
+                RangeTombstones.NONE,
+                store.ledger)) {
       List<Item> sorted = CompactionFixture.items(memtable.iterator());
       iterator.seekToFirst();
       for (Item item : sorted) {

@@ -142,6 +142,7 @@ final class CompactionOrderTest {
           sequence,
           1,
           0,
+          0,
           1,
           Long.MAX_VALUE,
           List.of());

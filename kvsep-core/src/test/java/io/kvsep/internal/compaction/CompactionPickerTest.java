@@ -57,6 +57,7 @@ final class CompactionPickerTest {
             number,
             1,
             0,
+            0,
             1,
             Long.MAX_VALUE,
             List.of());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.compaction.CompactionFixture.Item;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
@@ -140,7 +141,8 @@ final class VersionFilterTest {
     List<String> verdicts = new ArrayList<>();
     Memtable memtable = store.memtable(items);
     try (InternalIterator iterator = memtable.iterator();
-        VersionFilter filter = new VersionFilter(boundaries, bottom, 1000, store.ledger)) {
+        VersionFilter filter =
+            new VersionFilter(boundaries, bottom, 1000, RangeTombstones.NONE, store.ledger)) {
       String last = "";
       int index = 0;
       for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {

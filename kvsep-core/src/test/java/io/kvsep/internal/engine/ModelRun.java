@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -18,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -34,9 +36,12 @@ import org.jspecify.annotations.Nullable;
 final class ModelRun {
   private static final byte[] NO_BYTES = new byte[0];
 
+  /** With prefixes of one and of five bytes, and neighbours. */
+  private static final int[] KEYSPACES = {0, 1, 239, 300};
+
   private record Cell(byte[] value, long expiresAtMillis) {}
 
-  /** One committed state. */
+  /** One committed state, by stored key. */
   private static final class State {
     final NavigableMap<byte[], Cell> cells;
 
@@ -47,17 +52,47 @@ final class ModelRun {
     State with(List<Change> changes) {
       NavigableMap<byte[], Cell> copy = new TreeMap<>(cells);
       for (Change change : changes) {
-        if (change.cell() == null) {
-          copy.remove(change.key());
+        byte[] key = Keyspaces.storedKey(change.keyspace(), change.key());
+        if (change.end() != null) {
+          byte[] end = Keyspaces.storedKey(change.keyspace(), change.end());
+          if (Arrays.compareUnsigned(key, end) < 0) {
+            copy.subMap(key, end).clear();
+          }
+        } else if (change.cell() == null) {
+          copy.remove(key);
         } else {
-          copy.put(change.key(), change.cell());
+          copy.put(key, change.cell());
         }
       }
       return new State(copy);
     }
   }
 
-  private record Change(byte[] key, @Nullable Cell cell) {}
+  /** A put with a cell, a delete of a range with an end, or else a delete. */
+  private record Change(int keyspace, byte[] key, @Nullable Cell cell, byte @Nullable [] end) {
+    static Change put(int keyspace, byte[] key, Cell cell) {
+      return new Change(keyspace, key, cell, null);
+    }
+
+    static Change delete(int keyspace, byte[] key) {
+      return new Change(keyspace, key, null, null);
+    }
+  }
+
+  /** A cursor that stays open across operations, and where it stands in what it has to show. */
+  private static final class OpenCursor {
+    final EngineCursor cursor;
+    final List<Map.Entry<byte[], byte[]>> expected;
+    final boolean reverse;
+    int index = -1;
+    boolean fresh = true;
+
+    OpenCursor(EngineCursor cursor, List<Map.Entry<byte[], byte[]>> expected, boolean reverse) {
+      this.cursor = cursor;
+      this.expected = expected;
+      this.reverse = reverse;
+    }
+  }
 
   private record OpenSnapshot(long sequence, State state) {}
 
@@ -65,6 +100,7 @@ final class ModelRun {
   private final ManualClock clock = new ManualClock(1_000_000);
   private final Deque<String> history = new ArrayDeque<>();
   private final List<OpenSnapshot> snapshots = new ArrayList<>();
+  private final List<OpenCursor> cursors = new ArrayList<>();
   private final int keyCount;
 
   private CrashableStorage storage = new CrashableStorage();
@@ -102,16 +138,20 @@ final class ModelRun {
     int dice = random.nextInt(1000);
     if (dice < 350) {
       put();
+    } else if (dice < 400) {
+      commit("delete", List.of(Change.delete(keyspace(), key())));
     } else if (dice < 430) {
-      commit("delete", List.of(new Change(key(), null)));
+      deleteRange();
     } else if (dice < 520) {
       batch();
     } else if (dice < 570) {
       compareAndSet();
     } else if (dice < 770) {
       readOne();
-    } else if (dice < 830) {
+    } else if (dice < 815) {
       scan();
+    } else if (dice < 830) {
+      holdCursor();
     } else if (dice < 860) {
       snapshot();
     } else if (dice < 900) {
@@ -122,6 +162,8 @@ final class ModelRun {
       scheduler.tick();
     } else if (dice < 930) {
       note("advance");
+      // What a cursor shows changes with the time, and its list does not.
+      closeCursors();
       clock.advance(random.nextInt(50));
     } else if (dice < 945) {
       note("sync");
@@ -150,19 +192,55 @@ final class ModelRun {
     long timeToLive = expires ? 1 + random.nextInt(100) : 0;
     long expiry = expires ? clock.millis() + timeToLive : Long.MAX_VALUE;
     byte[] key = key();
-    note("put " + text(key) + " " + value.length + (expires ? " ttl " + timeToLive : ""));
-    engine.writes().put(0, key, value, timeToLive);
-    committed(List.of(new Change(key, new Cell(value, expiry))), sync);
+    int keyspace = keyspace();
+    note(
+        "put "
+            + keyspace
+            + ":"
+            + text(key)
+            + " "
+            + value.length
+            + (expires ? " ttl " + timeToLive : ""));
+    engine.writes().put(keyspace, key, value, timeToLive);
+    committed(List.of(Change.put(keyspace, key, new Cell(value, expiry))), sync);
   }
 
   private void batch() {
     List<Change> changes = new ArrayList<>();
     int count = random.nextInt(random.nextInt(20) == 0 ? 200 : 12);
     for (int i = 0; i < count; i++) {
-      boolean delete = random.nextInt(4) == 0;
-      changes.add(new Change(key(), delete ? null : new Cell(value(), Long.MAX_VALUE)));
+      int kind = random.nextInt(24);
+      if (kind == 0) {
+        changes.add(range());
+      } else if (kind < 6) {
+        changes.add(Change.delete(keyspace(), key()));
+      } else {
+        changes.add(Change.put(keyspace(), key(), new Cell(value(), Long.MAX_VALUE)));
+      }
     }
     commit("batch of " + count, changes);
+  }
+
+  private void deleteRange() {
+    Change range = range();
+    note("delete range " + range.keyspace() + ":" + text(range.key()) + " " + text(range.end()));
+    byte[] end = Objects.requireNonNull(range.end());
+    engine.writes().deleteRange(range.keyspace(), range.key(), end);
+    committed(List.of(range), sync);
+  }
+
+  /** Mostly short ranges, sometimes a whole keyspace or nothing. */
+  private Change range() {
+    int kind = random.nextInt(8);
+    byte[] from = kind == 0 ? NO_BYTES : key();
+    byte[] to = key();
+    if (kind < 4) {
+      to = from.clone();
+      if (to.length > 0) {
+        to[to.length - 1] = (byte) (to[to.length - 1] + 1 + random.nextInt(4));
+      }
+    }
+    return new Change(keyspace(), from, null, to);
   }
 
   private void commit(String what, List<Change> changes) {
@@ -170,10 +248,12 @@ final class ModelRun {
     note(what + " " + when);
     WriteBuffer buffer = new WriteBuffer();
     for (Change change : changes) {
-      if (change.cell() == null) {
-        buffer.delete(0, change.key());
+      if (change.end() != null) {
+        buffer.deleteRange(change.keyspace(), change.key(), change.end());
+      } else if (change.cell() == null) {
+        buffer.delete(change.keyspace(), change.key());
       } else {
-        buffer.put(0, change.key(), change.cell().value(), 0);
+        buffer.put(change.keyspace(), change.key(), change.cell().value(), 0);
       }
     }
     engine.writes().write(buffer, when);
@@ -184,32 +264,45 @@ final class ModelRun {
 
   private void compareAndSet() {
     byte[] key = key();
-    byte[] now = visible(current, key);
+    int keyspace = keyspace();
+    byte[] now = visible(current, keyspace, key);
     boolean match = random.nextBoolean();
     byte[] expected = match ? now : value();
     byte[] value = random.nextInt(4) == 0 ? null : value();
     note("cas " + text(key) + " " + match);
-    boolean applied = engine.writes().compareAndSet(0, key, expected, value);
+    boolean applied = engine.writes().compareAndSet(keyspace, key, expected, value);
     assertEquals(Arrays.equals(now, expected), applied);
     if (applied) {
       Cell cell = value == null ? null : new Cell(value, Long.MAX_VALUE);
-      committed(List.of(new Change(key, cell)), sync);
+      committed(List.of(new Change(keyspace, key, cell, null)), sync);
     }
   }
 
   private void readOne() {
     byte[] key = key();
-    note("get " + text(key));
-    State state = current;
-    long sequence = StoreReads.LATEST;
-    if (!snapshots.isEmpty() && random.nextBoolean()) {
-      OpenSnapshot snapshot = snapshots.get(random.nextInt(snapshots.size()));
-      state = snapshot.state();
-      sequence = snapshot.sequence();
+    int keyspace = keyspace();
+    note("get " + keyspace + ":" + text(key));
+    OpenSnapshot moment = moment();
+    byte[] expected = visible(moment.state(), keyspace, key);
+    assertArrayEquals(expected, engine.reads().get(keyspace, key, moment.sequence()));
+    assertEquals(expected != null, engine.reads().contains(keyspace, key, moment.sequence()));
+    if (random.nextInt(8) == 0) {
+      List<byte[]> keys = new ArrayList<>();
+      List<byte[]> values = new ArrayList<>();
+      for (int i = random.nextInt(20); i > 0; i--) {
+        keys.add(key());
+        values.add(visible(moment.state(), keyspace, keys.get(keys.size() - 1)));
+      }
+      List<byte[]> found = engine.reads().getAll(keyspace, keys, moment.sequence());
+      assertArrayEquals(values.toArray(), found.toArray());
     }
-    byte[] expected = visible(state, key);
-    assertArrayEquals(expected, engine.reads().get(0, key, sequence));
-    assertEquals(expected != null, engine.reads().contains(0, key, sequence));
+  }
+
+  /** The present or an open snapshot. */
+  private OpenSnapshot moment() {
+    return snapshots.isEmpty() || random.nextBoolean()
+        ? new OpenSnapshot(StoreReads.LATEST, current)
+        : snapshots.get(random.nextInt(snapshots.size()));
   }
 
   private void snapshot() {
@@ -224,43 +317,79 @@ final class ModelRun {
 
   /** A cursor that moves about, in step with an index into the model's entries. */
   private void scan() {
-    byte[] from = random.nextInt(3) == 0 ? key() : null;
-    byte[] to = random.nextInt(3) == 0 ? key() : null;
-    boolean reverse = random.nextInt(3) == 0;
-    note("scan " + text(from) + " " + text(to) + " " + reverse);
-    List<Map.Entry<byte[], byte[]>> expected = entries(current, from, to);
-    if (reverse) {
-      Collections.reverse(expected);
-    }
-    ScanBounds bounds = new ScanBounds(0, from, to, reverse, false, Long.MAX_VALUE);
-    try (EngineCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
-      int index = -1;
-      boolean fresh = true;
-      int moves = random.nextInt(2) == 0 ? expected.size() + 1 : random.nextInt(30);
+    try (OpenScan scan = new OpenScan(openCursor())) {
+      OpenCursor held = scan.held();
+      int moves = random.nextInt(2) == 0 ? held.expected.size() + 1 : random.nextInt(30);
       boolean forwardOnly = random.nextBoolean();
       for (int i = 0; i < moves; i++) {
         if (random.nextInt(40) == 0) {
           put();
           scheduler.help();
         }
-        int move = forwardOnly ? 0 : random.nextInt(6);
-        if (move <= 2) {
-          index = Math.min(expected.size(), index + 1);
-          assertEquals(index < expected.size(), cursor.next());
-        } else if (move <= 4) {
-          index = fresh ? expected.size() - 1 : Math.max(-1, index - 1);
-          assertEquals(index >= 0, cursor.previous());
-        } else {
-          byte[] target = key();
-          boolean floor = random.nextBoolean();
-          index = floor ? floor(expected, target, reverse) : ceiling(expected, target, reverse);
-          boolean found = floor ? cursor.seekFloor(target) : cursor.seek(target);
-          assertEquals(index >= 0 && index < expected.size(), found);
-        }
-        fresh = false;
-        checkEntry(cursor, expected, index);
+        move(held, forwardOnly);
       }
     }
+  }
+
+  private record OpenScan(OpenCursor held) implements AutoCloseable {
+    @Override
+    public void close() {
+      held.cursor.close();
+    }
+  }
+
+  /** Opens a cursor to stay, moves one that is open, or closes one. */
+  private void holdCursor() {
+    int kind = random.nextInt(4);
+    if (cursors.size() < 3 && kind == 0) {
+      cursors.add(openCursor());
+    } else if (!cursors.isEmpty() && kind < 3) {
+      note("move held cursor");
+      OpenCursor held = cursors.get(random.nextInt(cursors.size()));
+      for (int i = random.nextInt(10); i >= 0; i--) {
+        move(held, /* forwardOnly= */ false);
+      }
+    } else if (!cursors.isEmpty()) {
+      note("close held cursor");
+      cursors.remove(random.nextInt(cursors.size())).cursor.close();
+    }
+  }
+
+  private OpenCursor openCursor() {
+    byte[] from = random.nextInt(3) == 0 ? key() : null;
+    byte[] to = random.nextInt(3) == 0 ? key() : null;
+    boolean reverse = random.nextInt(3) == 0;
+    int keyspace = keyspace();
+    OpenSnapshot moment = moment();
+    note("cursor " + keyspace + ":" + text(from) + " " + text(to) + " " + reverse);
+    List<Map.Entry<byte[], byte[]>> expected = entries(moment.state(), keyspace, from, to);
+    if (reverse) {
+      Collections.reverse(expected);
+    }
+    ScanBounds bounds = new ScanBounds(keyspace, from, to, reverse, false, Long.MAX_VALUE);
+    return new OpenCursor(engine.reads().cursor(bounds, moment.sequence()), expected, reverse);
+  }
+
+  private void move(OpenCursor held, boolean forwardOnly) {
+    List<Map.Entry<byte[], byte[]>> expected = held.expected;
+    EngineCursor cursor = held.cursor;
+    int move = forwardOnly ? 0 : random.nextInt(6);
+    if (move <= 2) {
+      held.index = Math.min(expected.size(), held.index + 1);
+      assertEquals(held.index < expected.size(), cursor.next());
+    } else if (move <= 4) {
+      held.index = held.fresh ? expected.size() - 1 : Math.max(-1, held.index - 1);
+      assertEquals(held.index >= 0, cursor.previous());
+    } else {
+      byte[] target = key();
+      boolean floor = random.nextBoolean();
+      held.index =
+          floor ? floor(expected, target, held.reverse) : ceiling(expected, target, held.reverse);
+      boolean found = floor ? cursor.seekFloor(target) : cursor.seek(target);
+      assertEquals(held.index >= 0 && held.index < expected.size(), found);
+    }
+    held.fresh = false;
+    checkEntry(cursor, expected, held.index);
   }
 
   private static void checkEntry(
@@ -342,6 +471,7 @@ final class ModelRun {
 
   private void close() {
     snapshots.clear();
+    closeCursors();
     engine.close();
     assertEquals(0, engine.memoryBytes());
     assertEquals(List.of(), storage.openFiles());
@@ -349,9 +479,16 @@ final class ModelRun {
     storage = storage.crashKeepingAll();
   }
 
+  private void closeCursors() {
+    cursors.forEach(held -> held.cursor.close());
+    cursors.clear();
+  }
+
   /** Closes an engine whose storage is gone; only its memory is of interest. */
   private void abandon() {
     snapshots.clear();
+    // Those still open are closed with the engine.
+    cursors.clear();
     try {
       engine.close();
     } catch (RuntimeException e) {
@@ -362,18 +499,24 @@ final class ModelRun {
 
   private void checkAll() {
     assertEquals(describe(current), describe(engine));
-    for (Map.Entry<byte[], byte[]> entry : entries(current, null, null)) {
-      assertArrayEquals(entry.getValue(), engine.reads().get(0, entry.getKey(), StoreReads.LATEST));
+    for (int keyspace : KEYSPACES) {
+      for (Map.Entry<byte[], byte[]> entry : entries(current, keyspace, null, null)) {
+        byte[] found = engine.reads().get(keyspace, entry.getKey(), StoreReads.LATEST);
+        assertArrayEquals(entry.getValue(), found);
+      }
     }
   }
 
   /** All that can be seen of a store, a line an entry: key, value, expiry. */
   private static String describe(StorageEngine engine) {
-    ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
     StringBuilder text = new StringBuilder();
-    try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
-      while (cursor.next()) {
-        describe(text, cursor.key(), cursor.value(), cursor.expiresAtMillis());
+    for (int keyspace : KEYSPACES) {
+      ScanBounds all = new ScanBounds(keyspace, null, null, false, false, Long.MAX_VALUE);
+      try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+        while (cursor.next()) {
+          byte[] key = Keyspaces.storedKey(keyspace, cursor.key());
+          describe(text, key, cursor.value(), cursor.expiresAtMillis());
+        }
       }
     }
     return text.toString();
@@ -408,23 +551,31 @@ final class ModelRun {
     sinceSync.add(current);
   }
 
-  private byte @Nullable [] visible(State state, byte[] key) {
-    Cell cell = state.cells.get(key);
+  private byte @Nullable [] visible(State state, int keyspace, byte[] key) {
+    Cell cell = state.cells.get(Keyspaces.storedKey(keyspace, key));
     return cell == null || cell.expiresAtMillis() <= clock.millis() ? null : cell.value();
   }
 
   private List<Map.Entry<byte[], byte[]>> entries(
-      State state, byte @Nullable [] from, byte @Nullable [] to) {
+      State state, int keyspace, byte @Nullable [] from, byte @Nullable [] to) {
     List<Map.Entry<byte[], byte[]>> entries = new ArrayList<>();
-    for (Map.Entry<byte[], Cell> entry : state.cells.entrySet()) {
-      boolean inside =
-          (from == null || Arrays.compareUnsigned(entry.getKey(), from) >= 0)
-              && (to == null || Arrays.compareUnsigned(entry.getKey(), to) < 0);
-      if (inside && entry.getValue().expiresAtMillis() > clock.millis()) {
-        entries.add(Map.entry(entry.getKey(), entry.getValue().value()));
+    byte[] first = Keyspaces.storedKey(keyspace, from == null ? NO_BYTES : from);
+    byte[] end = to == null ? Keyspaces.end(keyspace) : Keyspaces.storedKey(keyspace, to);
+    for (Map.Entry<byte[], Cell> entry : state.cells.tailMap(first).entrySet()) {
+      if (Arrays.compareUnsigned(entry.getKey(), end) >= 0) {
+        break;
+      }
+      if (entry.getValue().expiresAtMillis() > clock.millis()) {
+        byte[] key = entry.getKey();
+        byte[] userKey = Arrays.copyOfRange(key, Keyspaces.prefixLength(keyspace), key.length);
+        entries.add(Map.entry(userKey, entry.getValue().value()));
       }
     }
     return entries;
+  }
+
+  private int keyspace() {
+    return KEYSPACES[random.nextInt(3) > 0 ? 0 : random.nextInt(KEYSPACES.length)];
   }
 
   /** Keys of one to some bytes with common prefixes, from a small set. */

@@ -148,6 +148,7 @@ final class FileSetModel {
         number + 7,
         number + 20,
         number % 20,
+        number % 3,
         number * 300,
         number % 2 == 0 ? Long.MAX_VALUE : number * 1000,
         List.of(uses));

@@ -1,0 +1,96 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Finds tables of which nobody can see anything any more because range deletes cover all of their
+ * keys: they can go without being read. (Pebble calls this a delete-only compaction.) This is what
+ * gives the space of a large deleted range back at once.
+ *
+ * <p>Pure: the answer depends on the arguments alone.
+ */
+public final class CoveredTables {
+  private CoveredTables() {}
+
+  /** A table and where it is. */
+  public record Covered(int level, TableFile table) {}
+
+  /**
+   * The covered tables of a version.
+   *
+   * @param boundaries sequence numbers somebody may read at, ascending, never empty
+   * @param busy tables that a compaction works on
+   */
+  public static List<Covered> find(Version version, long[] boundaries, Set<TableFile> busy) {
+    RangeTombstones ranges = rangeTombstones(version);
+    List<Covered> found = new ArrayList<>();
+    for (int i = 0; i < ranges.count(); i++) {
+      for (int level = 0; level < Version.LEVELS; level++) {
+        for (TableFile table : version.overlapping(level, ranges.start(i), ranges.end(i))) {
+          // Looked at once, with the fragment in which the table begins.
+          boolean begins =
+              Arrays.compareUnsigned(table.meta().smallestKey(), ranges.start(i)) >= 0
+                  && Arrays.compareUnsigned(table.meta().smallestKey(), ranges.end(i)) < 0;
+          if (begins && !busy.contains(table) && isCovered(table, ranges, i, boundaries)) {
+            found.add(new Covered(level, table));
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  private static RangeTombstones rangeTombstones(Version version) {
+    RangeTombstones.Builder all = new RangeTombstones.Builder();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        if (table.meta().rangeCount() > 0) {
+          all.add(table.reader().rangeTombstones());
+        }
+      }
+    }
+    return all.build();
+  }
+
+  /** Whether the fragments from {@code first} on hide everything in the table from everybody. */
+  private static boolean isCovered(
+      TableFile table, RangeTombstones ranges, int first, long[] boundaries) {
+    byte[] largest = table.meta().largestKey();
+    for (int i = first; i < ranges.count(); i++) {
+      boolean adjacent = i == first || Arrays.equals(ranges.end(i - 1), ranges.start(i));
+      if (!adjacent || !hides(ranges.sequences(i), table, boundaries)) {
+        return false;
+      }
+      if (Arrays.compareUnsigned(largest, ranges.end(i)) < 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Whether one of the deletes is newer than the table and nobody reads at a moment before it at
+   * which some of the table could be seen.
+   */
+  private static boolean hides(long[] deletes, TableFile table, long[] boundaries) {
+    for (long delete : deletes) {
+      if (delete <= table.meta().largestSequence()) {
+        return false;
+      }
+      boolean seen = false;
+      for (long boundary : boundaries) {
+        seen |= boundary >= table.meta().smallestSequence() && boundary < delete;
+      }
+      if (!seen) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

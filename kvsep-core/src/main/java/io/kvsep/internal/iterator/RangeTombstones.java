@@ -1,0 +1,217 @@
+package io.kvsep.internal.iterator;
+
+import io.kvsep.internal.memory.Region;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Deleted ranges of stored keys, cut into fragments: disjoint, ascending, each with the sequence
+ * numbers of all deletes that cover it, the newest first. (Pebble and RocksDB fragment them in the
+ * same way.) A key is found by one binary search, whatever number of deletes overlap.
+ *
+ * <p>Immutable and on the heap; the arrays that are handed out must not be written to. Lookups
+ * allocate nothing.
+ */
+public final class RangeTombstones {
+  /** No deleted range. */
+  public static final RangeTombstones NONE =
+      new RangeTombstones(new byte[0][], new byte[0][], new long[0][]);
+
+  /** What {@link #covering} returns where there is none; no commit has this number. */
+  public static final long NOTHING = 0;
+
+  /** Headers of the two keys and of the array of sequence numbers, and the references to them. */
+  private static final int FRAGMENT_OVERHEAD_BYTES = 80;
+
+  private static final long[] UNCOVERED = {};
+
+  private final byte[][] starts;
+  private final byte[][] ends;
+  private final long[][] sequences;
+
+  private RangeTombstones(byte[][] starts, byte[][] ends, long[][] sequences) {
+    this.starts = starts;
+    this.ends = ends;
+    this.sequences = sequences;
+  }
+
+  /** How many fragments there are. */
+  public int count() {
+    return starts.length;
+  }
+
+  public boolean isEmpty() {
+    return starts.length == 0;
+  }
+
+  /** First stored key of a fragment. */
+  public byte[] start(int fragment) {
+    return starts[fragment];
+  }
+
+  /** First stored key behind a fragment. */
+  public byte[] end(int fragment) {
+    return ends[fragment];
+  }
+
+  /** The deletes that cover a fragment, newest first, never empty. */
+  public long[] sequences(int fragment) {
+    return sequences[fragment];
+  }
+
+  /** The last fragment that begins at or before the key, -1 when all begin behind it. */
+  public int floor(Region key, long offset, int length) {
+    int low = 0;
+    int high = starts.length;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (key.compareTo(offset, length, starts[middle]) >= 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low - 1;
+  }
+
+  /** The newest delete at or below {@code sequence} that covers a fragment, or {@link #NOTHING}. */
+  public long newest(int fragment, long sequence) {
+    for (long candidate : sequences[fragment]) {
+      if (candidate <= sequence) {
+        return candidate;
+      }
+    }
+    return NOTHING;
+  }
+
+  /** The newest delete at or below {@code sequence} that covers the key, or {@link #NOTHING}. */
+  public long covering(Region key, long offset, int length, long sequence) {
+    int fragment = floor(key, offset, length);
+    if (fragment < 0 || key.compareTo(offset, length, ends[fragment]) >= 0) {
+      return NOTHING;
+    }
+    return newest(fragment, sequence);
+  }
+
+  /** What of this lies in [{@code from}, {@code to}); null for an open end. */
+  public RangeTombstones clip(byte @Nullable [] from, byte @Nullable [] to) {
+    Builder clipped = new Builder();
+    for (int i = 0; i < starts.length; i++) {
+      byte[] start = from == null ? starts[i] : max(from, starts[i]);
+      byte[] end = to == null ? ends[i] : min(to, ends[i]);
+      clipped.add(start, end, sequences[i]);
+    }
+    return clipped.build();
+  }
+
+  /** Bytes of heap that one fragment takes, about. */
+  public long bytes(int fragment) {
+    return FRAGMENT_OVERHEAD_BYTES
+        + starts[fragment].length
+        + ends[fragment].length
+        + 8L * sequences[fragment].length;
+  }
+
+  /** Bytes of heap that all fragments take, about. */
+  public long bytes() {
+    long bytes = 0;
+    for (int i = 0; i < starts.length; i++) {
+      bytes += bytes(i);
+    }
+    return bytes;
+  }
+
+  /** Adds up ranges that may overlap. Not thread safe. */
+  public static final class Builder {
+    /** From each boundary on, the deletes up to the next boundary. */
+    private final TreeMap<byte[], long[]> fromBoundary = new TreeMap<>(Arrays::compareUnsigned);
+
+    public Builder add(RangeTombstones all) {
+      for (int i = 0; i < all.starts.length; i++) {
+        add(all.starts[i], all.ends[i], all.sequences[i]);
+      }
+      return this;
+    }
+
+    /**
+     * Adds deletes of [{@code from}, {@code to}), which may be empty. The arrays are kept.
+     *
+     * @param newestFirst descending, each once
+     */
+    public Builder add(byte[] from, byte[] to, long... newestFirst) {
+      if (Arrays.compareUnsigned(from, to) >= 0 || newestFirst.length == 0) {
+        return this;
+      }
+      split(from);
+      split(to);
+      for (Map.Entry<byte[], long[]> part : fromBoundary.subMap(from, to).entrySet()) {
+        part.setValue(union(part.getValue(), newestFirst));
+      }
+      return this;
+    }
+
+    /** Everything added so far; neighbours with the same deletes become one fragment. */
+    public RangeTombstones build() {
+      List<byte[]> starts = new ArrayList<>(fromBoundary.size());
+      List<byte[]> ends = new ArrayList<>(fromBoundary.size());
+      List<long[]> sequences = new ArrayList<>(fromBoundary.size());
+      long[] open = UNCOVERED;
+      for (Map.Entry<byte[], long[]> part : fromBoundary.entrySet()) {
+        if (Arrays.equals(open, part.getValue())) {
+          continue;
+        }
+        if (open.length > 0) {
+          ends.add(part.getKey());
+        }
+        open = part.getValue();
+        if (open.length > 0) {
+          starts.add(part.getKey());
+          sequences.add(open);
+        }
+      }
+      if (starts.isEmpty()) {
+        return NONE;
+      }
+      return new RangeTombstones(
+          starts.toArray(new byte[0][]),
+          ends.toArray(new byte[0][]),
+          sequences.toArray(new long[0][]));
+    }
+
+    private void split(byte[] key) {
+      if (!fromBoundary.containsKey(key)) {
+        Map.Entry<byte[], long[]> before = fromBoundary.lowerEntry(key);
+        fromBoundary.put(key, before == null ? UNCOVERED : before.getValue());
+      }
+    }
+
+    private static long[] union(long[] a, long[] b) {
+      if (a.length == 0) {
+        return b;
+      }
+      long[] merged = new long[a.length + b.length];
+      int count = 0;
+      int i = 0;
+      int j = 0;
+      while (i < a.length || j < b.length) {
+        long next = j == b.length || (i < a.length && a[i] >= b[j]) ? a[i] : b[j];
+        i += i < a.length && a[i] == next ? 1 : 0;
+        j += j < b.length && b[j] == next ? 1 : 0;
+        merged[count++] = next;
+      }
+      return count == merged.length ? merged : Arrays.copyOf(merged, count);
+    }
+  }
+
+  private static byte[] min(byte[] a, byte[] b) {
+    return Arrays.compareUnsigned(a, b) <= 0 ? a : b;
+  }
+
+  private static byte[] max(byte[] a, byte[] b) {
+    return Arrays.compareUnsigned(a, b) >= 0 ? a : b;
+  }
+}
