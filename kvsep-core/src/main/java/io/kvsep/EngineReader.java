@@ -1,6 +1,5 @@
 package io.kvsep;
 
-import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.EngineCursor;
 import io.kvsep.internal.engine.ScanBounds;
 import io.kvsep.internal.engine.StorageEngine;
@@ -13,12 +12,14 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** The reading half of the API over an engine, at one sequence number or at the newest. */
+/** Reading one keyspace of an engine, at one sequence number or at the newest. */
 class EngineReader implements KvReader {
   final StorageEngine engine;
+  final int keyspace;
 
-  EngineReader(StorageEngine engine) {
+  EngineReader(StorageEngine engine, int keyspace) {
     this.engine = engine;
+    this.keyspace = keyspace;
   }
 
   /** The sequence number to read at, {@link StorageEngine#LATEST} for the newest. */
@@ -32,7 +33,7 @@ class EngineReader implements KvReader {
   @Override
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
-    byte[] value = engine.reads().get(Keyspaces.DEFAULT, key, readSequence());
+    byte[] value = engine.reads().get(keyspace, key, readSequence());
     confirm();
     return value;
   }
@@ -40,7 +41,7 @@ class EngineReader implements KvReader {
   @Override
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
-    boolean present = engine.reads().contains(Keyspaces.DEFAULT, key, readSequence());
+    boolean present = engine.reads().contains(keyspace, key, readSequence());
     confirm();
     return present;
   }
@@ -50,7 +51,7 @@ class EngineReader implements KvReader {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    List<byte @Nullable []> values = engine.reads().getAll(Keyspaces.DEFAULT, keys, readSequence());
+    List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, readSequence());
     confirm();
     return values;
   }
@@ -59,7 +60,7 @@ class EngineReader implements KvReader {
   public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
-    R result = engine.reads().read(Keyspaces.DEFAULT, key, readSequence(), reader);
+    R result = engine.reads().read(keyspace, key, readSequence(), reader);
     confirm();
     return result;
   }
@@ -68,7 +69,7 @@ class EngineReader implements KvReader {
   public long get(BytesStore<?, ?> key, Bytes<?> target) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
-    long length = engine.reads().get(Keyspaces.DEFAULT, key, target, readSequence());
+    long length = engine.reads().get(keyspace, key, target, readSequence());
     confirm();
     return length;
   }
@@ -83,7 +84,7 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(options, "options");
     ScanBounds bounds =
         new ScanBounds(
-            Keyspaces.DEFAULT,
+            keyspace,
             options.from(),
             options.to(),
             options.isReverse(),

@@ -5,6 +5,7 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreLockedException;
 import java.nio.file.Path;
+import java.util.List;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -68,6 +69,29 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
 
   /** A fixed, repeatable view of now. Close it: old versions are kept as long as it is open. */
   Snapshot snapshot();
+
+  /**
+   * The keyspace of that name, which is made if there is none; making it is durable on return. The
+   * store's own methods work in a keyspace that has no name and is not one of these.
+   *
+   * @param name 1 to 255 bytes in UTF-8, else {@link IllegalArgumentException}
+   */
+  Keyspace keyspace(String name);
+
+  /** Names of all keyspaces, in order. */
+  List<String> keyspaces();
+
+  /**
+   * Removes a keyspace and everything in it, durably, in the same short time whatever is in it; the
+   * space comes back as for {@link #deleteRange}. Snapshots made before go on seeing it, every
+   * other use of it throws {@link IllegalStateException} from then on. A new keyspace may have the
+   * same name, and is another one. After a crash in the middle of the call it is whole, empty or
+   * gone. Dropping it again does nothing.
+   */
+  void dropKeyspace(Keyspace keyspace);
+
+  /** Reading and writing in {@code keyspace}. */
+  KvView in(Keyspace keyspace);
 
   /** All that was written before is on stable storage on return, whatever the durability. */
   void sync();

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -25,9 +24,9 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /** The store of the API over an engine. */
-final class OpenStore extends EngineReader implements KvStore {
+final class OpenStore extends StoreView implements KvStore {
   private OpenStore(StorageEngine engine) {
-    super(engine);
+    super(engine, Keyspaces.DEFAULT);
   }
 
   static KvStore open(Path directory, KvOptions options) {
@@ -66,28 +65,6 @@ final class OpenStore extends EngineReader implements KvStore {
   }
 
   @Override
-  public void put(byte[] key, byte[] value) {
-    engine
-        .writes()
-        .put(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            0);
-  }
-
-  @Override
-  public void put(byte[] key, byte[] value, Duration timeToLive) {
-    engine
-        .writes()
-        .put(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            TimeToLive.millis(timeToLive));
-  }
-
-  @Override
   public void put(BytesStore<?, ?> key, BytesStore<?, ?> value) {
     engine
         .writes()
@@ -98,30 +75,15 @@ final class OpenStore extends EngineReader implements KvStore {
   }
 
   @Override
-  public void delete(byte[] key) {
-    engine.writes().delete(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"));
-  }
-
-  @Override
-  public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
-    engine
-        .writes()
-        .deleteRange(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(fromInclusive, "fromInclusive"),
-            Objects.requireNonNull(toExclusive, "toExclusive"));
-  }
-
-  @Override
   public void write(WriteBatch batch) {
-    engine.writes().write(Objects.requireNonNull(batch, "batch").buffer(), null);
+    engine.writes().write(Objects.requireNonNull(batch, "batch").bufferFor(engine), null);
   }
 
   @Override
   public void write(WriteBatch batch, Durability durability) {
     Objects.requireNonNull(batch, "batch");
     Objects.requireNonNull(durability, "durability");
-    engine.writes().write(batch.buffer(), commitSync(durability));
+    engine.writes().write(batch.bufferFor(engine), commitSync(durability));
   }
 
   @Override
@@ -149,6 +111,29 @@ final class OpenStore extends EngineReader implements KvStore {
   @Override
   public Snapshot snapshot() {
     return new StoreSnapshot(engine);
+  }
+
+  @Override
+  public Keyspace keyspace(String name) {
+    Objects.requireNonNull(name, "name");
+    return new Keyspace(engine, engine.keyspaces().open(name), name);
+  }
+
+  @Override
+  public List<String> keyspaces() {
+    return engine.keyspaces().names();
+  }
+
+  @Override
+  public void dropKeyspace(Keyspace keyspace) {
+    engine.keyspaces().drop(Objects.requireNonNull(keyspace, "keyspace").idIn(engine));
+  }
+
+  @Override
+  public KvView in(Keyspace keyspace) {
+    int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
+    engine.keyspaces().requirePresent(id);
+    return new StoreView(engine, id);
   }
 
   @Override

@@ -6,6 +6,9 @@ package io.kvsep;
  * snapshot can see are kept on disk as long as it is open.
  */
 public interface Snapshot extends KvReader, AutoCloseable {
+  /** The same moment in {@code keyspace}, even if that was dropped meanwhile. */
+  KvReader in(Keyspace keyspace);
+
   /**
    * Sequence number of the last write this snapshot sees; later snapshots never have a lower one.
    */

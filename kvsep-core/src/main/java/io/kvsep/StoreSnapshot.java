@@ -1,7 +1,9 @@
 package io.kvsep;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A snapshot: a reader at a sequence number that the engine holds for it. */
@@ -10,8 +12,25 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   StoreSnapshot(StorageEngine engine) {
-    super(engine);
+    super(engine, Keyspaces.DEFAULT);
     this.sequence = engine.reads().acquireSnapshot();
+  }
+
+  @Override
+  public KvReader in(Keyspace keyspace) {
+    int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
+    readSequence();
+    return new EngineReader(engine, id) {
+      @Override
+      long readSequence() {
+        return StoreSnapshot.this.readSequence();
+      }
+
+      @Override
+      void confirm() {
+        StoreSnapshot.this.confirm();
+      }
+    };
   }
 
   @Override

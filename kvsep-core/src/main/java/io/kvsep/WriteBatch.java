@@ -1,8 +1,11 @@
 package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.WriteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -14,14 +17,28 @@ import java.util.Objects;
  */
 public final class WriteBatch {
   private final WriteBuffer buffer = new WriteBuffer();
+  private final List<Keyspace> keyspaces = new ArrayList<>();
+  private int keyspace = Keyspaces.DEFAULT;
+
+  /** What follows goes to {@code target}, until another call of this or {@link #inDefault}. */
+  public WriteBatch in(Keyspace target) {
+    keyspace = Objects.requireNonNull(target, "keyspace").id();
+    if (!keyspaces.contains(target)) {
+      keyspaces.add(target);
+    }
+    return this;
+  }
+
+  /** What follows goes to the keyspace of the store itself, as in a new batch. */
+  public WriteBatch inDefault() {
+    keyspace = Keyspaces.DEFAULT;
+    return this;
+  }
 
   /** Sets {@code key} to {@code value}. */
   public WriteBatch put(byte[] key, byte[] value) {
     buffer.put(
-        Keyspaces.DEFAULT,
-        Objects.requireNonNull(key, "key"),
-        Objects.requireNonNull(value, "value"),
-        0);
+        keyspace, Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"), 0);
     return this;
   }
 
@@ -30,7 +47,7 @@ public final class WriteBatch {
    */
   public WriteBatch put(byte[] key, byte[] value, Duration timeToLive) {
     buffer.put(
-        Keyspaces.DEFAULT,
+        keyspace,
         Objects.requireNonNull(key, "key"),
         Objects.requireNonNull(value, "value"),
         TimeToLive.millis(timeToLive));
@@ -39,7 +56,7 @@ public final class WriteBatch {
 
   /** Removes {@code key}. */
   public WriteBatch delete(byte[] key) {
-    buffer.delete(Keyspaces.DEFAULT, Objects.requireNonNull(key, "key"));
+    buffer.delete(keyspace, Objects.requireNonNull(key, "key"));
     return this;
   }
 
@@ -49,7 +66,7 @@ public final class WriteBatch {
    */
   public WriteBatch deleteRange(byte[] from, byte[] to) {
     buffer.deleteRange(
-        Keyspaces.DEFAULT, Objects.requireNonNull(from, "from"), Objects.requireNonNull(to, "to"));
+        keyspace, Objects.requireNonNull(from, "from"), Objects.requireNonNull(to, "to"));
     return this;
   }
 
@@ -63,12 +80,18 @@ public final class WriteBatch {
     return buffer.payloadBytes();
   }
 
-  /** Empties the batch. */
+  /** Empties the batch; what follows goes to the keyspace of the store itself. */
   public void clear() {
     buffer.clear();
+    keyspaces.clear();
+    keyspace = Keyspaces.DEFAULT;
   }
 
-  WriteBuffer buffer() {
+  /** The writes, for the store that all keyspaces in here belong to. */
+  WriteBuffer bufferFor(StorageEngine engine) {
+    for (Keyspace used : keyspaces) {
+      used.idIn(engine);
+    }
     return buffer;
   }
 }

@@ -72,6 +72,8 @@ final class ArgumentsTest {
     names("key", () -> store.put((BytesStore<?, ?>) null, bytes));
     names("value", () -> store.put(bytes, (BytesStore<?, ?>) null));
     names("key", () -> store.delete(null));
+    names("fromInclusive", () -> store.deleteRange(null, KEY));
+    names("toExclusive", () -> store.deleteRange(KEY, null));
     names("batch", () -> store.write(null));
     names("batch", () -> store.write(null, Durability.sync()));
     names("durability", () -> store.write(new WriteBatch(), null));
@@ -84,7 +86,20 @@ final class ArgumentsTest {
     names("value", () -> batch.put(KEY, null));
     names("timeToLive", () -> batch.put(KEY, VALUE, null));
     names("key", () -> batch.delete(null));
+    names("from", () -> batch.deleteRange(null, KEY));
+    names("to", () -> batch.deleteRange(KEY, null));
+    names("keyspace", () -> batch.in(null));
     assertEquals(0, batch.count());
+  }
+
+  @Test
+  void nullsOfKeyspacesAreNamed() {
+    names("name", () -> store.keyspace(null));
+    names("keyspace", () -> store.dropKeyspace(null));
+    names("keyspace", () -> store.in(null));
+    try (Snapshot snapshot = store.snapshot()) {
+      names("keyspace", () -> snapshot.in(null));
+    }
   }
 
   @Test

@@ -36,7 +36,7 @@ final class ClosedStoreTest {
   @Test
   void everyMethodOfAClosedStoreSaysSo() {
     KvStore store = opened();
-    Map<Class<?>, Object> arguments = arguments();
+    Map<Class<?>, Object> arguments = arguments(store);
     store.close();
     store.close();
     assertAllClosed(KvStore.class, store, arguments);
@@ -49,7 +49,7 @@ final class ClosedStoreTest {
       assertArrayEquals(VALUE, snapshot.get(KEY));
       snapshot.close();
       snapshot.close();
-      assertAllClosed(Snapshot.class, snapshot, arguments());
+      assertAllClosed(Snapshot.class, snapshot, arguments(store));
       assertArrayEquals(VALUE, store.get(KEY));
     }
   }
@@ -58,8 +58,23 @@ final class ClosedStoreTest {
   void everyReadOfASnapshotOfAClosedStoreSaysSo() {
     KvStore store = opened();
     Snapshot snapshot = store.snapshot();
+    Map<Class<?>, Object> arguments = arguments(store);
     store.close();
-    assertAllClosed(KvReader.class, snapshot, arguments());
+    assertAllClosed(KvReader.class, snapshot, arguments);
+    snapshot.close();
+  }
+
+  @Test
+  void everyMethodOfAKeyspaceOfAClosedStoreSaysSo() {
+    KvStore store = opened();
+    Snapshot snapshot = store.snapshot();
+    Keyspace keyspace = store.keyspace("users");
+    KvView view = store.in(keyspace);
+    KvReader past = snapshot.in(keyspace);
+    Map<Class<?>, Object> arguments = arguments(store);
+    store.close();
+    assertAllClosed(KvView.class, view, arguments);
+    assertAllClosed(KvReader.class, past, arguments);
     snapshot.close();
   }
 
@@ -70,7 +85,7 @@ final class ClosedStoreTest {
       assertTrue(cursor.next());
       cursor.close();
       cursor.close();
-      assertAllClosed(KvCursor.class, cursor, arguments());
+      assertAllClosed(KvCursor.class, cursor, arguments(store));
     }
   }
 
@@ -80,9 +95,10 @@ final class ClosedStoreTest {
     KvCursor fresh = store.cursor();
     KvCursor cursor = store.cursor();
     assertTrue(cursor.next());
+    Map<Class<?>, Object> arguments = arguments(store);
     store.close();
-    assertAllClosed(KvCursor.class, cursor, arguments());
-    assertAllClosed(KvCursor.class, fresh, arguments());
+    assertAllClosed(KvCursor.class, cursor, arguments);
+    assertAllClosed(KvCursor.class, fresh, arguments);
     cursor.close();
   }
 
@@ -147,6 +163,8 @@ final class ClosedStoreTest {
               () -> store.put(KEY, VALUE),
               () -> store.write(new WriteBatch().put(KEY, VALUE).delete(KEY)),
               () -> store.compareAndSet(KEY, VALUE, VALUE),
+              () -> store.deleteRange(key(7), key(9)),
+              () -> store.dropKeyspace(store.keyspace("name")),
               () -> store.get(key(100)),
               () -> store.getAll(List.of(key(1), key(150), KEY)),
               () -> store.read(key(199), view -> view == null ? 0 : copyOf(view).length),
@@ -263,18 +281,20 @@ final class ClosedStoreTest {
     assertEquals(List.of(), wrong);
   }
 
-  private Map<Class<?>, Object> arguments() {
+  private Map<Class<?>, Object> arguments(KvStore store) {
     Function<Object, Object> work = argument -> "called";
-    return Map.of(
-        byte[].class, KEY,
-        List.class, List.of(KEY),
-        Function.class, work,
-        BytesStore.class, BytesStore.wrap(KEY),
-        Bytes.class, Bytes.allocateElasticOnHeap(),
-        ScanOptions.class, ScanOptions.all(),
-        Duration.class, Duration.ofMinutes(1),
-        WriteBatch.class, new WriteBatch().put(KEY, VALUE),
-        Durability.class, Durability.none(),
-        Path.class, directory.resolve("copy"));
+    return Map.ofEntries(
+        Map.entry(byte[].class, KEY),
+        Map.entry(String.class, "name"),
+        Map.entry(Keyspace.class, store.keyspace("name")),
+        Map.entry(List.class, List.of(KEY)),
+        Map.entry(Function.class, work),
+        Map.entry(BytesStore.class, BytesStore.wrap(KEY)),
+        Map.entry(Bytes.class, Bytes.allocateElasticOnHeap()),
+        Map.entry(ScanOptions.class, ScanOptions.all()),
+        Map.entry(Duration.class, Duration.ofMinutes(1)),
+        Map.entry(WriteBatch.class, new WriteBatch().put(KEY, VALUE)),
+        Map.entry(Durability.class, Durability.none()),
+        Map.entry(Path.class, directory.resolve("copy")));
   }
 }

@@ -20,5 +20,8 @@ public final class Limits {
   /** Highest sequence number: tags (sequence, kind byte) stay positive, so longs order them. */
   public static final long SEQUENCE_MAX = (1L << 55) - 1;
 
+  /** Bytes of a keyspace's name in UTF-8. */
+  public static final int KEYSPACE_NAME_BYTES_MAX = 255;
+
   private Limits() {}
 }

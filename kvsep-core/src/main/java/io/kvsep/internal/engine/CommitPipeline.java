@@ -39,6 +39,7 @@ final class CommitPipeline {
   private final Precondition precondition;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
+  private final ShutKeyspaces shutKeyspaces;
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
@@ -67,12 +68,14 @@ final class CommitPipeline {
       IndexWriter index,
       Precondition precondition,
       FailureState failure,
-      SnapshotRegistry snapshots) {
+      SnapshotRegistry snapshots,
+      ShutKeyspaces shutKeyspaces) {
     this.log = log;
     this.index = index;
     this.precondition = precondition;
     this.failure = failure;
     this.snapshots = snapshots;
+    this.shutKeyspaces = shutKeyspaces;
     this.nextSequence = snapshots.visibleSequence() + 1;
   }
 
@@ -217,6 +220,7 @@ final class CommitPipeline {
 
   private void commitGroup(List<WriteRequest> group) {
     try {
+      refuseDropped(group);
       checkCondition(group);
       if (group.isEmpty()) {
         return;
@@ -241,12 +245,24 @@ final class CommitPipeline {
     }
   }
 
+  /** Takes writes to keyspaces that were dropped out of the group. */
+  private void refuseDropped(List<WriteRequest> group) {
+    for (int i = group.size() - 1; i >= 0; i--) {
+      WriteRequest request = group.get(i);
+      if (shutKeyspaces.refuses(request)) {
+        request.fail(KeyspaceCatalog.dropped());
+        group.remove(i);
+        request.complete();
+      }
+    }
+  }
+
   /** Takes a conditional write out of its group when its condition does not hold or fails. */
   private void checkCondition(List<WriteRequest> group) {
-    WriteRequest first = group.get(0);
-    if (!first.conditional) {
+    if (group.isEmpty() || !group.get(0).conditional) {
       return;
     }
+    WriteRequest first = group.get(0);
     try {
       if (precondition.holds(first)) {
         return;

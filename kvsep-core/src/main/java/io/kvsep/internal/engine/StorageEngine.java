@@ -57,6 +57,7 @@ public final class StorageEngine implements AutoCloseable {
   private final SnapshotRegistry snapshots;
   private final BackgroundWork background;
   private final IndexWriter index;
+  private final KeyspaceCatalog keyspaces;
   private final CommitPipeline pipeline;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -114,8 +115,11 @@ public final class StorageEngine implements AutoCloseable {
       releases.push(index::close);
       releases.push(this::closeTables);
       reads = new StoreReads(epochs, live, snapshots, values, config.clock(), ledger);
-      pipeline = new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots);
+      ShutKeyspaces shut = new ShutKeyspaces();
+      pipeline =
+          new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
       writes = new StoreWrites(config, ledger, pipeline);
+      keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);
       live.start(List.of(index.newMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);
@@ -281,6 +285,10 @@ public final class StorageEngine implements AutoCloseable {
 
   public StoreWrites writes() {
     return writes;
+  }
+
+  public KeyspaceCatalog keyspaces() {
+    return keyspaces;
   }
 
   /** Off-heap bytes held; zero after {@link #close}. */

@@ -59,6 +59,23 @@ public final class StoreWrites {
     commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
   }
 
+  /** Deletes everything in a keyspace that is being dropped; durable on return. */
+  void deleteAll(int keyspace) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(/* withSync= */ true);
+      request.keyspace = keyspace;
+      request.dropsKeyspace = true;
+      request.single.set(keyspace, Tag.RANGE_DELETE, new byte[0], Keyspaces.end(keyspace), 0);
+      encode(request, request.single);
+      pipeline.commit(request);
+    } finally {
+      finish(request);
+      exit(slot);
+    }
+  }
+
   /** Allocates nothing unless the entry is too large for the commit buffers. */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
@@ -69,6 +86,7 @@ public final class StoreWrites {
     WriteRequest request = slot.context();
     try {
       request.prepare(syncsEveryCommit());
+      request.keyspace = keyspace;
       request.reservedBytes = budget.reserve(2 * Frame.lengthMax(keyLength + valueLength, 1));
       if (request.reservedBytes < 0) {
         request.single.set(keyspace, Tag.PUT, key.toByteArray(), value.toByteArray(), 0);
@@ -97,6 +115,7 @@ public final class StoreWrites {
       }
       CommitSync when = sync == null ? config.sync() : sync;
       request.prepare(when == CommitSync.EVERY_COMMIT);
+      request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
     } finally {
@@ -117,6 +136,7 @@ public final class StoreWrites {
     WriteRequest request = slot.context();
     try {
       request.prepare(syncsEveryCommit());
+      request.keyspace = keyspace;
       request.conditional = true;
       request.expected = expected;
       request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
@@ -162,6 +182,7 @@ public final class StoreWrites {
     WriteRequest request = slot.context();
     try {
       request.prepare(syncsEveryCommit());
+      request.keyspace = keyspace;
       request.single.set(keyspace, kind, key, value, expiry);
       encode(request, request.single);
       pipeline.commit(request);

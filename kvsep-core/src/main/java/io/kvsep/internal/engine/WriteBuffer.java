@@ -7,7 +7,9 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The writes of a batch in the order they were made, copied into a few heap arrays: no object per
@@ -37,6 +39,7 @@ public final class WriteBuffer {
 
   private final long bytesMax;
   private final List<Chunk> chunks = new ArrayList<>();
+  private final Set<Integer> keyspaces = new HashSet<>();
   private int count;
   private long payloadBytes;
 
@@ -70,6 +73,11 @@ public final class WriteBuffer {
     }
   }
 
+  /** The keyspaces that are written to. */
+  Set<Integer> keyspaces() {
+    return keyspaces;
+  }
+
   public int count() {
     return count;
   }
@@ -83,6 +91,7 @@ public final class WriteBuffer {
   public void clear() {
     count = 0;
     payloadBytes = 0;
+    keyspaces.clear();
     if (chunks.size() > 1) {
       chunks.subList(1, chunks.size()).clear();
     }
@@ -133,6 +142,7 @@ public final class WriteBuffer {
     System.arraycopy(value, 0, target, at + key.length, value.length);
     chunk.used = at + key.length + value.length;
     payloadBytes = bytes;
+    keyspaces.add(keyspace);
     count++;
   }
 

@@ -1,11 +1,13 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,15 @@ final class WriteRequest implements SlotContext {
   /** Whether the commit has to be synced before it is acknowledged. */
   boolean sync;
 
+  /** The keyspace of a single record. */
+  int keyspace;
+
+  /** The keyspaces of a batch. */
+  Set<Integer> keyspaces = Set.of();
+
+  /** Whether this is the delete of everything in a keyspace that is being dropped. */
+  boolean dropsKeyspace;
+
   /** With a condition: what the value of the single record's key must be; null for absent. */
   byte @Nullable [] expected;
 
@@ -53,6 +64,9 @@ final class WriteRequest implements SlotContext {
   /** Made ready for another write by the current thread. */
   void prepare(boolean withSync) {
     sync = withSync;
+    keyspace = Keyspaces.DEFAULT;
+    keyspaces = Set.of();
+    dropsKeyspace = false;
     conditional = false;
     expected = null;
     applied = true;
@@ -111,6 +125,7 @@ final class WriteRequest implements SlotContext {
   void forget(long retainedBytes) {
     single.forget();
     expected = null;
+    keyspaces = Set.of();
     frame.trim(retainedBytes);
   }
 

@@ -3,12 +3,14 @@ package io.kvsep.internal.version;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -35,7 +37,7 @@ final class EditDecoder {
     while (position < limit) {
       long at = position;
       long tag = number();
-      if (tag > ManifestFormat.REMOVE_SEGMENT) {
+      if (tag > ManifestFormat.NEXT_KEYSPACE) {
         throw new IncompatibleFormatException(
             file, Reason.TOO_NEW, "edit tag " + tag + " at offset " + at);
       }
@@ -49,6 +51,9 @@ final class EditDecoder {
         case ManifestFormat.ADD_SEGMENT -> edit.addSegment(number());
         case ManifestFormat.SEAL_SEGMENT -> edit.sealSegment(number(), number());
         case ManifestFormat.REMOVE_SEGMENT -> edit.removeSegment(number());
+        case ManifestFormat.ADD_KEYSPACE -> edit.addKeyspace(keyspace(), name());
+        case ManifestFormat.DROP_KEYSPACE -> edit.dropKeyspace(keyspace());
+        case ManifestFormat.NEXT_KEYSPACE -> edit.nextKeyspace(keyspace());
         default -> throw new CorruptionException(file, at, "an edit tag", "tag " + tag);
       }
     }
@@ -81,14 +86,31 @@ final class EditDecoder {
   }
 
   private byte[] key() {
+    return bytes(Limits.STORED_KEY_BYTES_MAX, "a key");
+  }
+
+  private String name() {
+    return new String(bytes(Limits.KEYSPACE_NAME_BYTES_MAX, "a name"), StandardCharsets.UTF_8);
+  }
+
+  private byte[] bytes(int lengthMax, String what) {
     long at = position;
     long length = number();
-    if (length == 0 || length > Limits.STORED_KEY_BYTES_MAX || length > limit - position) {
-      throw new CorruptionException(file, at, "a key", "length " + length);
+    if (length == 0 || length > lengthMax || length > limit - position) {
+      throw new CorruptionException(file, at, what, "length " + length);
     }
-    byte[] key = region.getBytes(position, (int) length);
+    byte[] bytes = region.getBytes(position, (int) length);
     position += length;
-    return key;
+    return bytes;
+  }
+
+  private int keyspace() {
+    long at = position;
+    long id = number();
+    if (id <= Keyspaces.DEFAULT || id == Integer.MAX_VALUE || id != (int) id) {
+      throw new CorruptionException(file, at, "the id of a keyspace", "id " + id);
+    }
+    return (int) id;
   }
 
   /** A varint that ends inside the edit, is not negative, and takes no more bytes than it needs. */

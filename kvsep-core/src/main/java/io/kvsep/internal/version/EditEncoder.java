@@ -6,9 +6,11 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
 import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import io.kvsep.internal.version.VersionEdit.SealedSegment;
+import java.nio.charset.StandardCharsets;
 
 /** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
 final class EditEncoder {
@@ -44,6 +46,12 @@ final class EditEncoder {
       put(ManifestFormat.SEAL_SEGMENT, segment.id(), segment.length());
     }
     edit.removedSegments().forEach(id -> put(ManifestFormat.REMOVE_SEGMENT, id));
+    for (AddedKeyspace keyspace : edit.addedKeyspaces()) {
+      put(ManifestFormat.ADD_KEYSPACE, keyspace.id());
+      putBytes(keyspace.name().getBytes(StandardCharsets.UTF_8));
+    }
+    edit.droppedKeyspaces().forEach(id -> put(ManifestFormat.DROP_KEYSPACE, id));
+    edit.nextKeyspace().ifPresent(id -> put(ManifestFormat.NEXT_KEYSPACE, id));
     return position;
   }
 
@@ -54,8 +62,8 @@ final class EditEncoder {
     long fields = TABLE_FIELDS + (long) USE_FIELDS * meta.segments().size();
     region = target.ensure(position + fields * Varint.BYTES_MAX + smallest.length + largest.length);
     put(ManifestFormat.ADD_TABLE, table.level(), meta.number(), meta.fileBytes());
-    putKey(smallest);
-    putKey(largest);
+    putBytes(smallest);
+    putBytes(largest);
     put(meta.smallestSequence(), meta.largestSequence(), meta.entryCount());
     put(meta.tombstoneCount(), meta.rangeCount(), meta.keyBytes(), meta.expiresAtMillisMax());
     put(meta.segments().size());
@@ -64,11 +72,11 @@ final class EditEncoder {
     }
   }
 
-  private void putKey(byte[] key) {
-    put(key.length);
-    region = target.ensure(position + key.length);
-    region.put(position, key, 0, key.length);
-    position += key.length;
+  private void putBytes(byte[] bytes) {
+    put(bytes.length);
+    region = target.ensure(position + bytes.length);
+    region.put(position, bytes, 0, bytes.length);
+    position += bytes.length;
   }
 
   private void put(long... values) {

@@ -34,6 +34,9 @@ import io.kvsep.internal.memory.Region;
  *  7 addSegment       id
  *  8 sealSegment      id length
  *  9 removeSegment    id
+ * 10 addKeyspace      id length name        name in UTF-8
+ * 11 dropKeyspace     id
+ * 12 nextKeyspace     id                    ids of keyspaces below are taken
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -58,6 +61,9 @@ final class ManifestFormat {
   static final int ADD_SEGMENT = 7;
   static final int SEAL_SEGMENT = 8;
   static final int REMOVE_SEGMENT = 9;
+  static final int ADD_KEYSPACE = 10;
+  static final int DROP_KEYSPACE = 11;
+  static final int NEXT_KEYSPACE = 12;
 
   private static final int VERSION_AT = 8;
   private static final int STORE_ID_AT = 12;

@@ -20,6 +20,7 @@ final class Replay {
   private long nextSegmentId = 1;
   private long lastSequence;
   private LogPosition replayFrom = LogPosition.START;
+  private KeyspaceIds keyspaces = KeyspaceIds.NONE;
 
   /**
    * The next edit in the order of the file.
@@ -46,6 +47,7 @@ final class Replay {
     for (long id : edit.removedSegments()) {
       require(sealedLengths.remove(id) != null, "segment " + id);
     }
+    keyspaces = keyspaces.with(edit);
     nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
     lastSequence = edit.lastSequence().orElse(lastSequence);
@@ -65,6 +67,7 @@ final class Replay {
             .replayFrom(replayFrom);
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
     sealedLengths.forEach((id, length) -> addSegment(snapshot, id, length));
+    keyspaces.addTo(snapshot);
     return snapshot;
   }
 
@@ -86,6 +89,7 @@ final class Replay {
       }
     }
     version.segments().forEach((id, state) -> addSegment(snapshot, id, state.sealedLength()));
+    version.keyspaceIds().addTo(snapshot);
     return snapshot;
   }
 

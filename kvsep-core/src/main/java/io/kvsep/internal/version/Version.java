@@ -22,6 +22,7 @@ public final class Version {
   private final LiveFiles liveFiles;
   private final Level[] levels;
   private final SegmentLiveness liveness;
+  private final KeyspaceIds keyspaces;
   private final int tableCount;
   private final LogPosition replayFrom;
   private final long lastSequence;
@@ -34,11 +35,13 @@ public final class Version {
       LiveFiles liveFiles,
       Level[] levels,
       SegmentLiveness liveness,
+      KeyspaceIds keyspaces,
       LogPosition replayFrom,
       long lastSequence) {
     this.liveFiles = liveFiles;
     this.levels = levels;
     this.liveness = liveness;
+    this.keyspaces = keyspaces;
     this.replayFrom = replayFrom;
     this.lastSequence = lastSequence;
     int count = 0;
@@ -100,6 +103,16 @@ public final class Version {
     return liveness.total();
   }
 
+  /** The keyspaces that have a name, with their ids; read-only. */
+  public SortedMap<String, Integer> keyspaces() {
+    return keyspaces.byName();
+  }
+
+  /** The id that the next keyspace gets. */
+  public int nextKeyspace() {
+    return keyspaces.next();
+  }
+
   /** Where recovery of the log begins. */
   public LogPosition replayFrom() {
     return replayFrom;
@@ -146,6 +159,10 @@ public final class Version {
 
   Level[] levels() {
     return levels;
+  }
+
+  KeyspaceIds keyspaceIds() {
+    return keyspaces;
   }
 
   SegmentLiveness liveness() {

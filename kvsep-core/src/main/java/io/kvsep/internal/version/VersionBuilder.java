@@ -65,7 +65,9 @@ final class VersionBuilder {
     for (int i = 0; i < levels.length; i++) {
       levels[i] = Level.empty(/* byKey= */ i > 0);
     }
-    newest = new Version(liveFiles, levels, SegmentLiveness.empty(), LogPosition.START, 0);
+    newest =
+        new Version(
+            liveFiles, levels, SegmentLiveness.empty(), KeyspaceIds.NONE, LogPosition.START, 0);
   }
 
   /** Empty before the first edit. */
@@ -99,8 +101,9 @@ final class VersionBuilder {
     for (int i = 0; i < levels.length; i++) {
       levels[i] = changed(levels[i], i, leaving, coming);
     }
+    KeyspaceIds keyspaces = newest.keyspaceIds().with(edit);
     SegmentLiveness liveness = newest.liveness().with(edit, metas(leaving), metas(coming));
-    Version version = new Version(liveFiles, levels, liveness, replayFrom, lastSequence);
+    Version version = new Version(liveFiles, levels, liveness, keyspaces, replayFrom, lastSequence);
     return new Successor(version, leaving, coming);
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -26,11 +27,17 @@ public final class VersionEdit {
   /** A segment and its final length in bytes. */
   public record SealedSegment(long id, long length) {}
 
+  /** A keyspace that gets a name. */
+  public record AddedKeyspace(int id, String name) {}
+
   private final List<AddedTable> addedTables = new ArrayList<>();
   private final List<RemovedTable> removedTables = new ArrayList<>();
   private final List<Long> addedSegments = new ArrayList<>();
   private final List<SealedSegment> sealedSegments = new ArrayList<>();
   private final List<Long> removedSegments = new ArrayList<>();
+  private final List<AddedKeyspace> addedKeyspaces = new ArrayList<>();
+  private final List<Integer> droppedKeyspaces = new ArrayList<>();
+  private OptionalInt nextKeyspace = OptionalInt.empty();
   private OptionalLong nextFileNumber = OptionalLong.empty();
   private OptionalLong nextSegmentId = OptionalLong.empty();
   private OptionalLong lastSequence = OptionalLong.empty();
@@ -85,6 +92,24 @@ public final class VersionEdit {
     return this;
   }
 
+  /** Names a keyspace whose id was never used. */
+  public VersionEdit addKeyspace(int id, String name) {
+    addedKeyspaces.add(new AddedKeyspace(id, name));
+    return this;
+  }
+
+  /** Takes a keyspace its name; what is in it is for the caller to delete. */
+  public VersionEdit dropKeyspace(int id) {
+    droppedKeyspaces.add(id);
+    return this;
+  }
+
+  /** Ids of keyspaces below are taken. */
+  VersionEdit nextKeyspace(int id) {
+    nextKeyspace = OptionalInt.of(id);
+    return this;
+  }
+
   VersionEdit nextSegmentId(long id) {
     nextSegmentId = OptionalLong.of(id);
     return this;
@@ -98,6 +123,9 @@ public final class VersionEdit {
     copy.addedSegments.addAll(addedSegments);
     copy.sealedSegments.addAll(sealedSegments);
     copy.removedSegments.addAll(removedSegments);
+    copy.addedKeyspaces.addAll(addedKeyspaces);
+    copy.droppedKeyspaces.addAll(droppedKeyspaces);
+    copy.nextKeyspace = nextKeyspace;
     copy.lastSequence = lastSequence;
     copy.replayFrom = replayFrom;
     return copy.nextFileNumber(fileNumber).nextSegmentId(segmentId);
@@ -135,6 +163,18 @@ public final class VersionEdit {
     return Collections.unmodifiableList(removedSegments);
   }
 
+  public List<AddedKeyspace> addedKeyspaces() {
+    return Collections.unmodifiableList(addedKeyspaces);
+  }
+
+  public List<Integer> droppedKeyspaces() {
+    return Collections.unmodifiableList(droppedKeyspaces);
+  }
+
+  OptionalInt nextKeyspace() {
+    return nextKeyspace;
+  }
+
   OptionalLong nextSegmentId() {
     return nextSegmentId;
   }
@@ -161,6 +201,10 @@ public final class VersionEdit {
       text.append(" sealed=").append(segment.id()).append('@').append(segment.length());
     }
     removedSegments.forEach(id -> text.append(" -segment=").append(id));
+    for (AddedKeyspace keyspace : addedKeyspaces) {
+      text.append(" +keyspace=").append(keyspace.id()).append(':').append(keyspace.name());
+    }
+    droppedKeyspaces.forEach(id -> text.append(" -keyspace=").append(id));
     return text.toString();
   }
 }

@@ -166,8 +166,17 @@ final class ManifestDamageTest {
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 8, 999_999, 1));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 5, 1, 99, 5, Long.MAX_VALUE));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 5, 1, 99, 5, 30, 1, 2, 3));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 10, 0, 1, 'a'));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 10, 1, 0));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 10, 1, 2, 'a'));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 10, 1L << 32, 1, 'a'));
+    assertThrows(
+        CorruptionException.class, () -> openWithRecord(end, 10, 5, 1, 'a', 10, 5, 1, 'b'));
+    assertThrows(
+        CorruptionException.class, () -> openWithRecord(end, 10, 5, 1, 'a', 10, 6, 1, 'a'));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 11, 1));
     IncompatibleFormatException e =
-        assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 10, 1));
+        assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 13, 1));
     assertEquals(Reason.TOO_NEW, e.reason());
     assertEquals(0, ledger.totalBytes());
   }

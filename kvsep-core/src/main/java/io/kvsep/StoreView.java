@@ -1,0 +1,57 @@
+package io.kvsep;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.StorageEngine;
+import java.time.Duration;
+import java.util.Objects;
+
+/** Reading and writing the present of one keyspace. */
+class StoreView extends EngineReader implements KvView {
+  StoreView(StorageEngine engine, int keyspace) {
+    super(engine, keyspace);
+  }
+
+  @Override
+  void confirm() {
+    if (keyspace != Keyspaces.DEFAULT) {
+      engine.keyspaces().requirePresent(keyspace);
+    }
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value) {
+    engine
+        .writes()
+        .put(
+            keyspace,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"),
+            0);
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value, Duration timeToLive) {
+    engine
+        .writes()
+        .put(
+            keyspace,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"),
+            TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public void delete(byte[] key) {
+    engine.writes().delete(keyspace, Objects.requireNonNull(key, "key"));
+  }
+
+  @Override
+  public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
+    engine
+        .writes()
+        .deleteRange(
+            keyspace,
+            Objects.requireNonNull(fromInclusive, "fromInclusive"),
+            Objects.requireNonNull(toExclusive, "toExclusive"));
+  }
+}

@@ -1,0 +1,133 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Which keyspaces there are. Their names and ids stand in the manifest; what is in them stands in
+ * the log and the tables like everything else, behind a prefix.
+ *
+ * <p>Dropping one deletes its range, durably, before its name goes: a crash in between leaves it
+ * empty, never nameless and full. From before that delete on the commit leader refuses every other
+ * write to it, so that nothing can come behind the delete.
+ *
+ * <p>Thread safe.
+ */
+public final class KeyspaceCatalog {
+  private final VersionSet versions;
+  private final LiveView live;
+  private final FailureState failure;
+  private final StoreWrites writes;
+  private final ShutKeyspaces shut;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  KeyspaceCatalog(
+      VersionSet versions,
+      LiveView live,
+      FailureState failure,
+      StoreWrites writes,
+      ShutKeyspaces shut) {
+    this.versions = versions;
+    this.live = live;
+    this.failure = failure;
+    this.writes = writes;
+    this.shut = shut;
+  }
+
+  /** The names, in order. */
+  public List<String> names() {
+    live.get();
+    return List.copyOf(versions.current().keyspaces().keySet());
+  }
+
+  /** The id of a keyspace, which is made if there is none of that name. */
+  public int open(String name) {
+    checkName(name);
+    live.get();
+    Integer id = versions.current().keyspaces().get(name);
+    return id != null ? id : create(name);
+  }
+
+  /** Removes a keyspace and everything in it; nothing happens when it is gone already. */
+  public void drop(int id) {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    lock.lock();
+    try {
+      if (!versions.current().keyspaces().containsValue(id)) {
+        return;
+      }
+      shut.add(id);
+      boolean dropped = false;
+      try {
+        writes.deleteAll(id);
+        apply(new VersionEdit().dropKeyspace(id));
+        dropped = true;
+      } finally {
+        if (!dropped) {
+          shut.remove(id);
+        }
+      }
+    } finally {
+      lock.unlock();
+      writes.exit(slot);
+    }
+  }
+
+  /** Throws when the store is closed or the keyspace was dropped. */
+  public void requirePresent(int id) {
+    live.get();
+    if (shut.contains(id)) {
+      throw dropped();
+    }
+  }
+
+  static IllegalStateException dropped() {
+    return new IllegalStateException("the keyspace was dropped");
+  }
+
+  private int create(String name) {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    lock.lock();
+    try {
+      Version version = versions.current();
+      Integer present = version.keyspaces().get(name);
+      if (present != null) {
+        return present;
+      }
+      int id = version.nextKeyspace();
+      if (id == Integer.MAX_VALUE - 1) {
+        throw new LimitExceededException("ids of keyspaces are used up");
+      }
+      apply(new VersionEdit().addKeyspace(id, name));
+      return id;
+    } finally {
+      lock.unlock();
+      writes.exit(slot);
+    }
+  }
+
+  private void apply(VersionEdit edit) {
+    failure.check();
+    failure.guard(() -> versions.apply(edit));
+    live.installVersion(null);
+  }
+
+  private static void checkName(String name) {
+    int length = name.getBytes(StandardCharsets.UTF_8).length;
+    boolean encodes = StandardCharsets.UTF_8.newEncoder().canEncode(name);
+    if (length == 0 || length > Limits.KEYSPACE_NAME_BYTES_MAX || !encodes) {
+      throw new IllegalArgumentException(
+          "the name of a keyspace takes 1 to "
+              + Limits.KEYSPACE_NAME_BYTES_MAX
+              + " bytes in UTF-8, this one "
+              + length);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
+import java.util.Collections;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The keyspaces that have a name, and the id of the next one. Ids are never used again, so that
+ * what is left of a dropped keyspace cannot appear in another one. Immutable.
+ */
+final class KeyspaceIds {
+  static final KeyspaceIds NONE = new KeyspaceIds(new TreeMap<>(), Keyspaces.DEFAULT + 1);
+
+  private final SortedMap<String, Integer> byName;
+  private final int next;
+
+  private KeyspaceIds(SortedMap<String, Integer> byName, int next) {
+    this.byName = Collections.unmodifiableSortedMap(byName);
+    this.next = next;
+  }
+
+  /** Id by name; read-only. */
+  SortedMap<String, Integer> byName() {
+    return byName;
+  }
+
+  /** Every id from here on is free. */
+  int next() {
+    return next;
+  }
+
+  /**
+   * After an edit.
+   *
+   * @throws IllegalStateException when it does not fit
+   */
+  KeyspaceIds with(VersionEdit edit) {
+    if (edit.addedKeyspaces().isEmpty()
+        && edit.droppedKeyspaces().isEmpty()
+        && edit.nextKeyspace().isEmpty()) {
+      return this;
+    }
+    TreeMap<String, Integer> names = new TreeMap<>(byName);
+    int free = next;
+    for (AddedKeyspace added : edit.addedKeyspaces()) {
+      // A snapshot adds its keyspaces in the order of their names and then says which id is next.
+      boolean known = names.containsKey(added.name()) || names.containsValue(added.id());
+      if (known || added.id() < next || added.name().isEmpty()) {
+        throw new IllegalStateException("impossible keyspace: " + added);
+      }
+      names.put(added.name(), added.id());
+      free = Math.max(free, added.id() + 1);
+    }
+    for (int dropped : edit.droppedKeyspaces()) {
+      if (!names.values().remove(dropped)) {
+        throw new IllegalStateException("no keyspace " + dropped);
+      }
+    }
+    return new KeyspaceIds(names, Math.max(free, edit.nextKeyspace().orElse(0)));
+  }
+
+  /** Adds to {@code edit} what makes the same state out of nothing. */
+  void addTo(VersionEdit edit) {
+    for (Map.Entry<String, Integer> keyspace : byName.entrySet()) {
+      edit.addKeyspace(keyspace.getValue(), keyspace.getKey());
+    }
+    if (next > NONE.next) {
+      edit.nextKeyspace(next);
+    }
+  }
+}
