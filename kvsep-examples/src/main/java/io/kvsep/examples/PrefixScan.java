@@ -46,6 +46,11 @@ public final class PrefixScan {
     return list(ScanOptions.range(key(sensor, fromMillis), key(sensor, toMillis)));
   }
 
+  /** Drops what is older, however much that is, in one short write. */
+  public void forget(String sensor, long beforeMillis) {
+    store.deleteRange(prefix(sensor), key(sensor, beforeMillis));
+  }
+
   /** Counts without reading a single value. */
   public long count(String sensor) {
     long count = 0;

@@ -34,6 +34,11 @@ final class PrefixScanTest {
       assertEquals(1000, sensors.count("roof"));
       assertEquals(0, sensors.count("ro"));
       assertEquals(List.of(), sensors.latest("cellar", 3));
+
+      sensors.forget("roof", 990_000);
+      assertEquals(roof.subList(990, 1000), sensors.between("roof", 0, Long.MAX_VALUE));
+      assertEquals(1, sensors.count("roo"));
+      assertEquals(1, sensors.count("roofs"));
     }
   }
 

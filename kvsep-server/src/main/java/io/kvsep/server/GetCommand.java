@@ -24,6 +24,7 @@ final class GetCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyArgument key = new KeyArgument();
+  @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
 
   @Option(
       names = "--output",
@@ -39,7 +40,7 @@ final class GetCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     byte[] keyBytes = key.bytes();
     try (KvStore open = store.openToRead()) {
-      @Nullable Boolean found = open.read(keyBytes, this::written);
+      @Nullable Boolean found = keyspace.reader(open).read(keyBytes, this::written);
       if (found == null) {
         throw CommandFailure.failed("no such key: " + KeyNotation.show(keyBytes));
       }

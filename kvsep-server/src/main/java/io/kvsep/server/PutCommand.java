@@ -3,6 +3,7 @@ package io.kvsep.server;
 import io.kvsep.Durability;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
+import io.kvsep.KvWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,6 +29,7 @@ final class PutCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyArgument key = new KeyArgument();
+  @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
 
   @Parameters(
       index = "1",
@@ -61,10 +63,11 @@ final class PutCommand implements Callable<Integer> {
     byte[] keyBytes = key.bytes();
     byte[] valueBytes = valueBytes();
     try (KvStore open = store.openOrCreate(KvOptions.builder().durability(Durability.sync()))) {
+      KvWriter writer = keyspace.writerOrNew(open);
       if (timeToLive == null) {
-        open.put(keyBytes, valueBytes);
+        writer.put(keyBytes, valueBytes);
       } else {
-        open.put(keyBytes, valueBytes, timeToLive);
+        writer.put(keyBytes, valueBytes, timeToLive);
       }
     }
     return Kvsep.DONE;

@@ -31,6 +31,7 @@ final class ScanCommand implements Callable<Integer> {
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
+  @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
 
   @Option(names = "--prefix", paramLabel = "P", description = "Only keys that begin with P.")
   private @Nullable String prefix;
@@ -68,7 +69,7 @@ final class ScanCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     ScanOptions options = options();
     try (KvStore open = store.openToRead();
-        KvCursor cursor = open.cursor(options)) {
+        KvCursor cursor = keyspace.reader(open).cursor(options)) {
       while (cursor.next()) {
         streams.output().line(json ? jsonLine(cursor) : line(cursor));
       }

@@ -56,6 +56,48 @@ final class EntryCommandsTest {
   }
 
   @Test
+  void deleteTakesRangesAndPrefixes() {
+    for (String key : List.of("a", "b1", "b2", "c", "d")) {
+      run("put", key, "value").succeeds();
+    }
+    run("put", "--key-hex", "ffff", "value").succeeds();
+    run("delete", "--prefix", "b").succeeds();
+    assertEquals("a\nc\nd\n0xffff\n", run("scan", "--keys-only").succeeds().text());
+    run("delete", "--from", "a", "--to", "d").succeeds();
+    assertEquals("d\n0xffff\n", run("scan", "--keys-only").succeeds().text());
+    run("delete", "--key-hex", "--prefix", "ff").succeeds();
+    assertEquals("d\n", run("scan", "--keys-only").succeeds().text());
+    run("delete", "--prefix", "").succeeds();
+    assertEquals("", run("scan", "--keys-only").succeeds().text());
+  }
+
+  @Test
+  void deleteOfNothingOrOfTwoThingsIsMisuse() {
+    run("put", "key", "value").succeeds();
+    run("delete").failsWith(2);
+    run("delete", "--from", "a").failsWith(2);
+    run("delete", "--to", "z").failsWith(2);
+    run("delete", "key", "--prefix", "k").failsWith(2);
+    run("delete", "--prefix", "k", "--from", "a", "--to", "z").failsWith(2);
+    assertEquals("key\n", run("scan", "--keys-only").succeeds().text());
+  }
+
+  @Test
+  void commandsWorkInAKeyspace() {
+    run("put", "key", "store").succeeds();
+    run("put", "key", "user", "--keyspace", "users").succeeds();
+    assertEquals("user", run("get", "key", "--keyspace", "users").succeeds().text());
+    assertEquals("store", run("get", "key").succeeds().text());
+    assertEquals("key\tuser\n", run("scan", "--keyspace", "users").succeeds().text());
+    run("delete", "key", "--keyspace", "users").succeeds();
+    assertEquals("", run("scan", "--keyspace", "users").succeeds().text());
+    assertEquals("store", run("get", "key").succeeds().text());
+    assertEquals("no such keyspace: none", run("get", "key", "--keyspace", "none").failsWith(1));
+    assertEquals("no such keyspace: none", run("delete", "key", "--keyspace", "none").failsWith(1));
+    run("put", "key", "value", "--keyspace", "").failsWith(2);
+  }
+
+  @Test
   void binaryKeysAndValuesAreGivenInHexadecimal() {
     run("put", "--key-hex", "00ff", "--value-hex", "0x8000").succeeds();
 
