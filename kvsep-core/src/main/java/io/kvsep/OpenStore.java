@@ -158,13 +158,15 @@ final class OpenStore extends StoreView implements KvStore {
     for (int level = 0; level < stats.levelTables().length; level++) {
       levels.add(new StoreStats.Level(stats.levelTables()[level], stats.levelBytes()[level]));
     }
+    EngineStats.Pinned pinned = stats.pinned();
     long stored = stats.logBytes() + stats.tableBytes();
-    long live = stats.logLiveBytes() + stats.tableBytes();
+    long live = stats.logLiveBytes() + stats.tableBytes() - pinned.tableBytes();
     return new StoreStats(
         stats.entries(),
         stats.keyBytes(),
         stats.logBytes(),
         stats.logLiveBytes(),
+        stats.logSegments(),
         stats.tableBytes(),
         stats.memoryBytes(),
         stats.memoryPeakBytes(),
@@ -179,11 +181,20 @@ final class OpenStore extends StoreView implements KvStore {
         stats.syncs(),
         stats.flushes(),
         stats.compactions(),
+        stats.stalls(),
         stats.stallNanos(),
         0,
         0,
         stats.openSnapshots(),
         stats.openCursors(),
+        stats.oldestSnapshotNanos(),
+        stats.oldestCursorNanos(),
+        new StoreStats.Pinned(
+            pinned.tables(),
+            pinned.tableBytes(),
+            pinned.segments(),
+            pinned.logBytes(),
+            pinned.memtableBytes()),
         stats.replayedBytes(),
         stats.tornBytes());
   }

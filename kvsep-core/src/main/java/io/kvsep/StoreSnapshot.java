@@ -2,18 +2,19 @@ package io.kvsep;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.SnapshotHold;
 import io.kvsep.internal.engine.StorageEngine;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A snapshot: a reader at a sequence number that the engine holds for it. */
 final class StoreSnapshot extends EngineReader implements Snapshot {
-  private final long sequence;
+  private final SnapshotHold hold;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   StoreSnapshot(StorageEngine engine) {
     super(engine, Keyspaces.DEFAULT);
-    this.sequence = engine.reads().acquireSnapshot();
+    this.hold = engine.reads().acquireSnapshot();
   }
 
   @Override
@@ -43,7 +44,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
     if (closed.get()) {
       throw new StoreClosedException("the snapshot is closed");
     }
-    return sequence;
+    return hold.sequence();
   }
 
   @Override
@@ -55,7 +56,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {
-      engine.reads().releaseSnapshot(sequence);
+      engine.reads().releaseSnapshot(hold);
     }
   }
 }

@@ -11,12 +11,13 @@ import java.util.Map;
  *     has not dropped yet count too
  * @param keyBytes bytes of keys in tables and memtables, with one to five bytes each for the
  *     keyspace, before compression of common prefixes
- * @param logBytes bytes of all value-log segments
+ * @param logBytes bytes of all value-log segments, pinned ones included
  * @param logLiveBytes bytes of log records that tables and memtables still point to
- * @param tableBytes bytes of all tables
+ * @param logSegments segments of the value log
+ * @param tableBytes bytes of all tables, pinned ones included
  * @param memoryBytes off-heap bytes the store owns, by purpose
  * @param memoryPeakBytes the most off-heap bytes the store owned at once
- * @param levels tables per level, from level 0
+ * @param levels tables in force per level, from level 0
  * @param userBytesWritten keys and values handed to the store
  * @param deviceBytesWritten bytes written to files
  * @param writeAmplification deviceBytesWritten / userBytesWritten, 0 before the first write
@@ -25,11 +26,15 @@ import java.util.Map;
  * @param syncs syncs of the log
  * @param flushes memtables written out
  * @param compactions compactions completed
- * @param stallNanos time writers were held back
+ * @param stalls how many times writers were held back because background work did not keep up
+ * @param stallNanos for how long altogether
  * @param cacheHits values and blocks found in a cache of the store's own
  * @param cacheMisses and not found there
  * @param openSnapshots snapshots not closed yet
  * @param openCursors cursors not closed yet
+ * @param oldestSnapshotNanos for how long the oldest open snapshot has been open, 0 without one
+ * @param oldestCursorNanos for how long the oldest open cursor has been open, 0 without one
+ * @param pinned what is kept for open cursors and calls under way alone
  * @param replayedBytes log bytes read again when the store was opened
  * @param tornBytes bytes of a torn log tail that opening the store cut off
  */
@@ -38,6 +43,7 @@ public record StoreStats(
     long keyBytes,
     long logBytes,
     long logLiveBytes,
+    int logSegments,
     long tableBytes,
     Map<String, Long> memoryBytes,
     long memoryPeakBytes,
@@ -50,15 +56,33 @@ public record StoreStats(
     long syncs,
     long flushes,
     long compactions,
+    long stalls,
     long stallNanos,
     long cacheHits,
     long cacheMisses,
     int openSnapshots,
     int openCursors,
+    long oldestSnapshotNanos,
+    long oldestCursorNanos,
+    Pinned pinned,
     long replayedBytes,
     long tornBytes) {
   /** Tables and their bytes in one level. */
   public record Level(int tables, long bytes) {}
+
+  /**
+   * What the store has replaced and would give back if no cursor, no call under way and no running
+   * compaction worked with an older state of it. A snapshot pins no file: what it keeps are old
+   * versions of entries, which compaction carries along and which count as live.
+   *
+   * @param tables tables
+   * @param tableBytes their bytes, which are in {@link StoreStats#tableBytes} too
+   * @param segments segments of the value log
+   * @param logBytes their bytes, which are in {@link StoreStats#logBytes} too
+   * @param memtableBytes memory of flushed memtables, which is in {@link StoreStats#memoryBytes}
+   */
+  public record Pinned(
+      int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}
 
   public StoreStats {
     memoryBytes = Map.copyOf(memoryBytes);

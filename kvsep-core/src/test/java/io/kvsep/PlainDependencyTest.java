@@ -6,6 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -18,23 +19,36 @@ final class PlainDependencyTest {
   private static final List<String> TEST_ONLY =
       List.of("slf4j-nop", "junit", "archunit", "opentest4j", "apiguardian", "surefire");
 
+  /** Optional dependencies, and what they bring. */
+  private static final List<String> OPTIONAL =
+      List.of("micrometer", "HdrHistogram", "LatencyUtils");
+
   @TempDir Path directory;
 
   @Test
   void startsWithoutFlagsAndPrintsNothingByItself() throws IOException, InterruptedException {
+    run(List.of());
+  }
+
+  @Test
+  void worksInARuntimeWithoutFlightRecorder() throws IOException, InterruptedException {
+    run(List.of("--limit-modules", "java.se,jdk.unsupported"));
+  }
+
+  private void run(List<String> flags) throws IOException, InterruptedException {
     Path output = directory.resolve("out");
     Path errors = directory.resolve("err");
     String classPath =
         Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
             .filter(entry -> TEST_ONLY.stream().noneMatch(entry::contains))
+            .filter(entry -> OPTIONAL.stream().noneMatch(entry::contains))
             .collect(Collectors.joining(File.pathSeparator));
-    ProcessBuilder builder =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-cp",
-            classPath,
-            PlainProgram.class.getName(),
-            directory.resolve("store").toString());
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(flags);
+    command.addAll(List.of("-cp", classPath, PlainProgram.class.getName()));
+    command.add(directory.resolve("store").toString());
+    ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().remove("JAVA_TOOL_OPTIONS");
     builder.environment().remove("JDK_JAVA_OPTIONS");
     builder.redirectOutput(output.toFile()).redirectError(errors.toFile());

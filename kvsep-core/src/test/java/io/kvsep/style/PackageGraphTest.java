@@ -45,6 +45,7 @@ final class PackageGraphTest {
                   "internal.iterator",
                   "internal.memory",
                   "internal.memtable",
+                  "internal.metrics",
                   "internal.sstable",
                   "internal.version",
                   "internal.vlog")),
@@ -75,11 +76,17 @@ final class PackageGraphTest {
           entry(
               "internal.vlog",
               Set.of(
-                  "error", "internal.base", "internal.io", "internal.iterator", "internal.memory")),
+                  "error",
+                  "internal.base",
+                  "internal.io",
+                  "internal.iterator",
+                  "internal.memory",
+                  "internal.metrics")),
           entry("internal.iterator", Set.of("internal.base", "internal.memory")),
           entry("internal.memory", Set.of()),
           entry("internal.io", Set.of("error")),
           entry("internal.base", Set.of()),
+          entry("internal.metrics", Set.of()),
           entry("error", Set.of()));
 
   /** Top to bottom. An edge leads from one line to a line below it, never along a line. */

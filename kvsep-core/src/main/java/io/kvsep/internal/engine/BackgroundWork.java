@@ -11,6 +11,9 @@ import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.metrics.CompactionEvent;
+import io.kvsep.internal.metrics.FlightEvents;
+import io.kvsep.internal.metrics.FlushEvent;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -280,23 +283,32 @@ final class BackgroundWork {
 
   private void flushOldest() throws IOException {
     failure.check();
+    FlushEvent event = FlightEvents.beginFlush();
     List<View.SharedMemtable> memtables = live.get().memtables;
     Memtable oldest = memtables.get(memtables.size() - 1).memtable;
     LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
+    if (event != null) {
+      // Now, because the memtable is freed once its table is in force.
+      event.entries = oldest.entryCount();
+      event.memtableBytes = oldest.allocatedBytes();
+    }
     List<TableMeta> tables = FlushJob.run(context(), oldest.iterator(), oldest.rangeTombstones());
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
     VersionEdit edit = new VersionEdit().replayFrom(next);
     long lastSequence = snapshots.visibleSequence();
+    long bytes = 0;
     for (TableMeta table : tables) {
       edit.addTable(0, table);
       lastSequence = Math.max(lastSequence, table.largestSequence());
-      tableBytesWritten.addAndGet(table.fileBytes());
+      bytes += table.fileBytes();
     }
+    tableBytesWritten.addAndGet(bytes);
     edit.lastSequence(lastSequence);
     failure.guard(() -> versions.apply(edit));
     live.installVersion(oldest);
     flushes.incrementAndGet();
+    record(event, bytes);
     dropCoveredTables(/* besidePause= */ false);
     removeDeadSegments();
   }
@@ -351,6 +363,7 @@ final class BackgroundWork {
 
   private void run(CompactionPlan plan) throws IOException {
     failure.check();
+    CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit = CompactionJob.run(context(), plan);
     failure.guard(() -> versions.apply(edit));
     if (!plan.move()) {
@@ -358,8 +371,43 @@ final class BackgroundWork {
     }
     live.installVersion(null);
     compactions.incrementAndGet();
+    record(event, plan, edit);
     dropCoveredTables(/* besidePause= */ true);
     removeDeadSegments();
+  }
+
+  private void record(@Nullable FlushEvent event, long tableBytes) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.store = config.storage().location();
+      event.tableBytes = tableBytes;
+      event.commit();
+    }
+  }
+
+  private void record(@Nullable CompactionEvent event, CompactionPlan plan, VersionEdit edit) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.store = config.storage().location();
+      event.inputLevel = plan.inputLevel();
+      event.outputLevel = plan.outputLevel();
+      for (TableFile table : plan.tables()) {
+        event.inputTables++;
+        event.inputBytes += table.meta().fileBytes();
+      }
+      for (VersionEdit.AddedTable added : edit.addedTables()) {
+        event.outputTables++;
+        event.outputBytes += added.meta().fileBytes();
+      }
+      event.moved = plan.move();
+      event.commit();
+    }
   }
 
   /**

@@ -8,6 +8,7 @@ public record EngineStats(
     long keyBytes,
     long logBytes,
     long logLiveBytes,
+    int logSegments,
     long tableBytes,
     Map<String, Long> memoryBytes,
     long memoryPeakBytes,
@@ -19,8 +20,16 @@ public record EngineStats(
     long syncs,
     long flushes,
     long compactions,
+    long stalls,
     long stallNanos,
     int openSnapshots,
     int openCursors,
+    long oldestSnapshotNanos,
+    long oldestCursorNanos,
+    Pinned pinned,
     long replayedBytes,
-    long tornBytes) {}
+    long tornBytes) {
+  /** What is kept for readers of an older view alone. */
+  public record Pinned(
+      int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}
+}

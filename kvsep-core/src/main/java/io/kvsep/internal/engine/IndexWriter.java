@@ -2,7 +2,6 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
@@ -10,7 +9,6 @@ import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.SegmentDirectory;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -27,18 +25,19 @@ final class IndexWriter implements AutoCloseable {
   /** Shorter delays are added up until they are worth parking for. */
   private static final long PARK_NANOS_MIN = 1_000_000;
 
+  private static final long DELAY_NANOS_MAX = 1_000_000_000;
+
   private final LiveView live;
   private final LogWriter log;
   private final SegmentDirectory directory;
   private final MemoryLedger ledger;
   private final EngineConfig.Shape shape;
-  private final Ticker ticker;
   private final RandomGenerator random;
   private final BackgroundWork background;
   private final IndexEntries entries;
   private final boolean readOnly;
   private final Memtable.Splice splice = new Memtable.Splice();
-  private final AtomicLong stallNanos = new AtomicLong();
+  private final WriteStalls stalls;
   private long coveredLogBytes;
   private long owedNanos;
 
@@ -54,16 +53,15 @@ final class IndexWriter implements AutoCloseable {
     this.directory = directory;
     this.ledger = ledger;
     this.shape = config.shape();
-    this.ticker = config.ticker();
     this.random = config.random();
     this.background = background;
     this.readOnly = config.mode().readOnly();
+    this.stalls = new WriteStalls(config, live);
     this.entries = new IndexEntries(ledger, config.inlineValueBytesMax());
   }
 
-  /** Time writers were held back. */
-  long stallNanos() {
-    return stallNanos.get();
+  WriteStalls stalls() {
+    return stalls;
   }
 
   /**
@@ -123,21 +121,9 @@ final class IndexWriter implements AutoCloseable {
       live.addMemtable(newMemtable(logStart));
       return;
     }
-    long start = ticker.nanos();
     background.flushNeeded();
-    boolean waited = false;
-    while (live.get().memtables.size() >= shape.memtablesMax()) {
-      background.check();
-      if (mayFail) {
-        throwIfStuck(background.flushError(), "memtables cannot be written out");
-      } else if (background.flushError() != null) {
-        break;
-      }
-      waited = true;
-      live.awaitChange();
-    }
-    if (waited) {
-      stallNanos.addAndGet(ticker.nanos() - start);
+    if (live.get().memtables.size() >= shape.memtablesMax()) {
+      awaitFlush(mayFail);
     }
     live.addMemtable(newMemtable(logStart));
     coveredLogBytes = 0;
@@ -155,26 +141,50 @@ final class IndexWriter implements AutoCloseable {
       owedNanos = 0;
       return;
     }
-    long start = ticker.nanos();
-    boolean waited = false;
-    while (tables >= shape.levelZeroStop()) {
-      background.compactionNeeded();
-      background.check();
-      throwIfStuck(background.compactionError(), "tables cannot be compacted");
-      waited = true;
-      live.awaitChange();
+    if (tables >= shape.levelZeroStop()) {
+      awaitCompaction();
       tables = live.get().version.tables(0).length;
     }
     long room = Math.max(1, shape.levelZeroStop() - tables);
     long range = (long) shape.levelZeroStop() - shape.levelZeroSlowdown();
     owedNanos += logBytes * 1_000_000_000 / (SLOW_BYTES_PER_SECOND * room / Math.max(1, range) + 1);
     if (owedNanos >= PARK_NANOS_MIN) {
-      waited = true;
-      LockSupport.parkNanos(Math.min(owedNanos, 1_000_000_000));
+      long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
       owedNanos = 0;
+      stalls.begin();
+      LockSupport.parkNanos(delayNanos);
+      stalls.end(WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN, delayNanos);
     }
-    if (waited) {
-      stallNanos.addAndGet(ticker.nanos() - start);
+  }
+
+  private void awaitFlush(boolean mayFail) {
+    stalls.begin();
+    try {
+      while (live.get().memtables.size() >= shape.memtablesMax()) {
+        background.check();
+        if (mayFail) {
+          throwIfStuck(background.flushError(), "memtables cannot be written out");
+        } else if (background.flushError() != null) {
+          break;
+        }
+        live.awaitChange();
+      }
+    } finally {
+      stalls.end(WriteStalls.Cause.MEMTABLES_FULL, 0);
+    }
+  }
+
+  private void awaitCompaction() {
+    stalls.begin();
+    try {
+      while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
+        background.compactionNeeded();
+        background.check();
+        throwIfStuck(background.compactionError(), "tables cannot be compacted");
+        live.awaitChange();
+      }
+    } finally {
+      stalls.end(WriteStalls.Cause.LEVEL_ZERO_FULL, 0);
     }
   }
 

@@ -8,6 +8,7 @@ import io.kvsep.internal.version.Version;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -26,6 +27,9 @@ final class LiveView {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private volatile @Nullable View current;
+
+  /** Bytes of memtables that no reader finds any more, until they are freed. */
+  private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
   LiveView(Epochs<?> epochs, Supplier<Version> versions, Scheduler scheduler) {
     this.epochs = epochs;
@@ -60,10 +64,15 @@ final class LiveView {
     }
   }
 
+  /** Memory of flushed memtables that open cursors and running reads still work with. */
+  long pinnedMemtableBytes() {
+    return pinnedMemtableBytes.get();
+  }
+
   void start(List<Memtable> memtablesNewestFirst) {
     lock.lock();
     try {
-      install(memtablesNewestFirst.stream().map(SharedMemtable::new).toList());
+      install(memtablesNewestFirst.stream().map(this::shared).toList());
     } finally {
       lock.unlock();
     }
@@ -75,7 +84,7 @@ final class LiveView {
     try {
       View view = get();
       List<SharedMemtable> memtables = new ArrayList<>();
-      memtables.add(new SharedMemtable(memtable));
+      memtables.add(shared(memtable));
       memtables.addAll(view.memtables);
       install(memtables);
     } finally {
@@ -88,8 +97,14 @@ final class LiveView {
     lock.lock();
     try {
       View view = get();
-      List<SharedMemtable> memtables = new ArrayList<>(view.memtables);
-      memtables.removeIf(shared -> shared.memtable == flushed);
+      List<SharedMemtable> memtables = new ArrayList<>();
+      for (SharedMemtable shared : view.memtables) {
+        if (shared.memtable == flushed) {
+          shared.pin();
+        } else {
+          memtables.add(shared);
+        }
+      }
       install(memtables);
     } finally {
       lock.unlock();
@@ -139,6 +154,10 @@ final class LiveView {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  private SharedMemtable shared(Memtable memtable) {
+    return new SharedMemtable(memtable, pinnedMemtableBytes);
   }
 
   private void install(List<SharedMemtable> memtables) {

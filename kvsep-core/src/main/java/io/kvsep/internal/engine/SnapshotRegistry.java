@@ -1,8 +1,10 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.Ticker;
 import java.util.Arrays;
-import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -11,13 +13,17 @@ import java.util.concurrent.locks.ReentrantLock;
  * commits: {@link #visibleSequence} is what readers see. Thread safe.
  */
 final class SnapshotRegistry {
+  private final Ticker ticker;
   private final ReentrantLock lock = new ReentrantLock();
-  private final TreeMap<Long, Integer> countBySequence = new TreeMap<>();
-  private volatile long visibleSequence;
-  private final AtomicInteger open = new AtomicInteger();
 
-  SnapshotRegistry(long visibleSequence) {
+  /** In the order they were taken, which is also the order of their sequence numbers. */
+  private final Set<SnapshotHold> holds = new LinkedHashSet<>();
+
+  private volatile long visibleSequence;
+
+  SnapshotRegistry(long visibleSequence, Ticker ticker) {
     this.visibleSequence = visibleSequence;
+    this.ticker = ticker;
   }
 
   /** Everything up to here is committed and in the index. */
@@ -30,24 +36,22 @@ final class SnapshotRegistry {
     visibleSequence = sequence;
   }
 
-  /** Takes a snapshot of now; {@link #release} it with the returned sequence number. */
-  long acquire() {
+  /** Takes a snapshot of now, to be given to {@link #release}. */
+  SnapshotHold acquire() {
     lock.lock();
     try {
-      long sequence = visibleSequence;
-      countBySequence.merge(sequence, 1, Integer::sum);
-      open.incrementAndGet();
-      return sequence;
+      SnapshotHold hold = new SnapshotHold(visibleSequence, ticker.nanos());
+      holds.add(hold);
+      return hold;
     } finally {
       lock.unlock();
     }
   }
 
-  void release(long sequence) {
+  void release(SnapshotHold hold) {
     lock.lock();
     try {
-      countBySequence.computeIfPresent(sequence, (key, count) -> count == 1 ? null : count - 1);
-      open.decrementAndGet();
+      holds.remove(hold);
     } finally {
       lock.unlock();
     }
@@ -55,7 +59,23 @@ final class SnapshotRegistry {
 
   /** Snapshots not released yet. */
   int open() {
-    return open.get();
+    lock.lock();
+    try {
+      return holds.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** For how long the oldest snapshot has been open; 0 when there is none. */
+  long oldestNanos() {
+    lock.lock();
+    try {
+      Iterator<SnapshotHold> oldestFirst = holds.iterator();
+      return oldestFirst.hasNext() ? ticker.nanos() - oldestFirst.next().sinceNanos() : 0;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** The snapshots' sequence numbers and the visible one, ascending, each once. */
@@ -63,11 +83,12 @@ final class SnapshotRegistry {
     lock.lock();
     try {
       long visible = visibleSequence;
-      long[] boundaries = new long[countBySequence.size() + 1];
+      long[] boundaries = new long[holds.size() + 1];
       int count = 0;
-      for (long sequence : countBySequence.keySet()) {
-        if (sequence < visible) {
-          boundaries[count++] = sequence;
+      for (SnapshotHold hold : holds) {
+        boolean known = count > 0 && boundaries[count - 1] == hold.sequence();
+        if (!known && hold.sequence() < visible) {
+          boundaries[count++] = hold.sequence();
         }
       }
       boundaries[count++] = visible;

@@ -5,15 +5,16 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.TableTotal;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
@@ -51,6 +52,7 @@ public final class StorageEngine implements AutoCloseable {
   private final StoreWrites writes;
   private final StorageLock lock;
   private final VersionSet versions;
+  private final FileRemover remover;
   private final LiveView live;
   private final LogWriter log;
   private final LogAppender appender;
@@ -84,6 +86,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private StorageEngine(EngineConfig config) throws IOException {
     this.config = config;
+    remover = new FileRemover(config, epochs, segments);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     releases.push(epochs::free);
@@ -91,7 +94,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
-      openedVersions = opener.openVersions(this::removeObsolete);
+      openedVersions = opener.openVersions(remover);
       versions = openedVersions;
       opener.checkFiles(versions);
       LogRecovery recovery =
@@ -107,14 +110,14 @@ public final class StorageEngine implements AutoCloseable {
       log = new LogWriter(config.storage(), versions.storeId(), segments, epochs, ledger);
       releases.push(log::free);
       appender = new LogAppender(log, versions, live, failure, config.segmentBytes());
-      snapshots = new SnapshotRegistry(recovery.lastSequence());
+      snapshots = new SnapshotRegistry(recovery.lastSequence(), config.ticker());
       background =
           new BackgroundWork(
               config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
       index = new IndexWriter(config, live, log, segments, ledger, background);
       releases.push(index::close);
       releases.push(this::closeTables);
-      reads = new StoreReads(epochs, live, snapshots, values, config.clock(), ledger);
+      reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces();
       pipeline =
           new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
@@ -184,36 +187,43 @@ public final class StorageEngine implements AutoCloseable {
         entries += memtable.entryCount() - 2 * memtable.tombstoneCount();
         keyBytes += memtable.keyBytes();
       }
-      int[] tables = new int[Version.LEVELS];
-      long[] bytes = new long[Version.LEVELS];
+      int[] levelTables = new int[Version.LEVELS];
+      long[] levelBytes = new long[Version.LEVELS];
       for (int level = 0; level < Version.LEVELS; level++) {
         for (TableFile table : view.version.tables(level)) {
           entries += table.meta().entryCount() - 2 * table.meta().tombstoneCount();
           keyBytes += table.meta().keyBytes();
         }
-        tables[level] = view.version.tables(level).length;
-        bytes[level] = view.version.levelBytes(level);
+        levelTables[level] = view.version.tables(level).length;
+        levelBytes[level] = view.version.levelBytes(level);
       }
       LogPosition replayFrom = view.version.replayFrom();
+      LiveTables tables = versions.liveTables();
+      TableTotal waiting = remover.waitingTables();
       return new EngineStats(
           Math.max(0, entries),
           keyBytes,
           segments.bytes(),
           view.version.liveBytes() + unflushedLogBytes(replayFrom),
-          Arrays.stream(bytes).sum(),
+          segments.all().size(),
+          tables.all().bytes() + waiting.bytes(),
           memoryByPurpose(),
           ledger.peakBytes(),
-          tables,
-          bytes,
+          levelTables,
+          levelBytes,
           pipeline.userBytes(),
           log.bytesWritten() + background.tableBytesWritten() + versions.bytesWritten(),
           pipeline.commits(),
           log.syncs(),
           background.flushes(),
           background.compactions(),
-          index.stallNanos(),
+          index.stalls().count(),
+          index.stalls().nanos(),
           snapshots.open(),
           reads.openCursors(),
+          snapshots.oldestNanos(),
+          reads.oldestCursorNanos(),
+          pinned(tables.pinned().plus(waiting)),
           replayedBytes,
           tornBytes);
     } finally {
@@ -307,6 +317,22 @@ public final class StorageEngine implements AutoCloseable {
         .bytesByPurpose()
         .forEach((purpose, held) -> bytes.put(purpose.name().toLowerCase(Locale.ROOT), held));
     return bytes;
+  }
+
+  /** Segments are looked at before the version, which has every one that is not pinned. */
+  private EngineStats.Pinned pinned(TableTotal tables) {
+    List<Segment> there = segments.all();
+    Map<Long, SegmentState> inForce = versions.current().segments();
+    int segmentCount = 0;
+    long segmentBytes = 0;
+    for (Segment segment : there) {
+      if (!inForce.containsKey(segment.id())) {
+        segmentCount++;
+        segmentBytes += segment.publishedEnd();
+      }
+    }
+    return new EngineStats.Pinned(
+        tables.count(), tables.bytes(), segmentCount, segmentBytes, live.pinnedMemtableBytes());
   }
 
   private long unflushedLogBytes(LogPosition from) {
@@ -444,38 +470,6 @@ public final class StorageEngine implements AutoCloseable {
           }
         });
     background.flushWaitingNow();
-  }
-
-  private void removeObsolete(List<TableFile> tables, List<Long> segmentIds) {
-    for (TableFile table : tables) {
-      epochs.retire(
-          () -> {
-            table.close();
-            delete(StoreFiles.table(table.meta().number()));
-          });
-    }
-    for (long id : segmentIds) {
-      epochs.retire(
-          () -> {
-            Segment segment = segments.remove(id);
-            if (segment != null) {
-              segment.free();
-            }
-            delete(StoreFiles.segment(id));
-          });
-    }
-  }
-
-  private void delete(String name) {
-    if (config.mode().readOnly()) {
-      return;
-    }
-    try {
-      config.storage().delete(name);
-    } catch (IOException e) {
-      // The file stays as an orphan; the next open removes it.
-      return;
-    }
   }
 
   /** Frees what the constructor made so far, last first. */

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.memory.EpochSlot;
@@ -17,7 +18,7 @@ import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
@@ -38,22 +39,26 @@ public final class StoreReads {
   private final ValueReader values;
   private final PointReader points;
   private final Clock clock;
+  private final Ticker ticker;
   private final MemoryLedger ledger;
-  private final Set<EngineCursor> cursors = ConcurrentHashMap.newKeySet();
+
+  /** The open cursors and when they were made, by the ticker. */
+  private final Map<EngineCursor, Long> cursors = new ConcurrentHashMap<>();
 
   StoreReads(
       Epochs<ReadContext> epochs,
       LiveView live,
       SnapshotRegistry snapshots,
       ValueReader values,
-      Clock clock,
+      EngineConfig config,
       MemoryLedger ledger) {
     this.epochs = epochs;
     this.live = live;
     this.snapshots = snapshots;
     this.values = values;
-    this.points = new PointReader(values, clock);
-    this.clock = clock;
+    this.points = new PointReader(values, config.clock());
+    this.clock = config.clock();
+    this.ticker = config.ticker();
     this.ledger = ledger;
   }
 
@@ -172,7 +177,7 @@ public final class StoreReads {
         moment = readable(sequence);
       }
       EngineCursor cursor = cursor(view, moment, bounds);
-      cursors.add(cursor);
+      cursors.put(cursor, ticker.nanos());
       if (!live.isOpen()) {
         cursor.close();
         throw new StoreClosedException("the store is closed");
@@ -202,23 +207,33 @@ public final class StoreReads {
     }
   }
 
-  /** Holds the present for reads at the returned sequence number. */
-  public long acquireSnapshot() {
+  /** Holds the present for reads at the returned hold's sequence number. */
+  public SnapshotHold acquireSnapshot() {
     live.get();
     return snapshots.acquire();
   }
 
-  public void releaseSnapshot(long sequence) {
-    snapshots.release(sequence);
+  public void releaseSnapshot(SnapshotHold hold) {
+    snapshots.release(hold);
   }
 
   int openCursors() {
     return cursors.size();
   }
 
+  /** For how long the oldest open cursor has been open; 0 when there is none. */
+  long oldestCursorNanos() {
+    long now = ticker.nanos();
+    long oldest = 0;
+    for (long since : cursors.values()) {
+      oldest = Math.max(oldest, now - since);
+    }
+    return oldest;
+  }
+
   /** Closes the cursors that are still open. */
   void closeCursors() {
-    for (EngineCursor cursor : cursors) {
+    for (EngineCursor cursor : cursors.keySet()) {
       cursor.close();
     }
   }

@@ -5,6 +5,7 @@ import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.Version;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Everything a reader looks at: the memtables and one version of the tables. Immutable but for its
@@ -18,9 +19,28 @@ final class View {
   static final class SharedMemtable {
     final Memtable memtable;
     private final AtomicInteger views = new AtomicInteger();
+    private final AtomicLong pinnedBytes;
+    private boolean pinned;
 
-    SharedMemtable(Memtable memtable) {
+    /**
+     * @param pinnedBytes counts the memtables that have left the current view and are still there
+     */
+    SharedMemtable(Memtable memtable, AtomicLong pinnedBytes) {
       this.memtable = memtable;
+      this.pinnedBytes = pinnedBytes;
+    }
+
+    /** It is about to leave the current view; whoever has an older one keeps it. */
+    void pin() {
+      pinned = true;
+      pinnedBytes.addAndGet(memtable.arena().length());
+    }
+
+    private void free() {
+      if (pinned) {
+        pinnedBytes.addAndGet(-memtable.arena().length());
+      }
+      memtable.free();
     }
   }
 
@@ -67,7 +87,7 @@ final class View {
     }
     for (SharedMemtable shared : memtables) {
       if (shared.views.decrementAndGet() == 0) {
-        epochs.retire(shared.memtable::free);
+        epochs.retire(shared::free);
       }
     }
     version.release();

@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Counts which tables and segments the live versions hold and reports those that none holds any
@@ -21,16 +22,25 @@ final class LiveFiles {
   /** How many live segment lists hold a segment; guarded by this. */
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
+  // All below are guarded by this.
+  private int tableCount;
+  private long tableBytes;
+  private @Nullable Version newest;
+
   LiveFiles(ObsoleteFiles listener) {
     this.listener = listener;
   }
 
-  /** A version comes to life. */
+  /** A version comes to life, and is the newest. */
   synchronized void hold(Version version) {
+    newest = version;
     for (Level level : version.levels()) {
       if (level.sharers++ == 0) {
         for (TableFile table : level.tables) {
-          table.retain();
+          if (table.retain()) {
+            tableCount++;
+            tableBytes += table.meta().fileBytes();
+          }
         }
       }
     }
@@ -40,6 +50,14 @@ final class LiveFiles {
         segmentHolders.merge(id, 1, Integer::sum);
       }
     }
+  }
+
+  /** Tables that some live version holds. */
+  synchronized LiveTables tables() {
+    TableTotal all = new TableTotal(tableCount, tableBytes);
+    Version now = newest;
+    return new LiveTables(
+        all, now == null ? all : all.minus(new TableTotal(now.tableCount(), now.tableBytes())));
   }
 
   /** A version has lost its last holder. */
@@ -52,6 +70,8 @@ final class LiveFiles {
           for (TableFile table : level.tables) {
             if (table.release()) {
               tables.add(table);
+              tableCount--;
+              tableBytes -= table.meta().fileBytes();
             }
           }
         }

@@ -63,8 +63,9 @@ public final class TableFile implements AutoCloseable {
     }
   }
 
-  void retain() {
-    holders++;
+  /** Whether that was the first holder. */
+  boolean retain() {
+    return holders++ == 0;
   }
 
   /** Whether that was the last holder. */

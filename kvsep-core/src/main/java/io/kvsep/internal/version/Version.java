@@ -88,6 +88,15 @@ public final class Version {
     return tableCount;
   }
 
+  /** Sum of the file lengths of all tables. */
+  public long tableBytes() {
+    long bytes = 0;
+    for (Level level : levels) {
+      bytes += level.bytes;
+    }
+    return bytes;
+  }
+
   /** All segments by id; read-only. */
   public SortedMap<Long, SegmentState> segments() {
     return liveness.segments().asMap();

@@ -294,6 +294,11 @@ public final class VersionSet implements AutoCloseable {
     return open == null ? manifestBytesRead : open.length();
   }
 
+  /** The tables in force, and those that are kept for whoever holds an older version. */
+  public LiveTables liveTables() {
+    return liveFiles.tables();
+  }
+
   /** Written to manifests and CURRENT since the open. */
   public long bytesWritten() {
     return output.bytesWritten();

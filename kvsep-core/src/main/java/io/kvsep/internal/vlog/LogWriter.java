@@ -8,6 +8,8 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.metrics.FlightEvents;
+import io.kvsep.internal.metrics.LogSyncEvent;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -241,6 +243,8 @@ public final class LogWriter {
       if (durableBytes >= wanted) {
         return;
       }
+      LogSyncEvent event = FlightEvents.beginLogSync();
+      int synced = 0;
       // Read in this order: what is counted lies in the sealed segments or below the active
       // one's end. A segment being sealed meanwhile waits for the lock.
       long covered = publishedBytes;
@@ -251,17 +255,33 @@ public final class LogWriter {
         sealed.sync();
         sealed.closeFile();
         syncs.incrementAndGet();
+        synced++;
         sealedUnsynced.remove();
         reached = segment == null ? endOf(sealed) : reached;
       }
       if (segment != null) {
         segment.sync();
         syncs.incrementAndGet();
+        synced++;
       }
+      record(event, synced, covered - durableBytes);
       durable = reached;
       durableBytes = covered;
     } finally {
       syncLock.unlock();
+    }
+  }
+
+  private void record(@Nullable LogSyncEvent event, int synced, long bytes) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.store = storage.location();
+      event.segments = synced;
+      event.bytes = bytes;
+      event.commit();
     }
   }
 

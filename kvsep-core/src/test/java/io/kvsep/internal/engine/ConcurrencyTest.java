@@ -266,7 +266,8 @@ final class ConcurrencyTest {
       StorageEngine engine, AtomicLongArray acknowledged, Random random) {
     int writer = random.nextInt(2);
     long least = acknowledged.get(writer);
-    long sequence = engine.reads().acquireSnapshot();
+    SnapshotHold hold = engine.reads().acquireSnapshot();
+    long sequence = hold.sequence();
     try {
       long first = numberOf(engine, writer, sequence);
       assertTrue(first >= least, "a snapshot older than what was acknowledged");
@@ -275,7 +276,7 @@ final class ConcurrencyTest {
         Thread.onSpinWait();
       }
     } finally {
-      engine.reads().releaseSnapshot(sequence);
+      engine.reads().releaseSnapshot(hold);
     }
   }
 

@@ -60,7 +60,7 @@ final class CursorPinTest {
       history.forEach(step -> assertTrue(tracked.run(step)));
       NavigableMap<byte[], byte[]> moment = tracked.current();
       StoreReads reads = tracked.engine().reads();
-      long sequence = reads.acquireSnapshot();
+      SnapshotHold hold = reads.acquireSnapshot();
       for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 6; i++) {
           assertTrue(tracked.run(Step.PUT_LARGE));
@@ -68,10 +68,10 @@ final class CursorPinTest {
         assertTrue(tracked.run(Step.FLUSH));
         assertTrue(tracked.run(Step.COMPACT));
         for (Map.Entry<byte[], byte[]> entry : moment.entrySet()) {
-          assertArrayEquals(entry.getValue(), reads.get(0, entry.getKey(), sequence));
+          assertArrayEquals(entry.getValue(), reads.get(0, entry.getKey(), hold.sequence()));
         }
       }
-      reads.releaseSnapshot(sequence);
+      reads.releaseSnapshot(hold);
       assertTrue(tracked.close());
     }
   }

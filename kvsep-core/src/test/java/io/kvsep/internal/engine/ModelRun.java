@@ -94,7 +94,12 @@ final class ModelRun {
     }
   }
 
-  private record OpenSnapshot(long sequence, State state) {}
+  /** What can be read: a snapshot, or the present without a hold. */
+  private record OpenSnapshot(@Nullable SnapshotHold hold, State state) {
+    long sequence() {
+      return hold == null ? StoreReads.LATEST : hold.sequence();
+    }
+  }
 
   private final Random random;
   private final ManualClock clock = new ManualClock(1_000_000);
@@ -301,7 +306,7 @@ final class ModelRun {
   /** The present or an open snapshot. */
   private OpenSnapshot moment() {
     return snapshots.isEmpty() || random.nextBoolean()
-        ? new OpenSnapshot(StoreReads.LATEST, current)
+        ? new OpenSnapshot(null, current)
         : snapshots.get(random.nextInt(snapshots.size()));
   }
 
@@ -311,7 +316,8 @@ final class ModelRun {
       snapshots.add(new OpenSnapshot(engine.reads().acquireSnapshot(), current));
     } else if (!snapshots.isEmpty()) {
       note("release");
-      engine.reads().releaseSnapshot(snapshots.remove(random.nextInt(snapshots.size())).sequence());
+      SnapshotHold hold = snapshots.remove(random.nextInt(snapshots.size())).hold();
+      engine.reads().releaseSnapshot(Objects.requireNonNull(hold));
     }
   }
 

@@ -1,0 +1,80 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.version.ObsoleteFiles;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.TableTotal;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Closes and deletes files that no version holds any more, once the readers that are inside have
+ * left. A file that cannot be deleted stays as an orphan, which the next open removes. Thread safe.
+ */
+final class FileRemover implements ObsoleteFiles {
+  private final Storage storage;
+  private final boolean readOnly;
+  private final Epochs<?> epochs;
+  private final SegmentDirectory segments;
+  private final AtomicInteger waitingTables = new AtomicInteger();
+  private final AtomicLong waitingTableBytes = new AtomicLong();
+
+  FileRemover(EngineConfig config, Epochs<?> epochs, SegmentDirectory segments) {
+    this.storage = config.storage();
+    this.readOnly = config.mode().readOnly();
+    this.epochs = epochs;
+    this.segments = segments;
+  }
+
+  @Override
+  public void obsolete(List<TableFile> tables, List<Long> segmentIds) {
+    for (TableFile table : tables) {
+      long bytes = table.meta().fileBytes();
+      countWaiting(1, bytes);
+      epochs.retire(
+          () -> {
+            table.close();
+            delete(StoreFiles.table(table.meta().number()));
+            countWaiting(-1, -bytes);
+          });
+    }
+    for (long id : segmentIds) {
+      epochs.retire(
+          () -> {
+            Segment segment = segments.remove(id);
+            if (segment != null) {
+              segment.free();
+            }
+            delete(StoreFiles.segment(id));
+          });
+    }
+  }
+
+  /** Tables that are still there because somebody may be reading them. */
+  TableTotal waitingTables() {
+    return new TableTotal(waitingTables.get(), waitingTableBytes.get());
+  }
+
+  private void countWaiting(int tables, long bytes) {
+    waitingTables.addAndGet(tables);
+    waitingTableBytes.addAndGet(bytes);
+  }
+
+  private void delete(String name) {
+    if (readOnly) {
+      return;
+    }
+    try {
+      storage.delete(name);
+    } catch (IOException e) {
+      // The file stays as an orphan; the next open removes it.
+      return;
+    }
+  }
+}

@@ -1,0 +1,255 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Seeds;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** What open cursors and snapshots keep, and that the figures tell it. */
+final class PinnedFilesTest {
+  private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
+  private static final EngineStats.Pinned NOTHING = new EngineStats.Pinned(0, 0, 0, 0, 0);
+  private static final int KEYS = 40;
+
+  private final CrashableStorage storage = new CrashableStorage();
+  private final AtomicLong nanos = new AtomicLong(5_000);
+
+  private StorageEngine open(long seed) {
+    EngineConfig base =
+        Engines.config(
+            storage,
+            CommitSync.ON_DEMAND,
+            new ManualClock(1_000),
+            new Random(seed),
+            new ManualScheduler(seed, 2));
+    return StorageEngine.open(
+        new EngineConfig(
+            storage,
+            base.mode(),
+            base.sync(),
+            base.syncIntervalNanos(),
+            base.inlineValueBytesMax(),
+            base.compressionBytesMin(),
+            base.segmentBytes(),
+            base.shape(),
+            base.clock(),
+            nanos::get,
+            base.random(),
+            base.scheduler()));
+  }
+
+  private static void putAll(StorageEngine engine, int round) {
+    byte[] value = new byte[600];
+    for (int i = 0; i < KEYS; i++) {
+      new Random(31L * round + i).nextBytes(value);
+      engine.writes().put(0, ("key-" + i).getBytes(UTF_8), value, 0);
+    }
+  }
+
+  private static EngineCursor cursor(StorageEngine engine) {
+    return engine.reads().cursor(ALL, StoreReads.LATEST);
+  }
+
+  @Test
+  void aCursorKeepsTheTablesAndSegmentsThatWereReplaced() throws IOException {
+    StorageEngine engine = open(1);
+    putAll(engine, 0);
+    engine.compact();
+    assertEquals(NOTHING, engine.stats().pinned());
+    EngineStats before = engine.stats();
+    EngineCursor cursor = cursor(engine);
+    assertEquals(NOTHING, engine.stats().pinned(), "everything is in force still");
+
+    putAll(engine, 1);
+    engine.compact();
+
+    EngineStats after = engine.stats();
+    assertEquals(Arrays.stream(before.levelTables()).sum(), after.pinned().tables());
+    assertEquals(before.tableBytes(), after.pinned().tableBytes());
+    assertTrue(after.pinned().segments() > 0);
+    assertTrue(after.pinned().logBytes() > 0);
+    checkFiles(after);
+
+    cursor.close();
+    assertEquals(NOTHING, engine.stats().pinned());
+    checkFiles(engine.stats());
+    engine.close();
+  }
+
+  @Test
+  void aCursorKeepsTheMemtableThatWasFlushed() {
+    StorageEngine engine = open(2);
+    engine.writes().put(0, "key".getBytes(UTF_8), new byte[10], 0);
+    EngineCursor cursor = cursor(engine);
+    EngineCursor second = cursor(engine);
+
+    engine.flush();
+
+    assertEquals(Engines.TINY.memtableBytes(), engine.stats().pinned().memtableBytes());
+    assertEquals(2 * Engines.TINY.memtableBytes(), engine.stats().memoryBytes().get("memtable"));
+    cursor.close();
+    assertEquals(Engines.TINY.memtableBytes(), engine.stats().pinned().memtableBytes());
+    second.close();
+    assertEquals(0, engine.stats().pinned().memtableBytes());
+    engine.close();
+  }
+
+  @Test
+  void aReadThatIsUnderWayKeepsFilesToo() {
+    StorageEngine engine = open(3);
+    putAll(engine, 0);
+    engine.compact();
+    List<EngineStats.Pinned> inside = new ArrayList<>();
+    engine
+        .reads()
+        .read(
+            0,
+            "key-1".getBytes(UTF_8),
+            StoreReads.LATEST,
+            value -> {
+              putAll(engine, 1);
+              engine.compact();
+              inside.add(engine.stats().pinned());
+              return value.remaining();
+            });
+
+    assertTrue(inside.get(0).tables() > 0);
+    assertTrue(inside.get(0).segments() > 0);
+    assertTrue(inside.get(0).memtableBytes() > 0);
+    putAll(engine, 2);
+    engine.compact();
+    assertEquals(NOTHING, engine.stats().pinned());
+    engine.close();
+  }
+
+  @Test
+  void aSnapshotKeepsNoFileButTheVersionsItSees() {
+    StorageEngine engine = open(4);
+    putAll(engine, 0);
+    engine.compact();
+    long live = engine.stats().logLiveBytes();
+    SnapshotHold hold = engine.reads().acquireSnapshot();
+    putAll(engine, 1);
+    engine.compact();
+
+    assertEquals(NOTHING, engine.stats().pinned());
+    assertTrue(engine.stats().logLiveBytes() >= 2 * live);
+    engine.reads().releaseSnapshot(hold);
+    putAll(engine, 2);
+    engine.compact();
+    assertTrue(engine.stats().logLiveBytes() < 2 * live);
+    engine.close();
+  }
+
+  @Test
+  void agesAreThoseOfTheOldest() {
+    StorageEngine engine = open(5);
+    assertEquals(List.of(0L, 0L), ages(engine));
+    SnapshotHold first = engine.reads().acquireSnapshot();
+    EngineCursor firstCursor = cursor(engine);
+    nanos.addAndGet(100);
+    SnapshotHold second = engine.reads().acquireSnapshot();
+    EngineCursor secondCursor = cursor(engine);
+    nanos.addAndGet(20);
+    assertEquals(List.of(120L, 120L), ages(engine));
+
+    // Both see the same sequence number; it is the older one that goes.
+    assertEquals(first.sequence(), second.sequence());
+    engine.reads().releaseSnapshot(first);
+    firstCursor.close();
+    assertEquals(List.of(20L, 20L), ages(engine));
+    assertEquals(1, engine.stats().openSnapshots());
+    engine.reads().releaseSnapshot(second);
+    secondCursor.close();
+    assertEquals(List.of(0L, 0L), ages(engine));
+    engine.close();
+  }
+
+  @Test
+  void figuresAgreeWithTheFilesWhateverHappens() {
+    Seeds.each(getClass(), 30, this::runRandomly);
+  }
+
+  private void runRandomly(Random random) throws IOException {
+    CrashableStorage own = new CrashableStorage();
+    ManualScheduler scheduler = new ManualScheduler(random.nextLong(), 2);
+    StorageEngine engine =
+        StorageEngine.open(
+            Engines.randomConfig(
+                own, CommitSync.ON_DEMAND, new ManualClock(1_000), random, scheduler));
+    List<EngineCursor> cursors = new ArrayList<>();
+    for (int step = 0; step < 150; step++) {
+      switch (random.nextInt(8)) {
+        case 0 -> cursors.add(cursor(engine));
+        case 1 -> {
+          if (!cursors.isEmpty()) {
+            cursors.remove(random.nextInt(cursors.size())).close();
+          }
+        }
+        case 2 -> engine.flush();
+        case 3 -> scheduler.runAll();
+        case 4 -> engine.compact();
+        default -> {
+          byte[] value = new byte[random.nextInt(3_000)];
+          random.nextBytes(value);
+          byte[] key = ("key-" + random.nextInt(20)).getBytes(UTF_8);
+          engine.writes().put(0, key, value, 0);
+        }
+      }
+      checkFiles(engine.stats(), own);
+    }
+    cursors.forEach(EngineCursor::close);
+    scheduler.runAll();
+    assertEquals(NOTHING, engine.stats().pinned());
+    checkFiles(engine.stats(), own);
+    engine.close();
+  }
+
+  private static List<Long> ages(StorageEngine engine) {
+    EngineStats stats = engine.stats();
+    return List.of(stats.oldestSnapshotNanos(), stats.oldestCursorNanos());
+  }
+
+  private void checkFiles(EngineStats stats) throws IOException {
+    checkFiles(stats, storage);
+  }
+
+  private static void checkFiles(EngineStats stats, CrashableStorage storage) throws IOException {
+    long tableBytes = 0;
+    int tables = 0;
+    int segments = 0;
+    for (String name : storage.list()) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE) {
+        tables++;
+        try (StorageFile file = storage.open(name, /* writable= */ false)) {
+          tableBytes += file.length();
+        }
+      } else if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
+        segments++;
+      }
+    }
+    assertEquals(tables, Arrays.stream(stats.levelTables()).sum() + stats.pinned().tables());
+    assertEquals(tableBytes, stats.tableBytes());
+    assertEquals(tableBytes, Arrays.stream(stats.levelBytes()).sum() + stats.pinned().tableBytes());
+    assertEquals(segments, stats.logSegments());
+    long memtables =
+        stats.memoryBytes().getOrDefault("memtable", 0L) - stats.pinned().memtableBytes();
+    assertTrue(memtables >= Engines.TINY.memtableBytes(), "the active one is there");
+    assertTrue(memtables <= Engines.TINY.memtablesMax() * Engines.TINY.memtableBytes());
+  }
+}
