@@ -21,7 +21,7 @@ final class PlainDependencyTest {
 
   /** Optional dependencies, and what they bring. */
   private static final List<String> OPTIONAL =
-      List.of("micrometer", "HdrHistogram", "LatencyUtils");
+      List.of("micrometer", "HdrHistogram");
 
   @TempDir Path directory;
 
