@@ -5,6 +5,7 @@ import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -38,17 +39,52 @@ final class InfoCommand implements Callable<Integer> {
     return Kvsep.DONE;
   }
 
+  /** Every figure there is, under its name; those of work are those of opening the store. */
   private static JsonObject json(StoreStats stats) {
     return new JsonObject()
         .put("entriesEstimate", stats.entriesEstimate())
         .put("keyBytes", stats.keyBytes())
         .put("logBytes", stats.logBytes())
         .put("logLiveBytes", stats.logLiveBytes())
+        .put("logSegments", stats.logSegments())
         .put("tableBytes", stats.tableBytes())
-        .put("spaceAmplification", stats.spaceAmplification())
+        .put("memoryBytes", memory(stats))
+        .put("memoryPeakBytes", stats.memoryPeakBytes())
         .put("levels", levels(stats))
+        .put("userBytesWritten", stats.userBytesWritten())
+        .put("deviceBytesWritten", stats.deviceBytesWritten())
+        .put("writeAmplification", stats.writeAmplification())
+        .put("spaceAmplification", stats.spaceAmplification())
+        .put("commits", stats.commits())
+        .put("syncs", stats.syncs())
+        .put("flushes", stats.flushes())
+        .put("compactions", stats.compactions())
+        .put("stalls", stats.stalls())
+        .put("stallNanos", stats.stallNanos())
+        .put("cacheHits", stats.cacheHits())
+        .put("cacheMisses", stats.cacheMisses())
+        .put("openSnapshots", stats.openSnapshots())
+        .put("openCursors", stats.openCursors())
+        .put("oldestSnapshotNanos", stats.oldestSnapshotNanos())
+        .put("oldestCursorNanos", stats.oldestCursorNanos())
+        .put("pinned", pinned(stats.pinned()))
         .put("replayedBytes", stats.replayedBytes())
         .put("tornBytes", stats.tornBytes());
+  }
+
+  private static JsonObject memory(StoreStats stats) {
+    JsonObject memory = new JsonObject();
+    new TreeMap<>(stats.memoryBytes()).forEach(memory::put);
+    return memory;
+  }
+
+  private static JsonObject pinned(StoreStats.Pinned pinned) {
+    return new JsonObject()
+        .put("tables", pinned.tables())
+        .put("tableBytes", pinned.tableBytes())
+        .put("segments", pinned.segments())
+        .put("logBytes", pinned.logBytes())
+        .put("memtableBytes", pinned.memtableBytes());
   }
 
   static List<JsonObject> levels(StoreStats stats) {
@@ -79,10 +115,15 @@ final class InfoCommand implements Callable<Integer> {
     row("keys", Amounts.bytes(stats.keyBytes()));
     row(
         "value log",
-        Amounts.bytes(stats.logBytes()) + ", live " + Amounts.bytes(stats.logLiveBytes()));
+        Amounts.bytes(stats.logBytes())
+            + " in "
+            + Amounts.of(stats.logSegments(), "segment")
+            + ", live "
+            + Amounts.bytes(stats.logLiveBytes()));
     row("tables", Amounts.bytes(stats.tableBytes()));
     row("levels", levelsLine(stats));
     row("space amplification", String.format(Locale.ROOT, "%.2f", stats.spaceAmplification()));
+    row("memory at most", Amounts.bytes(stats.memoryPeakBytes()) + " off-heap since it was opened");
     row(
         "recovery now",
         Amounts.bytes(stats.replayedBytes())

@@ -7,15 +7,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
+import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,6 +77,24 @@ final class StoreCommandsTest {
     assertTrue(info.get("levels") instanceof List<?> levels && !levels.isEmpty());
     List<String> lines = run(store, "info").succeeds().lines();
     assertTrue(lines.contains("entries              about 1,000"), lines.toString());
+    assertTrue(
+        lines.stream().anyMatch(line -> line.matches("value log +.* in 1 segment, live .*")),
+        lines.toString());
+  }
+
+  @Test
+  void infoAsJsonHasEveryFigure() {
+    Map<String, Object> info = run(filledStore(), "info", "--json").succeeds().json();
+    Set<String> names = new TreeSet<>(info.keySet());
+    names.remove("directory");
+
+    Set<String> figures = new TreeSet<>();
+    Arrays.stream(StoreStats.class.getRecordComponents()).forEach(c -> figures.add(c.getName()));
+    assertEquals(figures, names);
+    assertEquals(1L, info.get("logSegments"));
+    assertTrue(
+        info.get("memoryBytes") instanceof Map<?, ?> memory && memory.containsKey("memtable"));
+    assertTrue(info.get("pinned") instanceof Map<?, ?> pinned && pinned.containsKey("logBytes"));
   }
 
   @Test
