@@ -20,8 +20,7 @@ final class PlainDependencyTest {
       List.of("slf4j-nop", "junit", "archunit", "opentest4j", "apiguardian", "surefire");
 
   /** Optional dependencies, and what they bring. */
-  private static final List<String> OPTIONAL =
-      List.of("micrometer", "HdrHistogram");
+  private static final List<String> OPTIONAL = List.of("micrometer", "HdrHistogram");
 
   @TempDir Path directory;
 
