@@ -293,12 +293,12 @@ final class ModelRun {
     assertEquals(expected != null, engine.reads().contains(keyspace, key, moment.sequence()));
     if (random.nextInt(8) == 0) {
       List<byte[]> keys = new ArrayList<>();
-      List<byte[]> values = new ArrayList<>();
+      List<byte @Nullable []> values = new ArrayList<>();
       for (int i = random.nextInt(20); i > 0; i--) {
         keys.add(key());
         values.add(visible(moment.state(), keyspace, keys.get(keys.size() - 1)));
       }
-      List<byte[]> found = engine.reads().getAll(keyspace, keys, moment.sequence());
+      List<byte @Nullable []> found = engine.reads().getAll(keyspace, keys, moment.sequence());
       assertArrayEquals(values.toArray(), found.toArray());
     }
   }
