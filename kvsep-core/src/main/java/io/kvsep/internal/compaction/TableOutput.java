@@ -1,5 +1,6 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -84,7 +85,7 @@ final class TableOutput implements AutoCloseable {
       if (writer != null
           && filter.isNewKey()
           && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
-        finishTable(behind(writer.lastKey()));
+        finishTableAtLastKey(writer.lastKey());
       }
       if (passedRanges < ranges.count()) {
         passRanges(input);
@@ -187,8 +188,11 @@ final class TableOutput implements AutoCloseable {
     passedRangeBytes = 0;
   }
 
-  /** The first key behind {@code key}. */
-  private static byte[] behind(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
+  /** Behind a key that is as long as keys can be no range can be cut: the table ends later. */
+  private void finishTableAtLastKey(byte[] lastKey) throws IOException {
+    if (ranges.isEmpty() || lastKey.length < Limits.STORED_KEY_BYTES_MAX) {
+      // The first key behind it.
+      finishTable(Arrays.copyOf(lastKey, lastKey.length + 1));
+    }
   }
 }

@@ -10,6 +10,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -27,6 +28,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 
 /** A store without log and writers: tables in levels, and the jobs that make them. */
 final class CompactionFixture implements AutoCloseable {
@@ -51,6 +54,13 @@ final class CompactionFixture implements AutoCloseable {
     public int compareTo(Item other) {
       int order = key.compareTo(other.key);
       return order != 0 ? order : Long.compare(other.sequence, sequence);
+    }
+  }
+
+  /** A deleted range. */
+  record Range(String from, String to, long sequence) {
+    boolean covers(String key) {
+      return from.compareTo(key) <= 0 && key.compareTo(to) < 0;
     }
   }
 
@@ -98,30 +108,51 @@ final class CompactionFixture implements AutoCloseable {
 
   /** A memtable of these entries; the caller frees it. */
   Memtable memtable(Collection<Item> items) {
-    Memtable memtable = new Memtable(ledger, 64L + 200L * (items.size() + 1), LogPosition.START, 5);
-    Memtable.Splice splice = new Memtable.Splice();
-    Entry entry = new Entry();
+    return memtable(items, List.of());
+  }
+
+  /** A memtable of these entries and deleted ranges; the caller frees it. */
+  Memtable memtable(Collection<Item> items, Collection<Range> ranges) {
+    long bytes = 64L + 200L * (items.size() + 1);
     for (Item item : items) {
-      byte[] key = item.key.getBytes(StandardCharsets.UTF_8);
-      byte[] value = item.value.getBytes(StandardCharsets.UTF_8);
-      Region region = ledger.allocate(MemoryPurpose.READ, key.length + value.length);
-      region.put(0, key, 0, key.length);
-      region.put(key.length, value, 0, value.length);
-      entry.keyRegion = region;
-      entry.keyLength = key.length;
-      entry.tag = Tag.of(item.sequence, item.kind);
-      entry.expiresAtMillis = item.expiresAtMillis;
-      entry.valueRegion = region;
-      entry.valueOffset = key.length;
-      entry.valueLength = value.length;
-      assertTrue(memtable.insert(entry, splice));
-      region.free();
+      bytes += 2L * item.key.length();
+    }
+    Memtable memtable = new Memtable(ledger, bytes, LogPosition.START, 5);
+    for (Item item : items) {
+      insert(
+          memtable, item.key, Tag.of(item.sequence, item.kind), item.expiresAtMillis, item.value);
+    }
+    for (Range range : ranges) {
+      insert(memtable, range.from, Tag.of(range.sequence, Tag.RANGE_DELETE), 0, range.to);
     }
     return memtable;
   }
 
+  private void insert(
+      Memtable memtable, String keyText, long tag, long expiresAtMillis, String valueText) {
+    byte[] key = keyText.getBytes(StandardCharsets.UTF_8);
+    byte[] value = valueText.getBytes(StandardCharsets.UTF_8);
+    Region region = ledger.allocate(MemoryPurpose.READ, key.length + value.length);
+    region.put(0, key, 0, key.length);
+    region.put(key.length, value, 0, value.length);
+    Entry entry = new Entry();
+    entry.keyRegion = region;
+    entry.keyLength = key.length;
+    entry.tag = tag;
+    entry.expiresAtMillis = expiresAtMillis;
+    entry.valueRegion = region;
+    entry.valueOffset = key.length;
+    entry.valueLength = value.length;
+    assertTrue(memtable.insert(entry, new Memtable.Splice()));
+    region.free();
+  }
+
   List<TableMeta> flush(Collection<Item> items) throws IOException {
-    Memtable memtable = memtable(items);
+    return flush(items, List.of());
+  }
+
+  List<TableMeta> flush(Collection<Item> items, Collection<Range> ranges) throws IOException {
+    Memtable memtable = memtable(items, ranges);
     try {
       return FlushJob.run(context(), memtable.iterator(), memtable.rangeTombstones());
     } finally {
@@ -131,13 +162,24 @@ final class CompactionFixture implements AutoCloseable {
 
   /** Tables with exactly these entries, whatever the filter would do, in a level of the store. */
   void add(int level, Collection<Item> items) throws IOException {
+    add(level, items, List.of());
+  }
+
+  /** As above, with deleted ranges. */
+  void add(int level, Collection<Item> items, Collection<Range> ranges) throws IOException {
     long[] asked = boundaries;
     long now = nowMillis;
     // Every version is somebody's, and nothing has expired yet.
-    boundaries = items.stream().mapToLong(Item::sequence).sorted().distinct().toArray();
+    boundaries =
+        LongStream.concat(
+                items.stream().mapToLong(Item::sequence),
+                ranges.stream().mapToLong(Range::sequence))
+            .sorted()
+            .distinct()
+            .toArray();
     nowMillis = Long.MIN_VALUE;
     VersionEdit edit = new VersionEdit();
-    flush(items).forEach(meta -> edit.addTable(level, meta));
+    flush(items, ranges).forEach(meta -> edit.addTable(level, meta));
     versions.apply(edit);
     boundaries = asked;
     nowMillis = now;
@@ -176,6 +218,64 @@ final class CompactionFixture implements AutoCloseable {
     List<Item> items = new ArrayList<>();
     versions.current().level(level).forEach(table -> items.addAll(items(table)));
     return items;
+  }
+
+  /** Everything that is in the tables of a version, from the newest level to the oldest. */
+  List<Item> allItems() {
+    List<Item> items = new ArrayList<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      items.addAll(level(level));
+    }
+    return items;
+  }
+
+  /** All ranges that the tables of a version say are deleted, in fragments. */
+  List<Range> allRanges() {
+    List<Range> ranges = new ArrayList<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : versions.current().level(level)) {
+        ranges.addAll(ranges(table.reader().rangeTombstones()));
+      }
+    }
+    return ranges;
+  }
+
+  static List<Range> ranges(RangeTombstones tombstones) {
+    List<Range> ranges = new ArrayList<>();
+    for (int i = 0; i < tombstones.count(); i++) {
+      for (long sequence : tombstones.sequences(i)) {
+        ranges.add(
+            new Range(
+                new String(tombstones.start(i), StandardCharsets.UTF_8),
+                new String(tombstones.end(i), StandardCharsets.UTF_8),
+                sequence));
+      }
+    }
+    return ranges;
+  }
+
+  /** What a reader gets from entries and deleted ranges in any order; null for nothing. */
+  static @Nullable Item visible(
+      Collection<Item> items, Collection<Range> ranges, long nowMillis, String key, long reader) {
+    Item newest = null;
+    for (Item item : items) {
+      boolean mayBeSeen = item.key().equals(key) && item.sequence() <= reader;
+      if (mayBeSeen && (newest == null || item.sequence() > newest.sequence())) {
+        newest = item;
+      }
+    }
+    if (newest == null
+        || newest.kind() == Tag.DELETE
+        || (Tag.expires(newest.kind()) && newest.expiresAtMillis() <= nowMillis)) {
+      return null;
+    }
+    for (Range range : ranges) {
+      boolean deleted = range.sequence() > newest.sequence() && range.sequence() <= reader;
+      if (deleted && range.covers(key)) {
+        return null;
+      }
+    }
+    return newest;
   }
 
   /** Names of all tables in the directory. */
