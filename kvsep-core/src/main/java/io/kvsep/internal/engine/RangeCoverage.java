@@ -52,9 +52,8 @@ final class RangeCoverage {
       coverage.add(child++, any ? table.reader().rangeTombstones() : RangeTombstones.NONE);
     }
     for (int level = 1; level < Version.LEVELS; level++) {
-      TableFile[] tables = view.version.tables(level);
-      if (tables.length > 0) {
-        coverage.add(child++, tables);
+      if (view.version.tables(level).length > 0) {
+        coverage.add(child++, view.version.rangeTables(level));
       }
     }
     return coverage.sources.isEmpty() ? null : coverage;
@@ -67,15 +66,8 @@ final class RangeCoverage {
   }
 
   private void add(int source, TableFile[] tables) {
-    int count = 0;
-    TableFile[] with = new TableFile[tables.length];
-    for (TableFile table : tables) {
-      if (table.meta().rangeCount() > 0) {
-        with[count++] = table;
-      }
-    }
-    if (count > 0) {
-      sources.add(new Source(source, RangeTombstones.NONE, Arrays.copyOf(with, count)));
+    if (tables.length > 0) {
+      sources.add(new Source(source, RangeTombstones.NONE, tables));
     }
   }
 

@@ -27,6 +27,10 @@ final class Level {
       (a, b) -> Arrays.compareUnsigned(a.meta().smallestKey(), b.meta().smallestKey());
 
   final TableFile[] tables;
+
+  /** Those of them in which ranges are deleted, so that a reader need not ask them all. */
+  final TableFile[] rangeTables;
+
   final long bytes;
   private final boolean byKey;
   private final List<TableFile> list;
@@ -43,6 +47,7 @@ final class Level {
   private Level(boolean byKey, TableFile[] tables, long bytes, byte[] shared, long[] prefixes) {
     this.byKey = byKey;
     this.tables = tables;
+    this.rangeTables = withRanges(tables);
     this.bytes = bytes;
     this.shared = shared;
     this.prefixes = prefixes;
@@ -104,6 +109,20 @@ final class Level {
       }
     }
     return new Level(true, result, mergedBytes, resultShared, resultPrefixes);
+  }
+
+  private static TableFile[] withRanges(TableFile[] tables) {
+    int count = 0;
+    for (TableFile table : tables) {
+      count += table.meta().rangeCount() > 0 ? 1 : 0;
+    }
+    TableFile[] found = new TableFile[count];
+    for (int i = 0, next = 0; next < count; i++) {
+      if (tables[i].meta().rangeCount() > 0) {
+        found[next++] = tables[i];
+      }
+    }
+    return found;
   }
 
   List<TableFile> asList() {

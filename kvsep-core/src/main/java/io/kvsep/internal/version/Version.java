@@ -63,6 +63,11 @@ public final class Version {
     return levels[level].tables;
   }
 
+  /** Those of {@link #tables} in which ranges are deleted; as that, not to be written to. */
+  public TableFile[] rangeTables(int level) {
+    return levels[level].rangeTables;
+  }
+
   /**
    * The only table of a level from 1 on that may hold the key, or null. Allocates nothing; costs
    * about log2(tables) comparisons of numbers and one or two of keys.
