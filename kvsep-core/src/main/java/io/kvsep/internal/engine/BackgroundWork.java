@@ -69,6 +69,14 @@ final class BackgroundWork {
   private int running;
   private boolean paused;
 
+  /**
+   * Whether covered tables stay only because of snapshots, and how many of these had been released
+   * when that was found. A store that was just opened has not looked yet.
+   */
+  private volatile boolean coveredAreHeld = true;
+
+  private volatile long releasedAtLook = -1;
+
   // Of the timer.
   private int ticksSinceTry;
   private int ticksBetweenTries = 1;
@@ -148,6 +156,10 @@ final class BackgroundWork {
     }
     ticksSinceTry = 0;
     flushNeeded();
+    if (coveredAreHeld && snapshots.released() != releasedAtLook && !failure.hasFailed()) {
+      dropCoveredTables(/* besidePause= */ false);
+      removeDeadSegments();
+    }
     compactionNeeded();
   }
 
@@ -212,7 +224,7 @@ final class BackgroundWork {
         compactOne(version -> picker.pickWholeLevel(version, from, Set.of()));
       }
       for (CompactionPlan rewrite : picker.pickRewrites(versions.current(), this::isStale)) {
-        compactOne(version -> rewrite);
+        compactOne(version -> remaining(version, rewrite));
       }
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
@@ -224,6 +236,21 @@ final class BackgroundWork {
         compactionLock.unlock();
       }
     }
+  }
+
+  /**
+   * A rewrite without the tables that were dropped since it was chosen, because a range delete
+   * covers them that was flushed meanwhile; null when none is left.
+   */
+  private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
+    List<TableFile> chosen = rewrite.inputs();
+    int level = rewrite.inputLevel();
+    byte[] smallest = chosen.get(0).meta().smallestKey();
+    byte[] largest = chosen.get(chosen.size() - 1).meta().largestKey();
+    List<TableFile> left = version.overlapping(level, smallest, largest);
+    return left.isEmpty()
+        ? null
+        : new CompactionPlan(level, level, left, List.of(), rewrite.bottom(), rewrite.move());
   }
 
   private boolean isStale(TableFile table) {
@@ -451,7 +478,10 @@ final class BackgroundWork {
   private List<CoveredTables.Covered> coveredTables() {
     Version version = retainedVersion();
     try {
-      return CoveredTables.find(version, snapshots.boundaries(), busy);
+      releasedAtLook = snapshots.released();
+      CoveredTables.Found found = CoveredTables.find(version, snapshots.boundaries(), busy);
+      coveredAreHeld = found.held();
+      return found.tables();
     } catch (RuntimeException e) {
       // A table with range deletes cannot be read: reads of its keys say so, and so does whoever
       // compacts it. The flush or compaction that brought us here is not to blame.

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -19,6 +20,7 @@ final class SnapshotRegistry {
   /** In the order they were taken, which is also the order of their sequence numbers. */
   private final Set<SnapshotHold> holds = new LinkedHashSet<>();
 
+  private final AtomicLong released = new AtomicLong();
   private volatile long visibleSequence;
 
   SnapshotRegistry(long visibleSequence, Ticker ticker) {
@@ -52,9 +54,15 @@ final class SnapshotRegistry {
     lock.lock();
     try {
       holds.remove(hold);
+      released.incrementAndGet();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** How many snapshots were released so far. */
+  long released() {
+    return released.get();
   }
 
   /** Snapshots not released yet. */
