@@ -130,14 +130,9 @@ final class VersionFilter implements AutoCloseable {
     if (range == ranges.count() || key.compareTo(offset, length, ranges.start(range)) < 0) {
       return false;
     }
-    long[] deletes = ranges.sequences(range);
     // The oldest of the newer ones has the least between itself and the entry.
-    for (int i = deletes.length - 1; i >= 0; i--) {
-      if (deletes[i] > sequence) {
-        return stripe(deletes[i]) == stripe(sequence);
-      }
-    }
-    return false;
+    long delete = ranges.oldestAbove(range, sequence);
+    return delete != RangeTombstones.NOTHING && stripe(delete) == stripe(sequence);
   }
 
   private boolean isLastKey(InternalIterator entry) {

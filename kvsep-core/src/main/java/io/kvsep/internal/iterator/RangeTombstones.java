@@ -80,12 +80,31 @@ public final class RangeTombstones {
 
   /** The newest delete at or below {@code sequence} that covers a fragment, or {@link #NOTHING}. */
   public long newest(int fragment, long sequence) {
-    for (long candidate : sequences[fragment]) {
-      if (candidate <= sequence) {
-        return candidate;
+    long[] newestFirst = sequences[fragment];
+    int index = countAbove(newestFirst, sequence);
+    return index == newestFirst.length ? NOTHING : newestFirst[index];
+  }
+
+  /** The oldest delete above {@code sequence} that covers a fragment, or {@link #NOTHING}. */
+  public long oldestAbove(int fragment, long sequence) {
+    long[] newestFirst = sequences[fragment];
+    int count = countAbove(newestFirst, sequence);
+    return count == 0 ? NOTHING : newestFirst[count - 1];
+  }
+
+  /** A range that is deleted again and again has very many. */
+  private static int countAbove(long[] newestFirst, long sequence) {
+    int low = 0;
+    int high = newestFirst.length;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (newestFirst[middle] > sequence) {
+        low = middle + 1;
+      } else {
+        high = middle;
       }
     }
-    return NOTHING;
+    return low;
   }
 
   /** The newest delete at or below {@code sequence} that covers the key, or {@link #NOTHING}. */

@@ -2,10 +2,9 @@ package io.kvsep.internal.compaction;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.compaction.CompactionFixture.Item;
+import io.kvsep.internal.compaction.CompactionFixture.Range;
 import io.kvsep.internal.iterator.InternalIterator;
-import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
@@ -14,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class VersionFilterTest {
@@ -114,12 +113,96 @@ final class VersionFilterTest {
     }
   }
 
+  @Test
+  void rangeDeleteDropsTheOlderEntriesThatNobodyElseSees() throws IOException {
+    checkRanges("p9 p5", "7", "K -", "7", ABOVE_OTHERS, 10);
+    checkRanges("p9", "7", "K", "", BOTTOM, 10);
+    checkRanges("p5", "7", "-", "7", ABOVE_OTHERS, 10);
+    checkRanges("p5", "7", "-", "", BOTTOM, 10);
+    checkRanges("d5", "7", "-", "7", ABOVE_OTHERS, 10);
+    checkRanges("e5", "7", "-", "7", ABOVE_OTHERS, 10);
+    checkRanges("l5", "7", "-", "7", ABOVE_OTHERS, 10);
+    checkRanges("p7", "6", "K", "6", ABOVE_OTHERS, 10);
+    // Of one frame: what came behind the delete is newer.
+    checkRanges("p8 p6", "7", "K -", "7", ABOVE_OTHERS, 10);
+  }
+
+  @Test
+  void rangeDeleteLeavesWhatASnapshotSees() throws IOException {
+    checkRanges("p5", "7", "K", "7", BOTTOM, 5, 10);
+    checkRanges("p5", "7", "K", "7", BOTTOM, 6, 10);
+    checkRanges("p5", "7", "-", "", BOTTOM, 7, 10);
+    checkRanges("p5", "7", "-", "7", BOTTOM, 4, 10);
+    checkRanges("p5 p3", "7 4", "K -", "7", BOTTOM, 6, 10);
+    checkRanges("p5 p3", "7 4", "K -", "7 4", ABOVE_OTHERS, 6, 10);
+    checkRanges("p5 p3", "7 4", "K K", "7 4", BOTTOM, 3, 6, 10);
+    // Not yet visible, so nobody sees what it hides gone.
+    checkRanges("p5", "12", "K", "12", BOTTOM, 10);
+    checkRanges("p11 p5", "12", "- K", "12", BOTTOM, 10);
+  }
+
+  @Test
+  void ofTheRangeDeletesInAStripeTheNewestIsKept() throws IOException {
+    checkRanges("p1", "9 8 4 3", "-", "9", ABOVE_OTHERS, 10);
+    checkRanges("p1", "9 8 4 3", "-", "9 4", ABOVE_OTHERS, 5, 10);
+    checkRanges("p1", "9 8 4 3", "-", "9", BOTTOM, 5, 10);
+    checkRanges("p1", "9 8 4 3", "-", "", BOTTOM, 10);
+    checkRanges("p1", "12 11 4", "-", "12 4", ABOVE_OTHERS, 10);
+  }
+
+  @Test
+  void rangeDeletesCoverFromTheirFirstKeyUpToTheirEnd() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      List<Item> items = new ArrayList<>();
+      for (String key : List.of("a", "b", "ba", "bz", "c", "ca", "d", "da", "e")) {
+        items.add(Item.put(key, 5));
+      }
+      List<Range> ranges =
+          List.of(new Range("b", "c", 9), new Range("ca", "cb", 8), new Range("d", "e", 4));
+      List<Range> survivors = new ArrayList<>();
+      assertEquals(
+          List.of("K", "-", "-", "-", "K", "-", "K", "K", "K"),
+          judge(store, items, ranges, survivors, ABOVE_OTHERS, 10));
+      assertEquals(ranges, survivors);
+    }
+  }
+
+  /** As {@link #check} with deletes of a range around the key and what is left of them. */
+  private static void checkRanges(
+      String history,
+      String ranges,
+      String expected,
+      String survivors,
+      boolean bottom,
+      long... boundaries)
+      throws IOException {
+    List<Range> deletes = new ArrayList<>();
+    for (String sequence : ranges.split(" ", -1)) {
+      deletes.add(new Range("ke", "kf", Long.parseLong(sequence)));
+    }
+    try (CompactionFixture store = new CompactionFixture()) {
+      List<Range> left = new ArrayList<>();
+      List<String> verdicts = judge(store, versions(history), deletes, left, bottom, boundaries);
+      assertEquals(expected, String.join(" ", verdicts), history);
+      String found =
+          left.stream().map(r -> Long.toString(r.sequence())).collect(Collectors.joining(" "));
+      assertEquals(survivors, found, history);
+    }
+  }
+
   /**
    * @param history versions of one key, newest first: p put, d delete, e expired, l expires later
    * @param expected of each: K is kept, T is kept as a tombstone, - is dropped
    */
   private static void check(String history, String expected, boolean bottom, long... boundaries)
       throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      List<String> verdicts = judge(store, versions(history), bottom, boundaries);
+      assertEquals(expected, String.join(" ", verdicts), history);
+    }
+  }
+
+  private static List<Item> versions(String history) {
     List<Item> items = new ArrayList<>();
     for (String version : history.split(" ", -1)) {
       long sequence = Long.parseLong(version.substring(1));
@@ -131,18 +214,28 @@ final class VersionFilterTest {
             default -> Item.expiring("key", sequence, 1100);
           });
     }
-    try (CompactionFixture store = new CompactionFixture()) {
-      assertEquals(expected, String.join(" ", judge(store, items, bottom, boundaries)), history);
-    }
+    return items;
   }
 
   private static List<String> judge(
       CompactionFixture store, List<Item> items, boolean bottom, long... boundaries) {
+    return judge(store, items, List.of(), new ArrayList<>(), bottom, boundaries);
+  }
+
+  /** Also fills {@code survivors} with what is left of the ranges. */
+  private static List<String> judge(
+      CompactionFixture store,
+      List<Item> items,
+      List<Range> ranges,
+      List<Range> survivors,
+      boolean bottom,
+      long... boundaries) {
     List<String> verdicts = new ArrayList<>();
-    Memtable memtable = store.memtable(items);
+    Memtable memtable = store.memtable(items, ranges);
     try (InternalIterator iterator = memtable.iterator();
         VersionFilter filter =
-            new VersionFilter(boundaries, bottom, 1000, RangeTombstones.NONE, store.ledger)) {
+            new VersionFilter(boundaries, bottom, 1000, memtable.rangeTombstones(), store.ledger)) {
+      survivors.addAll(CompactionFixture.ranges(filter.survivingRanges()));
       String last = "";
       int index = 0;
       for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
@@ -169,15 +262,22 @@ final class VersionFilterTest {
   private static void compareReaders(long seed) {
     Random random = new Random(seed);
     TreeSet<Item> items = new TreeSet<>();
+    List<Range> ranges = new ArrayList<>();
     TreeSet<Long> readers = new TreeSet<>();
+    int rangesOfTen = random.nextInt(4);
     for (long sequence = 1; sequence <= 40; sequence++) {
       String key = "k" + random.nextInt(4);
-      items.add(
-          switch (random.nextInt(5)) {
-            case 0 -> Item.delete(key, sequence);
-            case 1 -> Item.expiring(key, sequence, 900 + random.nextInt(200));
-            default -> Item.put(key, sequence);
-          });
+      if (random.nextInt(10) < rangesOfTen) {
+        int from = random.nextInt(4);
+        ranges.add(new Range("k" + from, "k" + (from + 1 + random.nextInt(4)), sequence));
+      } else {
+        items.add(
+            switch (random.nextInt(5)) {
+              case 0 -> Item.delete(key, sequence);
+              case 1 -> Item.expiring(key, sequence, 900 + random.nextInt(200));
+              default -> Item.put(key, sequence);
+            });
+      }
       if (random.nextInt(8) == 0) {
         readers.add(sequence);
       }
@@ -186,11 +286,12 @@ final class VersionFilterTest {
     readers.removeIf(sequence -> sequence > visible);
     readers.add(visible);
     boolean bottom = random.nextBoolean();
-    List<Item> all = List.copyOf(items);
+    List<Item> all = new ArrayList<>(items);
     List<Item> kept = new ArrayList<>();
+    List<Range> keptRanges = new ArrayList<>();
     try (CompactionFixture store = new CompactionFixture()) {
       long[] boundaries = readers.stream().mapToLong(Long::longValue).toArray();
-      List<String> verdicts = judge(store, all, bottom, boundaries);
+      List<String> verdicts = judge(store, all, ranges, keptRanges, bottom, boundaries);
       for (int i = 0; i < all.size(); i++) {
         Item item = all.get(i);
         if (verdicts.get(i).equals("K")) {
@@ -202,28 +303,19 @@ final class VersionFilterTest {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+    for (int k = 0; !bottom && k < 4; k++) {
+      // Where levels lie below, each key has an old version there.
+      all.add(Item.put("k" + k, 0));
+      kept.add(Item.put("k" + k, 0));
+    }
     // 40 stands for all who will read after the job.
     for (long reader :
         LongStream.concat(LongStream.of(40), readers.stream().mapToLong(r -> r)).toArray()) {
       for (int k = 0; k < 4; k++) {
-        // Where levels lie below, each key has an old version there.
-        Item below = bottom ? null : Item.put("k" + k, 0);
-        assertEquals(visible(all, below, "k" + k, reader), visible(kept, below, "k" + k, reader));
+        assertEquals(
+            CompactionFixture.visible(all, ranges, 1000, "k" + k, reader),
+            CompactionFixture.visible(kept, keptRanges, 1000, "k" + k, reader));
       }
     }
-  }
-
-  /** What a reader gets; null for nothing. */
-  private static @Nullable Item visible(
-      List<Item> items, @Nullable Item below, String key, long reader) {
-    for (Item item : items) {
-      if (item.key().equals(key) && item.sequence() <= reader) {
-        boolean gone =
-            item.kind() == Tag.DELETE
-                || (Tag.expires(item.kind()) && item.expiresAtMillis() <= 1000);
-        return gone ? null : item;
-      }
-    }
-    return below;
   }
 }
