@@ -256,7 +256,9 @@ final class DamageSweepTest {
     try {
       NavigableMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
       Set<byte[]> unreadable = new TreeSet<>(Arrays::compareUnsigned);
-      for (byte[] key : fixture.newest().keySet()) {
+      Set<byte[]> keys = new TreeSet<>(Arrays::compareUnsigned);
+      fixture.states.forEach(state -> keys.addAll(state.keySet()));
+      for (byte[] key : keys) {
         readOne(engine, key, found, unreadable, damaged);
       }
       int state = matching(fixture, allowed, found, unreadable);
@@ -396,6 +398,8 @@ final class DamageSweepTest {
     fill(engine, fixture, 0);
     beginTail(fixture, storage);
     commitToTail(engine, fixture, storage, 20, 50);
+    deleteRange(engine, fixture, 1, 3);
+    fixture.ends.add(contents(storage, fixture.tail).length);
     commitToTail(engine, fixture, storage, 21, 150);
     commitToTail(engine, fixture, storage, 22, 90);
     engine.sync();
@@ -437,7 +441,17 @@ final class DamageSweepTest {
     commit(engine, fixture, salt, 5, 0);
     commit(engine, fixture, 0, 7, 1_100);
     commit(engine, fixture, 0, 9, 1_300);
+    deleteRange(engine, fixture, 4, 6);
     engine.flush();
+  }
+
+  private static void deleteRange(StorageEngine engine, Fixture fixture, int from, int to) {
+    NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
+    next.subMap(TrackedEngine.key(from), TrackedEngine.key(to)).clear();
+    WriteBuffer buffer = new WriteBuffer();
+    buffer.deleteRange(0, TrackedEngine.key(from), TrackedEngine.key(to));
+    engine.writes().write(buffer, CommitSync.ON_DEMAND);
+    fixture.states.add(next);
   }
 
   private static void beginTail(Fixture fixture, CrashableStorage storage) {

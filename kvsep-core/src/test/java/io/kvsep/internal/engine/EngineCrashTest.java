@@ -27,6 +27,7 @@ final class EngineCrashTest {
           Step.BATCH,
           Step.BATCH_SYNCED,
           Step.DELETE,
+          Step.DELETE_RANGE,
           Step.SYNC,
           Step.FLUSH,
           Step.COMPACT);
@@ -41,6 +42,8 @@ final class EngineCrashTest {
           Step.BATCH,
           Step.FLUSH,
           Step.COMPACT,
+          Step.DELETE_RANGE,
+          Step.FLUSH,
           Step.DELETE,
           Step.PUT);
 
@@ -114,7 +117,8 @@ final class EngineCrashTest {
   void aCrashWhileRecoveringChangesNothing() {
     Failures failures = new Failures();
     for (Variant variant : Variant.values()) {
-      for (Step last : List.of(Step.PUT_LARGE, Step.BATCH_SYNCED, Step.FLUSH, Step.COMPACT)) {
+      for (Step last :
+          List.of(Step.PUT_LARGE, Step.BATCH_SYNCED, Step.DELETE_RANGE, Step.FLUSH, Step.COMPACT)) {
         TrackedEngine tracked = filled(variant, FILLING);
         tracked.run(Step.BATCH);
         tracked.run(Step.PUT_LARGE);

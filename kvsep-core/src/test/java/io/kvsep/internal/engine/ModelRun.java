@@ -231,7 +231,9 @@ final class ModelRun {
     note("delete range " + range.keyspace() + ":" + text(range.key()) + " " + text(range.end()));
     byte[] end = Objects.requireNonNull(range.end());
     engine.writes().deleteRange(range.keyspace(), range.key(), end);
-    committed(List.of(range), sync);
+    if (Arrays.compareUnsigned(range.key(), end) < 0) {
+      committed(List.of(range), sync);
+    }
   }
 
   /** Mostly short ranges, sometimes a whole keyspace or nothing. */
@@ -262,7 +264,8 @@ final class ModelRun {
       }
     }
     engine.writes().write(buffer, when);
-    if (!changes.isEmpty()) {
+    // Ranges with nothing in them are no writes, and a batch of nothing else syncs nothing.
+    if (buffer.count() > 0) {
       committed(changes, when);
     }
   }

@@ -38,6 +38,8 @@ final class TrackedEngine {
     BATCH,
     BATCH_SYNCED,
     DELETE,
+    /** Puts a key in the middle of a range, deletes the range and puts another one. */
+    DELETE_RANGE,
     SYNC,
     FLUSH,
     COMPACT,
@@ -159,6 +161,7 @@ final class TrackedEngine {
       case BATCH -> write(number, 3, 90, /* synced= */ false);
       case BATCH_SYNCED -> write(number, 3, 90, /* synced= */ true);
       case DELETE -> write(number, 0, 0, /* synced= */ false);
+      case DELETE_RANGE -> deleteRange(number);
       case SYNC -> maintain(StorageEngine::sync);
       case FLUSH -> maintain(StorageEngine::flush);
       case COMPACT -> maintain(StorageEngine::compact);
@@ -295,6 +298,23 @@ final class TrackedEngine {
       buffer.delete(0, key((number + puts) % KEYS));
       next.remove(key((number + puts) % KEYS));
     }
+    return write(buffer, next, synced);
+  }
+
+  private boolean deleteRange(int number) {
+    WriteBuffer buffer = new WriteBuffer();
+    NavigableMap<byte[], byte[]> next = new TreeMap<>(current());
+    int from = number % (KEYS - 2);
+    byte[] value = value(number, 70);
+    buffer.put(0, key(from + 1), value, 0);
+    buffer.deleteRange(0, key(from), key(from + 3));
+    next.subMap(key(from), key(from + 3)).clear();
+    buffer.put(0, key(from + 2), value, 0);
+    next.put(key(from + 2), value);
+    return write(buffer, next, /* synced= */ false);
+  }
+
+  private boolean write(WriteBuffer buffer, NavigableMap<byte[], byte[]> next, boolean synced) {
     boolean failedBefore = hasFailed();
     CommitSync when = synced ? CommitSync.EVERY_COMMIT : CommitSync.ON_DEMAND;
     try {

@@ -42,11 +42,33 @@ final class RecordViewTest {
   }
 
   @Test
+  void rangeDeleteHasItsEndForAValue() {
+    Region region = region("04 02 03  0061  006d7a  01020304");
+    assertTrue(view.decode(region, 0, region.length()));
+    assertEquals(Tag.RANGE_DELETE, view.kind());
+    assertFalse(view.isCompressed());
+    assertEquals(2, view.keyLength());
+    assertEquals(3, view.keyOffset());
+    assertEquals(3, view.storedLength());
+    assertEquals(3, view.valueLength());
+    assertEquals(5, view.storedOffset());
+    assertEquals(12, view.length());
+    region.free();
+    Region longest = region("04 01 848004 00 " + "00".repeat(65_540 + 4));
+    assertTrue(view.decode(longest, 0, longest.length()));
+    longest.free();
+  }
+
+  @Test
   void whatNoWriterWritesIsNoRecord() {
     refused("00 01 01 00 00 00000000"); // no kind
     refused("03 01 01 00 00 00000000"); // a pointer
     refused("11 01 0000000000000000 00 00000000"); // a delete that expires
     refused("21 01 00 00000000"); // a delete that is compressed
+    refused("14 01 01 0000000000000000 00 00 00000000"); // a range delete that expires
+    refused("24 01 01 01 00 00 00000000"); // a range delete that is compressed
+    refused("04 01 00 00 00000000"); // a range without an end
+    refused("04 01 858004 00 " + "00".repeat(65_541 + 4)); // an end of 65,541 bytes
     refused("42 01 01 00 00 00000000"); // an unknown flag
     refused("82 01 01 00 00 00000000");
     refused("02 00 01 00 00000000"); // no key
@@ -91,7 +113,7 @@ final class RecordViewTest {
           Random random = new Random(seed);
           for (int i = 0; i < 5000; i++) {
             byte[] bytes = LogFixture.random(random, 1 + random.nextInt(40));
-            bytes[0] = (byte) (random.nextInt(4) << 4 | random.nextInt(4));
+            bytes[0] = (byte) (random.nextInt(4) << 4 | random.nextInt(5));
             if (bytes.length > 3) {
               bytes[1] = (byte) random.nextInt(20);
               bytes[2] = (byte) random.nextInt(20);
