@@ -32,6 +32,9 @@ public final class Region {
   private final @Nullable MemoryPurpose purpose;
   private @Nullable ByteBuffer mapping;
 
+  /** The mapping as its views are cut from it. */
+  private @Nullable ByteBuffer readOnly;
+
   /** Whether the mapping was handed out as a buffer whose lifetime nobody controls. */
   private volatile boolean exposed;
 
@@ -46,6 +49,7 @@ public final class Region {
     this.ledger = ledger;
     this.purpose = purpose;
     this.mapping = mapping;
+    this.readOnly = mapping == null || mapping.isReadOnly() ? mapping : mapping.asReadOnlyBuffer();
   }
 
   static Region allocate(MemoryLedger ledger, MemoryPurpose purpose, long length) {
@@ -92,6 +96,7 @@ public final class Region {
       UNSAFE.invokeCleaner(mapping);
     }
     mapping = null;
+    readOnly = null;
   }
 
   /**
@@ -100,12 +105,15 @@ public final class Region {
    */
   public ByteBuffer expose(long offset, int count) {
     checkRange(offset, count);
-    ByteBuffer source = mapping;
+    ByteBuffer source = readOnly;
     if (source == null) {
       throw new IllegalStateException("only mappings can be exposed");
     }
-    exposed = true;
-    return source.asReadOnlyBuffer().limit((int) offset + count).position((int) offset).slice();
+    // Written once only: readers of one mapping would take its cache line from each other.
+    if (!exposed) {
+      exposed = true;
+    }
+    return source.slice((int) offset, count);
   }
 
   /** Whether this is a mapping rather than memory of our own. */
