@@ -11,13 +11,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   static final long IDLE = 0;
+  private static final long NOBODY = 0;
   private static final VarHandle EPOCH = epochHandle();
 
   /** Epoch the reader inside entered in, {@link #IDLE} when there is none. */
   @SuppressWarnings("unused") // reached through EPOCH only
   private volatile long epoch;
 
-  private @Nullable Thread owner;
+  /**
+   * Id of the thread inside. Not the thread itself: storing a reference makes the collector mark a
+   * card, and the cards of all slots share cache lines.
+   */
+  private long ownerId;
 
   private final Supplier<C> newContext;
   private @Nullable C context;
@@ -36,18 +41,18 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     return made;
   }
 
-  boolean tryEnter(long now, Thread thread) {
+  boolean tryEnter(long now, long threadId) {
     // The compare-and-set is also the full fence between announcing the epoch and reading anything
     // that the epoch protects.
     if (epoch == IDLE && EPOCH.compareAndSet(this, IDLE, now)) {
-      owner = thread;
+      ownerId = threadId;
       return true;
     }
     return false;
   }
 
   void leave() {
-    owner = null;
+    ownerId = NOBODY;
     EPOCH.setRelease(this, IDLE);
   }
 
@@ -55,8 +60,8 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     return epoch;
   }
 
-  boolean isOwnedBy(Thread thread) {
-    return epoch != IDLE && owner == thread;
+  boolean isOwnedBy(long threadId) {
+    return epoch != IDLE && ownerId == threadId;
   }
 
   void free() {

@@ -48,14 +48,14 @@ public final class Epochs<C extends SlotContext> {
 
   /** Enters; what is reachable now stays valid until {@link #exit} with the returned slot. */
   public EpochSlot<C> enter() {
-    Thread thread = Thread.currentThread();
+    long threadId = currentThreadId();
     long now = current.get();
-    int hash = (int) ((threadId(thread) * 0x9e3779b97f4a7c15L) >>> 40);
     while (true) {
       EpochSlot<C>[] candidates = slots;
+      int home = homeOf(threadId, candidates.length);
       for (int i = 0; i < candidates.length; i++) {
-        EpochSlot<C> slot = candidates[(hash + i) & (candidates.length - 1)];
-        if (slot.tryEnter(now, thread)) {
+        EpochSlot<C> slot = candidates[(home + i) & (candidates.length - 1)];
+        if (slot.tryEnter(now, threadId)) {
           return slot;
         }
       }
@@ -98,9 +98,9 @@ public final class Epochs<C extends SlotContext> {
 
   /** Whether the calling thread is inside, which means that waiting for readers would never end. */
   public boolean isInside() {
-    Thread thread = Thread.currentThread();
+    long threadId = currentThreadId();
     for (EpochSlot<C> slot : slots) {
-      if (slot.isOwnedBy(thread)) {
+      if (slot.isOwnedBy(threadId)) {
         return true;
       }
     }
@@ -160,8 +160,18 @@ public final class Epochs<C extends SlotContext> {
     return all;
   }
 
+  /**
+   * Where a thread looks for a slot first. The top bits of a Fibonacci hash keep threads that were
+   * started one after another far apart, so that none looks at a slot that is busy with another's.
+   *
+   * @param slotCount a power of two, above one
+   */
+  private static int homeOf(long threadId, int slotCount) {
+    return (int) ((threadId * 0x9e3779b97f4a7c15L) >>> (Long.numberOfLeadingZeros(slotCount) + 1));
+  }
+
   @SuppressWarnings("deprecation") // threadId() exists from 19 on only
-  private static long threadId(Thread thread) {
-    return thread.getId();
+  private static long currentThreadId() {
+    return Thread.currentThread().getId();
   }
 }
