@@ -161,9 +161,12 @@ public final class EngineCursor implements AutoCloseable {
   public byte[] value() {
     claim();
     try {
+      if (isInline()) {
+        return inlineValue().toArray();
+      }
       var slot = reads.epochs().enter();
       try {
-        return readValue().toArray();
+        return loggedValue().toArray();
       } finally {
         reads.epochs().exit(slot);
       }
@@ -176,9 +179,12 @@ public final class EngineCursor implements AutoCloseable {
   public ByteBuffer valueView() {
     claim();
     try {
+      if (isInline()) {
+        return inlineValue().toView();
+      }
       var slot = reads.epochs().enter();
       try {
-        return readValue().toView();
+        return loggedValue().toView();
       } finally {
         reads.epochs().exit(slot);
       }
@@ -243,28 +249,35 @@ public final class EngineCursor implements AutoCloseable {
     return false;
   }
 
-  private StoredValue readValue() {
+  /** Whether the value lies beside its key, in what the view pins, and needs no epoch. */
+  private boolean isInline() {
     requireEntry();
     if (bounds.keysOnly()) {
       throw new IllegalStateException("a keys-only cursor has no values");
     }
-    int kind = iterator.kind();
-    int header = Payload.headerLength(kind);
-    long offset = iterator.payloadOffset() + header;
-    if (Tag.baseKind(kind) == Tag.PUT) {
-      context.value.set(iterator.payloadRegion(), offset, iterator.payloadLength() - header);
-    } else {
-      reads
-          .values()
-          .read(
-              iterator.payloadRegion(),
-              offset,
-              iterator.keyRegion(),
-              0,
-              iterator.keyLength(),
-              context.scratch,
-              context.value);
-    }
+    return Tag.baseKind(iterator.kind()) == Tag.PUT;
+  }
+
+  private StoredValue inlineValue() {
+    int header = Payload.headerLength(iterator.kind());
+    context.value.set(
+        iterator.payloadRegion(),
+        iterator.payloadOffset() + header,
+        iterator.payloadLength() - header);
+    return context.value;
+  }
+
+  private StoredValue loggedValue() {
+    reads
+        .values()
+        .read(
+            iterator.payloadRegion(),
+            iterator.payloadOffset() + Payload.headerLength(iterator.kind()),
+            iterator.keyRegion(),
+            0,
+            iterator.keyLength(),
+            context.scratch,
+            context.value);
     return context.value;
   }
 
@@ -288,7 +301,8 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   private void unclaim() {
-    claim.set(IDLE);
+    // Whoever claims next sees what this call did; nothing asks for a full fence besides.
+    claim.setRelease(IDLE);
   }
 
   /** Copies the user key to the start of {@code target} if it fits; returns its length. */
