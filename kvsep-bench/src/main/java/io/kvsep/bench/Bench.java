@@ -30,11 +30,19 @@ public final class Bench {
       scan      walks a loaded store in key order
         --keys-only --reverse    flags
         --passes P               how often                        (3)
+      scaling   random reads of a loaded store: some threads against one, in turns
+        --entries N              entries it was loaded with       (1000000)
+        --threads T              readers                          (2)
+        --rounds R               how often each                   (7)
+        --seconds S              how long each                    (1)
+        --via all|array|bytes|view|contains
+      machine   the same for arithmetic, memory reads and allocation, without a store
+        --threads T, --rounds R, --seconds S
       commits   concurrent single puts
         --threads T              writers                          (16)
         --seconds S              how long                         (10)
 
-      all:
+      all but machine:
         --dir D                  the store; load and commits need one that does not exist yet and
                                  use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
@@ -65,6 +73,8 @@ public final class Bench {
         case "load" -> LoadCommand.run(rest);
         case "get" -> GetCommand.run(rest);
         case "scan" -> ScanCommand.run(rest);
+        case "scaling" -> ScalingCommand.run(rest);
+        case "machine" -> MachineCommand.run(rest);
         case "commits" -> CommitsCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));
       }

@@ -21,11 +21,14 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Random point reads of a store that is flushed and compacted and fits into memory.
+ * Random point reads of a store that is flushed and compacted and fits into memory: keys that are
+ * there and keys that are not, copied into an array, appended to a {@code Bytes}, or looked at in
+ * place. The first command runs the whole table with the bytes each call allocates, the second one
+ * way with several threads ({@code -t 1} to {@code -t 4}).
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark -prof gc
- * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark.array -p valueBytes=128 -t 2
+ * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark.bytes -p valueBytes=128 -t 2
  * </pre>
  */
 @BenchmarkMode(Mode.AverageTime)
@@ -65,6 +68,19 @@ public class GetBenchmark {
   @Benchmark
   public byte @Nullable [] arrayMiss(Reader reader) {
     return loaded.store.get(reader.absentKey());
+  }
+
+  @Benchmark
+  public long bytesMiss(Reader reader) {
+    reader.keyBytes.clear();
+    reader.keyBytes.write(reader.absentKey());
+    reader.valueBytes.clear();
+    return loaded.store.get(reader.keyBytes, reader.valueBytes);
+  }
+
+  @Benchmark
+  public @Nullable Object viewMiss(Reader reader) {
+    return loaded.store.read(reader.absentKey(), Reader.LAST_BYTE);
   }
 
   @Benchmark

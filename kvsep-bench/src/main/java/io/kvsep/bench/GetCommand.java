@@ -46,7 +46,8 @@ final class GetCommand {
     }
   }
 
-  private static long read(
+  /** Reads until told to stop; the number of reads. */
+  static long read(
       String via, KvStore store, Dataset dataset, int worker, BooleanSupplier running) {
     byte[] key = dataset.newKey();
     SplittableRandom random = new SplittableRandom(worker + 1);

@@ -1,7 +1,9 @@
 package io.kvsep.bench;
 
 import io.kvsep.KvCursor;
+import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -18,11 +20,13 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Steps of a forward scan over a store that is flushed and compacted; at the end it begins again.
- * One operation is one entry.
+ * Steps of scans over a store that is flushed and compacted, in both directions; at the end a scan
+ * begins again. One operation is one entry, of which the key is looked at in place, and the value
+ * in place, as a copy, or not at all.
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar ScanBenchmark -prof gc
+ * java -jar kvsep-bench/target/benchmarks.jar ScanBenchmark.views -p valueBytes=1024 -t 2
  * </pre>
  */
 @BenchmarkMode(Mode.AverageTime)
@@ -36,48 +40,115 @@ import org.openjdk.jmh.annotations.Warmup;
       "-Dsun.misc.unsafe.memory.access=allow",
       "--enable-native-access=ALL-UNNAMED"
     })
-@State(Scope.Thread)
+@State(Scope.Benchmark)
 @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
 public class ScanBenchmark {
   @Param({"128", "1024", "16384"})
   int valueBytes;
 
   private LoadedStore loaded;
-  private KvCursor entries;
-  private KvCursor keys;
-  private byte[] firstKey;
 
   @Setup(Level.Trial)
   public void fill() {
     loaded = LoadedStore.filled(valueBytes);
-    entries = loaded.store.cursor();
-    keys = loaded.store.cursor(ScanOptions.all().keysOnly());
-    firstKey = loaded.dataset.newKey();
-    loaded.dataset.putKey(0, firstKey);
   }
 
   @TearDown(Level.Trial)
   public void remove() {
-    entries.close();
-    keys.close();
     loaded.close();
   }
 
   @Benchmark
-  public int withValues() {
-    step(entries);
-    return entries.keyView().get(Dataset.KEY_BYTES - 1) + entries.valueView().get(0);
+  public int views(Scans scans) {
+    return view(scans.forward.step());
   }
 
   @Benchmark
-  public int keysOnly() {
-    step(keys);
-    return keys.keyView().get(Dataset.KEY_BYTES - 1);
+  public int viewsReverse(Scans scans) {
+    return view(scans.backward.step());
   }
 
-  private void step(KvCursor cursor) {
-    if (!cursor.next() && !cursor.seek(firstKey)) {
-      throw new FailedMeasurementException("the first key is missing");
+  @Benchmark
+  public int copies(Scans scans) {
+    return copy(scans.forward.step());
+  }
+
+  @Benchmark
+  public int copiesReverse(Scans scans) {
+    return copy(scans.backward.step());
+  }
+
+  @Benchmark
+  public int keysOnly(Scans scans) {
+    return key(scans.keysForward.step());
+  }
+
+  @Benchmark
+  public int keysOnlyReverse(Scans scans) {
+    return key(scans.keysBackward.step());
+  }
+
+  private static int key(KvCursor cursor) {
+    return cursor.keyView().get(Dataset.KEY_BYTES - 1);
+  }
+
+  /** Touches the value at both ends. */
+  private static int view(KvCursor cursor) {
+    ByteBuffer value = cursor.valueView();
+    return key(cursor) + value.get(0) + value.get(value.limit() - 1);
+  }
+
+  private static int copy(KvCursor cursor) {
+    byte[] value = cursor.value();
+    return key(cursor) + value[0] + value[value.length - 1];
+  }
+
+  /** What one thread walks. */
+  @State(Scope.Thread)
+  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+  public static class Scans {
+    private Scan forward;
+    private Scan backward;
+    private Scan keysForward;
+    private Scan keysBackward;
+
+    @Setup(Level.Trial)
+    public void open(ScanBenchmark benchmark) {
+      Dataset dataset = benchmark.loaded.dataset;
+      KvStore store = benchmark.loaded.store;
+      ScanOptions keys = ScanOptions.all().keysOnly();
+      forward = new Scan(store, ScanOptions.all(), dataset, 0);
+      keysForward = new Scan(store, keys, dataset, 0);
+      long last = dataset.entryCount() - 1;
+      backward = new Scan(store, ScanOptions.all().reverse(), dataset, last);
+      keysBackward = new Scan(store, keys.reverse(), dataset, last);
+    }
+
+    @TearDown(Level.Trial)
+    public void close() {
+      forward.cursor.close();
+      backward.cursor.close();
+      keysForward.cursor.close();
+      keysBackward.cursor.close();
+    }
+  }
+
+  /** A cursor that goes round and round. */
+  private static final class Scan {
+    private final KvCursor cursor;
+    private final byte[] firstKey;
+
+    Scan(KvStore store, ScanOptions options, Dataset dataset, long firstOrdinal) {
+      cursor = store.cursor(options);
+      firstKey = dataset.newKey();
+      dataset.putKey(firstOrdinal, firstKey);
+    }
+
+    KvCursor step() {
+      if (!cursor.next() && !cursor.seek(firstKey)) {
+        throw new FailedMeasurementException("the first key is missing");
+      }
+      return cursor;
     }
   }
 }

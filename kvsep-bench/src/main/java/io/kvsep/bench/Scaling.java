@@ -1,0 +1,97 @@
+package io.kvsep.bench;
+
+import java.util.Arrays;
+import java.util.Locale;
+
+/**
+ * Compares several threads with one. The two take turns, round by round, so that both see the same
+ * weather; medians are printed. A round in which another process took more than a little of the
+ * cores is left out and repeated, since it says nothing about the work. Not thread safe.
+ */
+final class Scaling {
+  /** The least part of its cores that a run must have had to count. */
+  private static final double CPU_SHARE_MIN = 0.95;
+
+  private final Figures figures;
+  private final int threads;
+  private final int rounds;
+  private final long seconds;
+  private int nextWorker;
+
+  private Scaling(Figures figures, int threads, int rounds, long seconds) {
+    this.figures = figures;
+    this.threads = threads;
+    this.rounds = rounds;
+    this.seconds = seconds;
+  }
+
+  /** Takes the options that say how to compare. */
+  static Scaling from(Arguments arguments, Figures figures) {
+    return new Scaling(
+        figures,
+        arguments.count("threads", 2, 2, 1024),
+        arguments.count("rounds", 7, 1, 1000),
+        arguments.number("seconds", 1, 1, 3600));
+  }
+
+  /** Measures and prints; every run gives {@code work} other worker numbers. */
+  void measure(String name, Workers.Work work) {
+    for (int warmUp = 0; warmUp < 2; warmUp++) {
+      run(1, work);
+      run(threads, work);
+    }
+    double[] one = new double[rounds];
+    double[] many = new double[rounds];
+    double[] ratios = new double[rounds];
+    int count = 0;
+    int disturbed = 0;
+    while (count < rounds) {
+      Workers.Outcome alone = run(1, work);
+      Workers.Outcome together = run(threads, work);
+      if (cpuShare(alone, 1) < CPU_SHARE_MIN || cpuShare(together, threads) < CPU_SHARE_MIN) {
+        if (++disturbed > 4 * rounds) {
+          throw new FailedMeasurementException("the machine is too busy to compare threads");
+        }
+        continue;
+      }
+      one[count] = rate(alone);
+      many[count] = rate(together);
+      ratios[count] = many[count] / one[count];
+      count++;
+    }
+    Arrays.sort(ratios);
+    figures.text(
+        name,
+        String.format(
+            Locale.ROOT,
+            "1 thread %,.0f /s, %d threads %,.0f /s, ratio %.2f (%.2f to %.2f), %d disturbed",
+            median(one),
+            threads,
+            median(many),
+            median(ratios),
+            ratios[0],
+            ratios[rounds - 1],
+            disturbed));
+  }
+
+  private Workers.Outcome run(int count, Workers.Work work) {
+    int first = nextWorker;
+    nextWorker += count;
+    return Workers.run(
+        count, seconds, (worker, running) -> work.run(Math.addExact(first, worker), running));
+  }
+
+  private static double cpuShare(Workers.Outcome outcome, int count) {
+    return outcome.cpuNanos() / (double) (count * outcome.nanos());
+  }
+
+  private static double rate(Workers.Outcome outcome) {
+    return outcome.operations() * 1e9 / outcome.nanos();
+  }
+
+  private static double median(double[] values) {
+    double[] sorted = values.clone();
+    Arrays.sort(sorted);
+    return sorted[sorted.length / 2];
+  }
+}
