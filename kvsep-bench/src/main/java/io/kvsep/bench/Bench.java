@@ -41,10 +41,14 @@ public final class Bench {
       commits   concurrent single puts
         --threads T              writers                          (16)
         --seconds S              how long                         (10)
+      tables    builds a store of many short tables, opens it, reads random keys and says what
+                the process holds
+        --tables N               tables                           (21040)
+        --gets G                 random reads                     (1000000)
 
       all but machine:
-        --dir D                  the store; load and commits need one that does not exist yet and
-                                 use a temporary one, removed afterwards, without it
+        --dir D                  the store; load, commits and tables need one that does not exist
+                                 yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
         --durability none|async|sync   (load none, commits sync)
         --memory-budget-mib M    off-heap cap                     (256)
@@ -76,6 +80,7 @@ public final class Bench {
         case "scaling" -> ScalingCommand.run(rest);
         case "machine" -> MachineCommand.run(rest);
         case "commits" -> CommitsCommand.run(rest);
+        case "tables" -> TablesCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));
       }
       return 0;
