@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvsep.error.StoreLockedException;
 import java.io.BufferedReader;
 import java.io.File;
@@ -126,7 +127,13 @@ final class LockedStoreTest {
     Set<String> classPath = new LinkedHashSet<>();
     for (Class<?> type :
         new Class<?>[] {
-          KvStore.class, OtherProcess.class, Bytes.class, Jvm.class, LZ4Factory.class, Logger.class
+          KvStore.class,
+          OtherProcess.class,
+          Bytes.class,
+          Jvm.class,
+          LZ4Factory.class,
+          Caffeine.class,
+          Logger.class
         }) {
       Path source = Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
       classPath.add(source.toString());

@@ -114,7 +114,8 @@ final class TablesCommand {
             Integer.MAX_VALUE,
             usual.levelBaseBytes(),
             tableBytes,
-            usual.blockBytes());
+            usual.blockBytes(),
+            usual.readerBytesMax());
     try {
       return new EngineConfig(
           new FileStorage(directory, /* createIfMissing= */ true),

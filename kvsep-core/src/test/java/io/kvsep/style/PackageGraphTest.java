@@ -40,6 +40,7 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.base",
+                  "internal.cache",
                   "internal.compaction",
                   "internal.io",
                   "internal.iterator",
@@ -63,6 +64,7 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.base",
+                  "internal.cache",
                   "internal.io",
                   "internal.iterator",
                   "internal.memory",
@@ -72,7 +74,12 @@ final class PackageGraphTest {
           entry(
               "internal.sstable",
               Set.of(
-                  "error", "internal.base", "internal.io", "internal.iterator", "internal.memory")),
+                  "error",
+                  "internal.base",
+                  "internal.cache",
+                  "internal.io",
+                  "internal.iterator",
+                  "internal.memory")),
           entry(
               "internal.vlog",
               Set.of(
@@ -83,6 +90,7 @@ final class PackageGraphTest {
                   "internal.memory",
                   "internal.metrics")),
           entry("internal.iterator", Set.of("internal.base", "internal.memory")),
+          entry("internal.cache", Set.of()),
           entry("internal.memory", Set.of()),
           entry("internal.io", Set.of("error")),
           entry("internal.base", Set.of()),

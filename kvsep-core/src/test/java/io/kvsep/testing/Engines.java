@@ -14,7 +14,7 @@ import java.util.random.RandomGenerator;
 public final class Engines {
   /** A few kilobytes a memtable, tables of a few blocks. */
   public static final Shape TINY =
-      new Shape(8 << 10, 3, 64 << 10, 16 << 10, 1 << 10, 2, 4, 8, 24 << 10, 6 << 10, 512);
+      new Shape(8 << 10, 3, 64 << 10, 16 << 10, 1 << 10, 2, 4, 8, 24 << 10, 6 << 10, 512, 8 << 10);
 
   private Engines() {}
 

@@ -63,7 +63,7 @@ public final class CompactionJob {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
     for (TableFile table : plan.tables()) {
       if (table.meta().rangeCount() > 0) {
-        all.add(table.reader().rangeTombstones());
+        all.add(table.rangeTombstones());
       }
     }
     return all.build();
@@ -73,7 +73,7 @@ public final class CompactionJob {
     try (IteratorSources sources = new IteratorSources()) {
       if (plan.inputLevel() == 0) {
         for (TableFile input : plan.inputs()) {
-          sources.add(input.reader().iterator(context.ledger()));
+          sources.add(input.iterator(context.ledger()));
         }
       } else {
         sources.add(levelIterator(context, plan.inputs()));

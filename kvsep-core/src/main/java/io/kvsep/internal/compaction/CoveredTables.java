@@ -65,7 +65,7 @@ public final class CoveredTables {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.rangeTables(level)) {
-        all.add(table.reader().rangeTombstones());
+        all.add(table.rangeTombstones());
       }
     }
     return all.build();

@@ -63,6 +63,7 @@ public record EngineConfig(
    * @param levelBaseBytes target of the first level below level 0
    * @param tableBytes length of tables below level 0
    * @param blockBytes length of a table's blocks
+   * @param readerBytesMax what open tables may cost together
    */
   public record Shape(
       long memtableBytes,
@@ -75,8 +76,12 @@ public record EngineConfig(
       int levelZeroStop,
       long levelBaseBytes,
       long tableBytes,
-      int blockBytes) {
+      int blockBytes,
+      long readerBytesMax) {
     private static final long MIB = 1L << 20;
+
+    /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
+    private static final long READER_BYTES_MAX = 32 * MIB;
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
@@ -96,7 +101,8 @@ public record EngineConfig(
           24,
           4 * memtable,
           table,
-          2048);
+          2048,
+          Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2));
     }
   }
 }

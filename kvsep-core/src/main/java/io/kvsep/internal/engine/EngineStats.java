@@ -22,6 +22,8 @@ public record EngineStats(
     long compactions,
     long stalls,
     long stallNanos,
+    long cacheHits,
+    long cacheMisses,
     int openSnapshots,
     int openCursors,
     long oldestSnapshotNanos,

@@ -115,7 +115,7 @@ final class PointReader {
   private static long deletedAt(TableFile table, Region key, int length, long sequence) {
     return table.meta().rangeCount() == 0
         ? RangeTombstones.NOTHING
-        : deletedAt(table.reader().rangeTombstones(), key, length, sequence);
+        : deletedAt(table.rangeTombstones(), key, length, sequence);
   }
 
   private static long deletedAt(RangeTombstones ranges, Region key, int length, long sequence) {
@@ -123,6 +123,9 @@ final class PointReader {
   }
 
   private static boolean get(TableFile table, ReadContext context, long hash, long seekTag) {
+    if (context.countTableRead()) {
+      table.used();
+    }
     if (!table.reader().get(context.key(), 0, context.keyLength, hash, seekTag, context.lookup)) {
       return false;
     }

@@ -48,8 +48,7 @@ final class RangeCoverage {
       coverage.add(child++, memtable.rangeTombstones());
     }
     for (TableFile table : view.version.tables(0)) {
-      boolean any = table.meta().rangeCount() > 0;
-      coverage.add(child++, any ? table.reader().rangeTombstones() : RangeTombstones.NONE);
+      coverage.add(child++, table.rangeTombstones());
     }
     for (int level = 1; level < Version.LEVELS; level++) {
       if (view.version.tables(level).length > 0) {
@@ -148,7 +147,7 @@ final class RangeCoverage {
     if (low + 1 < tables.length) {
       narrow(null, tables[low + 1].meta().smallestKey());
     }
-    ask(source, tables[low].reader().rangeTombstones(), key, offset, length);
+    ask(source, tables[low].rangeTombstones(), key, offset, length);
   }
 
   private void ask(int source, RangeTombstones ranges, Region key, long offset, int length) {

@@ -11,11 +11,18 @@ import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
+import java.util.concurrent.atomic.AtomicLong;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /** What one reader works with: the stored key it looks for, and what was found. Not thread safe. */
 final class ReadContext implements SlotContext {
+  /** One in so many uses of a table is reported; a power of two. */
+  private static final long SAMPLE = 64;
+
+  /** Written by whoever reads, and only ever read by others. */
+  private final AtomicLong tableReads = new AtomicLong();
+
   private final GrowingRegion key;
   final ValueReader.Scratch scratch;
   final Lookup lookup = new Lookup();
@@ -60,6 +67,18 @@ final class ReadContext implements SlotContext {
       throw new LimitExceededException(
           "the key has " + length + " bytes, the limit is " + Limits.KEY_BYTES_MAX);
     }
+  }
+
+  /** Counts a table that is looked into; whether this is one for the sample. */
+  boolean countTableRead() {
+    long count = tableReads.getPlain() + 1;
+    tableReads.setOpaque(count);
+    return (count & (SAMPLE - 1)) == 0;
+  }
+
+  /** Tables looked into so far. */
+  long tableReads() {
+    return tableReads.getOpaque();
   }
 
   private int putPrefix(int keyspace, int userKeyLength) {

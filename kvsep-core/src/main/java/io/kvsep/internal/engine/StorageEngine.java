@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
@@ -11,6 +12,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -31,6 +33,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -44,7 +48,9 @@ public final class StorageEngine implements AutoCloseable {
 
   private final EngineConfig config;
   private final MemoryLedger ledger = new MemoryLedger();
-  private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
+  private final Queue<ReadContext> readContexts = new ConcurrentLinkedQueue<>();
+  private final Epochs<ReadContext> epochs = new Epochs<>(this::newReadContext);
+  private final ReaderCache<TableReader> readers;
   private final SegmentDirectory segments = new SegmentDirectory();
   private final ValueReader values = new ValueReader(segments);
   private final FailureState failure = new FailureState();
@@ -87,6 +93,7 @@ public final class StorageEngine implements AutoCloseable {
   private StorageEngine(EngineConfig config) throws IOException {
     this.config = config;
     remover = new FileRemover(config, epochs, segments);
+    readers = new ReaderCache<>(config.shape().readerBytesMax(), epochs::retire);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     releases.push(epochs::free);
@@ -94,7 +101,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
-      openedVersions = opener.openVersions(remover);
+      openedVersions = opener.openVersions(remover, readers);
       versions = openedVersions;
       opener.checkFiles(versions);
       LogRecovery recovery =
@@ -219,6 +226,8 @@ public final class StorageEngine implements AutoCloseable {
           background.compactions(),
           index.stalls().count(),
           index.stalls().nanos(),
+          Math.max(0, tableReads() - readers.misses()),
+          readers.misses(),
           snapshots.open(),
           reads.openCursors(),
           snapshots.oldestNanos(),
@@ -304,6 +313,20 @@ public final class StorageEngine implements AutoCloseable {
   /** Off-heap bytes held; zero after {@link #close}. */
   public long memoryBytes() {
     return ledger.totalBytes();
+  }
+
+  private ReadContext newReadContext() {
+    ReadContext context = new ReadContext(ledger);
+    readContexts.add(context);
+    return context;
+  }
+
+  private long tableReads() {
+    long reads = readers.lookups();
+    for (ReadContext context : readContexts) {
+      reads += context.tableReads();
+    }
+    return reads;
   }
 
   private boolean conditionHolds(WriteRequest request) {

@@ -262,7 +262,7 @@ public final class StoreReads {
         sources.add(memtable.iterator());
       }
       for (TableFile table : view.version.tables(0)) {
-        sources.add(table.reader().iterator(ledger));
+        sources.add(table.iterator(ledger));
       }
       for (int level = 1; level < Version.LEVELS; level++) {
         TableFile[] tables = view.version.tables(level);

@@ -22,8 +22,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>Walking forward the source stands on the current entry; walking back it stands before all
  *       versions of the current key, and the entry found on the way is remembered.
  *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised.
- *   <li>A remembered payload stays readable: the regions belong to memtables and tables that the
- *       cursor's view pins.
+ *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
+ *       pins, and to the table a level's iterator stands in or the one it left last. All versions
+ *       of a key in a level are in one table, and no level's iterator goes on behind the key
+ *       before.
  * </ol>
  *
  * Not thread safe. Owns and closes its source.

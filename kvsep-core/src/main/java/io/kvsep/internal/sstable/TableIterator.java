@@ -33,6 +33,9 @@ final class TableIterator extends InternalIterator {
   /** Where the current entry begins. */
   private long entry;
 
+  private boolean closed;
+
+  /** Takes over a pin of the table. */
   TableIterator(TableReader table, MemoryLedger ledger) {
     this.table = table;
     this.index = table.index();
@@ -139,7 +142,11 @@ final class TableIterator extends InternalIterator {
   @Override
   public void close() {
     valid = false;
-    scratch.close();
+    if (!closed) {
+      closed = true;
+      scratch.close();
+      table.unpin();
+    }
   }
 
   private void stepIntoNextBlock() {

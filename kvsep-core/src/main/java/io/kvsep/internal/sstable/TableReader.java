@@ -3,6 +3,8 @@ package io.kvsep.internal.sstable;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.cache.PinCount;
+import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -15,21 +17,30 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Reads one finished table through a mapping of its file. Owns the mapping; the file itself is
- * closed again once it is mapped.
+ * Reads one finished table through a mapping of its file. Owns the mapping, until nobody pins the
+ * reader any more; the file itself is closed again once it is mapped.
  *
  * <p>Header, footer, filter, index and properties are verified when the table is opened, data
  * blocks every time they are entered. What does not hold is a {@link CorruptionException}; a file
  * that is not a table of this store and version is an {@link IncompatibleFormatException}.
  *
  * <p>Thread safe: everything is immutable, and what a lookup or a walk needs beyond that belongs to
- * its {@link Lookup} or iterator. A lookup takes no lock and allocates nothing.
+ * its {@link Lookup} or iterator. A lookup takes no lock and allocates nothing. Whoever looks up
+ * holds a pin or knows that somebody else does.
  */
-public final class TableReader implements AutoCloseable {
+public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private static final long LENGTH_UNKNOWN = -1;
+
+  /**
+   * What an open reader costs without its deleted ranges: about 700 bytes of heap, its entry in the
+   * cache included, and the system's record of the mapping. The pages of the mapping are the
+   * system's own to keep or drop.
+   */
+  private static final int WEIGHT_BYTES = 1024;
 
   private final String name;
   private final Region mapping;
+  private final PinCount pins;
   private final long seed;
   private final BloomFilter filter;
   private final TableIndex index;
@@ -40,6 +51,7 @@ public final class TableReader implements AutoCloseable {
       String name, Region mapping, long number, StoreId storeId, long fileBytesExpected) {
     this.name = name;
     this.mapping = mapping;
+    this.pins = new PinCount(mapping::free);
     this.seed = TableFormat.checksumSeed(storeId, number);
     NativeWindow window = new NativeWindow();
     TableHeader.verify(name, mapping, number, storeId, window);
@@ -162,8 +174,11 @@ public final class TableReader implements AutoCloseable {
     return filter.mayContain(keyHash);
   }
 
-  /** A new iterator; it must not be used after the table was closed. */
+  /** A new iterator, which holds a pin of its own until it is closed. */
   public InternalIterator iterator(MemoryLedger ledger) {
+    if (!pins.tryPin()) {
+      throw new IllegalStateException(name + " is closed");
+    }
     return new TableIterator(this, ledger);
   }
 
@@ -172,10 +187,26 @@ public final class TableReader implements AutoCloseable {
     return mapping.length();
   }
 
-  /** Frees the mapping. The caller guarantees that nobody reads any more. */
+  /** Keeps the mapping until {@link #unpin}. False when it is gone already. */
+  public boolean tryPin() {
+    return pins.tryPin();
+  }
+
+  /** Drops a pin; the last one to go frees the mapping. */
+  @Override
+  public void unpin() {
+    pins.unpin();
+  }
+
+  @Override
+  public int weightBytes() {
+    return (int) Math.min(Integer.MAX_VALUE, WEIGHT_BYTES + rangeTombstones.bytes());
+  }
+
+  /** Drops the pin of whoever opened the reader. */
   @Override
   public void close() {
-    mapping.free();
+    pins.unpin();
   }
 
   String name() {

@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Walks the tables of one level that is ordered by key, as one iterator. Opens a table when it gets
- * there and holds the iterator of one table at a time; owns and closes that. Whoever made it keeps
- * a version with the tables retained.
+ * there; owns and closes the iterator of that table and of the one shown before, so that the
+ * payload of the last entry seen there stays readable. Whoever made it keeps a version with the
+ * tables retained.
  */
 public final class LevelIterator extends InternalIterator {
   private static final int NO_TABLE = -1;
@@ -16,6 +17,13 @@ public final class LevelIterator extends InternalIterator {
   private final TableFile[] tables;
   private final MemoryLedger ledger;
   private @Nullable InternalIterator current;
+
+  /** Whether an entry of the current table was the current one: it may have none to show. */
+  private boolean shown;
+
+  /** Of the table whose entries were shown before; keeps that table open. */
+  private @Nullable InternalIterator left;
+
   private int currentIndex = NO_TABLE;
 
   /** The array is not written to. */
@@ -46,7 +54,7 @@ public final class LevelIterator extends InternalIterator {
     InternalIterator table = enter(index);
     table.seek(key, offset, length, tag);
     if (table.isValid()) {
-      adopt(table);
+      show(table);
     } else {
       firstFrom(index + 1);
     }
@@ -61,7 +69,7 @@ public final class LevelIterator extends InternalIterator {
       InternalIterator table = enter(index);
       table.seekBefore(key, offset, length, tag);
       if (table.isValid()) {
-        adopt(table);
+        show(table);
         return;
       }
     }
@@ -74,7 +82,7 @@ public final class LevelIterator extends InternalIterator {
     valid = false;
     table.next();
     if (table.isValid()) {
-      adopt(table);
+      show(table);
     } else {
       firstFrom(currentIndex + 1);
     }
@@ -86,7 +94,7 @@ public final class LevelIterator extends InternalIterator {
     valid = false;
     table.previous();
     if (table.isValid()) {
-      adopt(table);
+      show(table);
     } else {
       lastFrom(currentIndex - 1);
     }
@@ -96,6 +104,11 @@ public final class LevelIterator extends InternalIterator {
   public void close() {
     valid = false;
     leave();
+    InternalIterator done = left;
+    left = null;
+    if (done != null) {
+      done.close();
+    }
   }
 
   private void firstFrom(int index) {
@@ -103,7 +116,7 @@ public final class LevelIterator extends InternalIterator {
       InternalIterator table = enter(i);
       table.seekToFirst();
       if (table.isValid()) {
-        adopt(table);
+        show(table);
         return;
       }
     }
@@ -114,7 +127,7 @@ public final class LevelIterator extends InternalIterator {
       InternalIterator table = enter(i);
       table.seekToLast();
       if (table.isValid()) {
-        adopt(table);
+        show(table);
         return;
       }
     }
@@ -140,19 +153,29 @@ public final class LevelIterator extends InternalIterator {
       return table;
     }
     leave();
-    table = tables[index].reader().iterator(ledger);
+    table = tables[index].iterator(ledger);
     current = table;
     currentIndex = index;
     return table;
   }
 
   private void leave() {
-    InternalIterator table = current;
+    InternalIterator done = current;
+    if (shown) {
+      done = left;
+      left = current;
+    }
+    shown = false;
     current = null;
     currentIndex = NO_TABLE;
-    if (table != null) {
-      table.close();
+    if (done != null) {
+      done.close();
     }
+  }
+
+  private void show(InternalIterator table) {
+    shown = true;
+    adopt(table);
   }
 
   private InternalIterator entered() {

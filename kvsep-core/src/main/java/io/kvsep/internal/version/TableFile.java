@@ -3,27 +3,38 @@ package io.kvsep.internal.version;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableReader;
 import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One table of the running store: what the manifest says about it, and its reader once somebody
- * needed it. The same object for as long as any version holds the table, also when it moves to
+ * One table of the running store: what the manifest says about it, and its reader while somebody
+ * needs it. The same object for as long as any version holds the table, also when it moves to
  * another level.
  *
- * <p>Thread safe. An open table costs one volatile read. Whoever reads must pin a version that
- * holds the table, and close no table that others may be inside of. A failed open is tried again by
- * the next reader.
+ * <p>Thread safe. A table that is open costs one volatile read. The reader is opened on first use
+ * and may be closed again at any time by the {@link ReaderCache}; whoever works with it is inside
+ * the epochs ({@link #reader}) or pins it ({@link #iterator}), and pins a version that holds the
+ * table. A failed open is tried again by the next reader.
  */
-public final class TableFile implements AutoCloseable {
+public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableReader> {
+  private static final VarHandle READER = readerHandle();
+
   private final TableMeta meta;
   private final Storage storage;
   private final StoreId storeId;
+  private final ReaderCache<TableReader> readers;
 
+  /** With the pin that stands for being found here. */
   private volatile @Nullable TableReader reader;
 
   /** Guarded by this. */
@@ -32,35 +43,78 @@ public final class TableFile implements AutoCloseable {
   /** Live versions that hold this table, counted once per distinct level. Guarded by LiveFiles. */
   private int holders;
 
-  TableFile(TableMeta meta, Storage storage, StoreId storeId) {
+  TableFile(TableMeta meta, Storage storage, StoreId storeId, ReaderCache<TableReader> readers) {
     this.meta = meta;
     this.storage = storage;
     this.storeId = storeId;
+    this.readers = readers;
   }
 
   public TableMeta meta() {
     return meta;
   }
 
-  /** The reader, which is opened on first use. */
+  /** The reader, for as long as the caller stays inside the epochs. */
   public TableReader reader() {
     TableReader current = reader;
-    return current != null ? current : openReader();
+    if (current != null) {
+      return current;
+    }
+    current = pinned();
+    // The epochs hold it from here on, even if it was evicted meanwhile.
+    current.unpin();
+    return current;
+  }
+
+  /** The deleted ranges; on the heap, so whether the table stays open does not matter. */
+  public RangeTombstones rangeTombstones() {
+    return meta.rangeCount() == 0 ? RangeTombstones.NONE : reader().rangeTombstones();
+  }
+
+  /** A new iterator, which pins the reader until it is closed. */
+  public InternalIterator iterator(MemoryLedger ledger) {
+    readers.countLookup();
+    readers.used(this);
+    TableReader current = pinned();
+    try {
+      return current.iterator(ledger);
+    } finally {
+      current.unpin();
+    }
+  }
+
+  /** Says that the reader is in use; now and then is enough. */
+  public void used() {
+    readers.used(this);
   }
 
   public boolean isOpen() {
     return reader != null;
   }
 
-  /** Closes the reader if there is one; the table cannot be read again. */
+  /** Closes the reader once nobody pins it; the table cannot be read again. */
   @Override
-  public synchronized void close() {
-    closed = true;
-    TableReader current = reader;
-    if (current != null) {
-      reader = null;
-      current.close();
+  public void close() {
+    TableReader current;
+    synchronized (this) {
+      closed = true;
+      current = reader;
+      if (current == null || !unlink(current)) {
+        return;
+      }
     }
+    readers.closed(this);
+    current.unpin();
+  }
+
+  @Override
+  public boolean unlink(TableReader linked) {
+    return READER.compareAndSet(this, linked, null);
+  }
+
+  @Override
+  public boolean isLinked(TableReader opened) {
+    return reader == opened;
   }
 
   /** Whether that was the first holder. */
@@ -73,21 +127,46 @@ public final class TableFile implements AutoCloseable {
     return --holders == 0;
   }
 
-  private synchronized TableReader openReader() {
+  /** The reader with a pin for the caller; opened if need be. */
+  private TableReader pinned() {
     TableReader current = reader;
-    if (current != null) {
+    if (current != null && current.tryPin()) {
       return current;
     }
+    TableReader opened;
+    synchronized (this) {
+      // What is linked can be pinned: a reader that cannot was unlinked since it was looked up.
+      for (current = reader; current != null; current = reader) {
+        if (current.tryPin()) {
+          return current;
+        }
+      }
+      opened = open();
+      opened.tryPin();
+      reader = opened;
+    }
+    // Not under the lock: evicting others may lead anywhere.
+    readers.opened(this, opened);
+    return opened;
+  }
+
+  private TableReader open() {
     if (closed) {
       throw new StoreClosedException("table " + meta.number() + " is closed");
     }
     try {
-      current = TableReader.open(storage, meta, storeId);
+      return TableReader.open(storage, meta, storeId);
     } catch (IOException e) {
       throw new StorageException("cannot open " + StoreFiles.table(meta.number()), e);
     }
-    reader = current;
-    return current;
+  }
+
+  private static VarHandle readerHandle() {
+    try {
+      return MethodHandles.lookup().findVarHandle(TableFile.class, "reader", TableReader.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
   }
 
   @Override

@@ -5,9 +5,11 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.ManifestFormat.Header;
 import io.kvsep.internal.version.VersionBuilder.Successor;
 import java.io.IOException;
@@ -89,24 +91,29 @@ public final class VersionSet implements AutoCloseable {
       StoreId storeId,
       boolean readOnly,
       MemoryLedger ledger,
-      ObsoleteFiles listener) {
+      ObsoleteFiles listener,
+      ReaderCache<TableReader> readers) {
     this.storage = storage;
     this.storeId = storeId;
     this.readOnly = readOnly;
     this.output = new DurableOutput(storage, ledger);
     this.liveFiles = new LiveFiles(listener);
-    this.builder = new VersionBuilder(storage, storeId, liveFiles);
+    this.builder = new VersionBuilder(storage, storeId, liveFiles, readers);
     this.current = builder.newest();
   }
 
   /**
    * Makes a store without tables and segments; it is durable when this returns. What a crashed
-   * earlier attempt left is replaced.
+   * earlier attempt left is replaced. The cache decides how long its tables stay open.
    *
    * @throws FileAlreadyExistsException when there is a store
    */
   public static VersionSet create(
-      Storage storage, StoreId storeId, MemoryLedger ledger, ObsoleteFiles listener)
+      Storage storage,
+      StoreId storeId,
+      MemoryLedger ledger,
+      ObsoleteFiles listener,
+      ReaderCache<TableReader> readers)
       throws IOException {
     if (exists(storage)) {
       throw new FileAlreadyExistsException(StoreFiles.CURRENT);
@@ -115,7 +122,8 @@ public final class VersionSet implements AutoCloseable {
     if (storage.exists(firstManifest)) {
       storage.delete(firstManifest);
     }
-    VersionSet set = new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener);
+    VersionSet set =
+        new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener, readers);
     set.liveFiles.hold(set.current);
     set.switchManifest();
     return set;
@@ -127,14 +135,18 @@ public final class VersionSet implements AutoCloseable {
    * @throws NoSuchFileException when there is none
    */
   public static VersionSet open(
-      Storage storage, boolean readOnly, MemoryLedger ledger, ObsoleteFiles listener)
+      Storage storage,
+      boolean readOnly,
+      MemoryLedger ledger,
+      ObsoleteFiles listener,
+      ReaderCache<TableReader> readers)
       throws IOException {
     if (!exists(storage)) {
       throw new NoSuchFileException(StoreFiles.CURRENT);
     }
     Header header = CurrentFile.read(storage, ledger);
     ManifestReader.Contents contents = ManifestReader.read(storage, header, ledger);
-    VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener);
+    VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener, readers);
     set.recover(StoreFiles.manifest(header.number()), contents);
     return set;
   }

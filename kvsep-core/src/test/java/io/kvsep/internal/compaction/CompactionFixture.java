@@ -22,6 +22,7 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -88,7 +89,8 @@ final class CompactionFixture implements AutoCloseable {
                 table.close();
                 delete(StoreFiles.table(table.meta().number()));
               }
-            });
+            },
+            Readers.unbounded());
   }
 
   private void delete(String name) {
@@ -186,7 +188,7 @@ final class CompactionFixture implements AutoCloseable {
   }
 
   List<Item> items(TableFile table) {
-    return items(table.reader().iterator(ledger));
+    return items(table.iterator(ledger));
   }
 
   /** All that an iterator walks over, which is closed then. */

@@ -14,6 +14,7 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -75,7 +76,12 @@ final class CompactionOrderTest {
 
     void go() {
       try (VersionSet versions =
-          VersionSet.create(new CrashableStorage(), STORE, ledger, (tables, segments) -> {})) {
+          VersionSet.create(
+              new CrashableStorage(),
+              STORE,
+              ledger,
+              (tables, segments) -> {},
+              Readers.unbounded())) {
         int runningMax = 1 + random.nextInt(4);
         for (int step = 0; step < 300; step++) {
           int choice = random.nextInt(3);

@@ -14,6 +14,7 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -35,7 +36,9 @@ final class CompactionPickerTest {
       new CompactionPicker(new CompactionConfig(4, 1000, 500, new TableOptions(256, 4, 10, STORE)));
 
   CompactionPickerTest() throws IOException {
-    versions = VersionSet.create(new CrashableStorage(), STORE, ledger, (tables, segments) -> {});
+    versions =
+        VersionSet.create(
+            new CrashableStorage(), STORE, ledger, (tables, segments) -> {}, Readers.unbounded());
   }
 
   @AfterEach

@@ -257,8 +257,7 @@ final class TableRangesTest {
   }
 
   private static NavigableSet<Entry> entries() {
-    return new TreeSet<>(
-        List.of(TableFixture.put("b", 9, "v"), TableFixture.put("c", 2, "w")));
+    return new TreeSet<>(List.of(TableFixture.put("b", 9, "v"), TableFixture.put("c", 2, "w")));
   }
 
   private static RangeTombstones ranges() {

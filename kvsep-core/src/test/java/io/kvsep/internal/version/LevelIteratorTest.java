@@ -17,6 +17,7 @@ import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.sstable.TableWriter;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -171,7 +172,7 @@ final class LevelIteratorTest {
         region.put(0, FileSetModel.key(entry.key), 0, 4);
         writer.add(region, 0, 4, entry.tag, region, 4, 0);
       }
-      return new TableFile(writer.finish(), storage, STORE);
+      return new TableFile(writer.finish(), storage, STORE, Readers.unbounded());
     } finally {
       region.free();
     }

@@ -15,6 +15,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -39,7 +40,8 @@ final class ManifestDamageTest {
   ManifestDamageTest() throws Exception {
     Random random = new Random(17);
     FileSetModel model = new FileSetModel();
-    try (VersionSet set = VersionSet.create(sound, STORE, ledger, (tables, segments) -> {})) {
+    try (VersionSet set =
+        VersionSet.create(sound, STORE, ledger, (tables, segments) -> {}, Readers.unbounded())) {
       note(set, model);
       for (int i = 0; i < 6; i++) {
         VersionEdit edit = model.edit(random, set::newFileNumber, set::newSegmentId);
@@ -124,7 +126,9 @@ final class ManifestDamageTest {
     CorruptionException e =
         assertThrows(
             CorruptionException.class,
-            () -> VersionSet.open(storage, false, ledger, (tables, segments) -> {}));
+            () ->
+                VersionSet.open(
+                    storage, false, ledger, (tables, segments) -> {}, Readers.unbounded()));
 
     assertEquals(MANIFEST, e.file());
     assertEquals(ends.get(2), e.offset());
@@ -138,7 +142,9 @@ final class ManifestDamageTest {
       assertEquals(Reason.TOO_NEW, reasonWith(name, 8, 2));
     }
     CrashableStorage other = new CrashableStorage();
-    VersionSet.create(other, new StoreId(3, 4), ledger, (tables, segments) -> {}).close();
+    VersionSet.create(
+            other, new StoreId(3, 4), ledger, (tables, segments) -> {}, Readers.unbounded())
+        .close();
     assertEquals(Reason.FOREIGN, reason(other.contents("CURRENT"), sound.contents(MANIFEST)));
   }
 
@@ -150,7 +156,9 @@ final class ManifestDamageTest {
     CorruptionException e =
         assertThrows(
             CorruptionException.class,
-            () -> VersionSet.open(storage, false, ledger, (tables, segments) -> {}));
+            () ->
+                VersionSet.open(
+                    storage, false, ledger, (tables, segments) -> {}, Readers.unbounded()));
 
     assertEquals(MANIFEST, e.file());
   }
@@ -222,7 +230,8 @@ final class ManifestDamageTest {
 
   private String open(byte[] current, byte[] manifest, boolean readOnly) throws Exception {
     CrashableStorage storage = storage(current, manifest);
-    try (VersionSet set = VersionSet.open(storage, readOnly, ledger, (tables, segments) -> {})) {
+    try (VersionSet set =
+        VersionSet.open(storage, readOnly, ledger, (tables, segments) -> {}, Readers.unbounded())) {
       return FileSetModel.text(set.current());
     } catch (CorruptionException | IncompatibleFormatException e) {
       assertTrue(Arrays.equals(manifest, storage.contents(MANIFEST)));
@@ -254,7 +263,11 @@ final class ManifestDamageTest {
             IncompatibleFormatException.class,
             () ->
                 VersionSet.open(
-                    storage(current, manifest), false, ledger, (tables, segments) -> {}))
+                    storage(current, manifest),
+                    false,
+                    ledger,
+                    (tables, segments) -> {},
+                    Readers.unbounded()))
         .reason();
   }
 
@@ -275,7 +288,11 @@ final class ManifestDamageTest {
       region.free();
     }
     VersionSet.open(
-            storage(sound.contents("CURRENT"), manifest), false, ledger, (tables, segments) -> {})
+            storage(sound.contents("CURRENT"), manifest),
+            false,
+            ledger,
+            (tables, segments) -> {},
+            Readers.unbounded())
         .close();
   }
 }

@@ -7,6 +7,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
@@ -51,7 +52,8 @@ final class ManifestFormatTest {
     storage.replace("MANIFEST-000001", bytes(MANIFEST));
 
     MemoryLedger ledger = new MemoryLedger();
-    try (VersionSet set = VersionSet.open(storage, true, ledger, (tables, segments) -> {})) {
+    try (VersionSet set =
+        VersionSet.open(storage, true, ledger, (tables, segments) -> {}, Readers.unbounded())) {
       assertEquals(model.text(), FileSetModel.text(set.current()));
       assertEquals(new StoreId(0x1122334455667788L, 0x99aabbccddeeff00L), set.storeId());
       assertEquals(20, set.newFileNumber());
@@ -76,7 +78,8 @@ final class ManifestFormatTest {
       new VersionEdit().removeSegment(1),
     };
     try (VersionSet set =
-        VersionSet.create(storage, storeId, new MemoryLedger(), (tables, segments) -> {})) {
+        VersionSet.create(
+            storage, storeId, new MemoryLedger(), (tables, segments) -> {}, Readers.unbounded())) {
       for (VersionEdit edit : edits) {
         set.apply(edit);
         model.apply(edit);

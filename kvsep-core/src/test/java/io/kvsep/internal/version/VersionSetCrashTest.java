@@ -7,6 +7,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -82,7 +83,9 @@ final class VersionSetCrashTest {
 
     long go() {
       try {
-        VersionSet set = VersionSet.create(storage, StoreId.random(random), ledger, (t, s) -> {});
+        VersionSet set =
+            VersionSet.create(
+                storage, StoreId.random(random), ledger, (t, s) -> {}, Readers.unbounded());
         created = true;
         for (int i = 0; i < largeEdits; i++) {
           // Comes and goes, so that a snapshot is small and the manifest is not.
@@ -97,7 +100,7 @@ final class VersionSetCrashTest {
             apply(set, model.edit(random, set::newFileNumber, set::newSegmentId));
           }
           set.close();
-          set = VersionSet.open(storage, false, ledger, (t, s) -> {});
+          set = VersionSet.open(storage, false, ledger, (t, s) -> {}, Readers.unbounded());
           set.beginWriting();
           assertEquals(model.text(), FileSetModel.text(set.current()));
         }
@@ -116,10 +119,11 @@ final class VersionSetCrashTest {
       for (CrashableStorage after : storage.crashStates(STATES, draw.nextLong())) {
         if (!VersionSet.exists(after)) {
           assertTrue(!created, "the store has vanished");
-          VersionSet.create(after, StoreId.random(draw), ledger, (t, s) -> {}).close();
+          VersionSet.create(after, StoreId.random(draw), ledger, (t, s) -> {}, Readers.unbounded())
+              .close();
           continue;
         }
-        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {});
+        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {}, Readers.unbounded());
         String found = FileSetModel.text(set.current());
         int state = states.lastIndexOf(found);
         assertTrue(state >= applied, "edit lost, or no prefix of the edits:\n" + found);
@@ -132,7 +136,8 @@ final class VersionSetCrashTest {
         set.apply(new VersionEdit().addTable(0, FileSetModel.meta(number, key, key)));
         String next = FileSetModel.text(set.current());
         CrashableStorage again = after.crashSyncedOnly();
-        VersionSet reopened = VersionSet.open(again, true, ledger, (t, s) -> {});
+        VersionSet reopened =
+            VersionSet.open(again, true, ledger, (t, s) -> {}, Readers.unbounded());
         assertEquals(next, FileSetModel.text(reopened.current()));
       }
       assertEquals(0, ledger.totalBytes());

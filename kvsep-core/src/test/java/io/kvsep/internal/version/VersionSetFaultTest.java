@@ -12,6 +12,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.List;
@@ -102,7 +103,7 @@ final class VersionSetFaultTest {
 
     void checkAfterPowerLoss(Random draw) throws IOException {
       for (CrashableStorage after : storage.crashStates(STATES, draw.nextLong())) {
-        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {});
+        VersionSet set = VersionSet.open(after, false, ledger, (t, s) -> {}, Readers.unbounded());
         assertEquals(model.text(), FileSetModel.text(set.current()));
         set.close();
       }
@@ -143,9 +144,9 @@ final class VersionSetFaultTest {
 
     private VersionSet openedOnce(boolean begin) throws IOException {
       if (!VersionSet.exists(storage)) {
-        return VersionSet.create(storage, storeId, ledger, (t, s) -> {});
+        return VersionSet.create(storage, storeId, ledger, (t, s) -> {}, Readers.unbounded());
       }
-      VersionSet set = VersionSet.open(storage, false, ledger, (t, s) -> {});
+      VersionSet set = VersionSet.open(storage, false, ledger, (t, s) -> {}, Readers.unbounded());
       if (begin) {
         set.beginWriting();
       }
@@ -163,7 +164,8 @@ final class VersionSetFaultTest {
   void filesOfAFailedEditAreDeletedOnlyOnceItCannotComeBack() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    VersionSet set =
+        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
     storage.create("000009.sst").close();
     storage.create("000004.vlog").close();
     byte[] key = {1};
@@ -187,7 +189,8 @@ final class VersionSetFaultTest {
   void afterAFailedRenameNothingIsAppendedToTheOldManifest() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    VersionSet set =
+        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
     byte[] key = new byte[65_000];
     for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
       set.apply(new VersionEdit().addTable(0, FileSetModel.meta(1000 + i, key, key)));
@@ -207,7 +210,8 @@ final class VersionSetFaultTest {
   void aFullDiskDoesNotStopAnEditForTheSakeOfASnapshot() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set = VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {});
+    VersionSet set =
+        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
     byte[] key = new byte[65_000];
     for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
       VersionEdit edit = new VersionEdit();
@@ -222,7 +226,9 @@ final class VersionSetFaultTest {
     assertTrue(set.manifestBytes() > 1 << 20);
     storage.capacityBytes(Long.MAX_VALUE);
     set.close();
-    VersionSet reopened = VersionSet.open(storage.crashSyncedOnly(), false, ledger, (t, s) -> {});
+    VersionSet reopened =
+        VersionSet.open(
+            storage.crashSyncedOnly(), false, ledger, (t, s) -> {}, Readers.unbounded());
     reopened.beginWriting();
     assertEquals(5, reopened.current().lastSequence());
     assertTrue(reopened.manifestBytes() < 1000);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -43,7 +44,9 @@ final class VersionSetModelTest {
 
     Run(Random random) throws Exception {
       this.random = random;
-      this.set = VersionSet.create(storage, StoreId.random(random), ledger, this::obsolete);
+      this.set =
+          VersionSet.create(
+              storage, StoreId.random(random), ledger, this::obsolete, Readers.unbounded());
     }
 
     void go() throws Exception {
@@ -100,7 +103,8 @@ final class VersionSetModelTest {
       boolean readOnly = random.nextInt(4) == 0;
       if (readOnly) {
         long operations = storage.operationCount();
-        try (VersionSet reading = VersionSet.open(storage, true, ledger, this::obsolete)) {
+        try (VersionSet reading =
+            VersionSet.open(storage, true, ledger, this::obsolete, Readers.unbounded())) {
           assertEquals(model.text(), FileSetModel.text(reading.current()));
           assertTrue(reading.manifestBytes() > 0);
         }
@@ -109,7 +113,7 @@ final class VersionSetModelTest {
                 .skip(operations)
                 .noneMatch(line -> line.matches("(write|create|sync|rename|delete|truncate).*")));
       }
-      set = VersionSet.open(storage, false, ledger, this::obsolete);
+      set = VersionSet.open(storage, false, ledger, this::obsolete, Readers.unbounded());
       set.beginWriting();
       check();
       // Only numbers that an edit recorded are known to be taken; these two were recorded by none.

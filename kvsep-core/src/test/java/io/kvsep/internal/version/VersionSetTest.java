@@ -12,6 +12,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -265,11 +266,12 @@ final class VersionSetTest {
   }
 
   private VersionSet create() throws Exception {
-    return VersionSet.create(storage, STORE, ledger, (tables, segments) -> {});
+    return VersionSet.create(storage, STORE, ledger, (tables, segments) -> {}, Readers.unbounded());
   }
 
   private VersionSet open(boolean readOnly) throws Exception {
-    return VersionSet.open(storage, readOnly, ledger, (tables, segments) -> {});
+    return VersionSet.open(
+        storage, readOnly, ledger, (tables, segments) -> {}, Readers.unbounded());
   }
 
   /** Operation and name, without offsets and lengths. */

@@ -13,6 +13,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -130,7 +131,8 @@ final class VersionTest {
   }
 
   private VersionSet newSet(ObsoleteFiles listener) throws Exception {
-    return VersionSet.create(new CrashableStorage(), new StoreId(1, 2), ledger, listener);
+    return VersionSet.create(
+        new CrashableStorage(), new StoreId(1, 2), ledger, listener, Readers.unbounded());
   }
 
   /** Takes some tables of levels 0 and 1 away and fills gaps of level 1 anew. */
