@@ -89,7 +89,8 @@ class EngineReader implements KvReader {
             options.to(),
             options.isReverse(),
             options.isKeysOnly(),
-            options.limit());
+            options.limit(),
+            options.prefetch());
     EngineCursor cursor = engine.reads().cursor(bounds, readSequence());
     try {
       confirm();

@@ -1,26 +1,35 @@
 package io.kvsep;
 
+import io.kvsep.internal.engine.ScanBounds;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** What a cursor walks over. Immutable; the refinements return a new object. */
 public final class ScanOptions {
-  private static final ScanOptions ALL = new ScanOptions(null, null, false, false, Long.MAX_VALUE);
+  private static final ScanOptions ALL =
+      new ScanOptions(null, null, false, false, Long.MAX_VALUE, ScanBounds.ADAPTIVE);
 
   private final byte @Nullable [] from;
   private final byte @Nullable [] to;
   private final boolean reverse;
   private final boolean keysOnly;
   private final long limit;
+  private final int prefetch;
 
   private ScanOptions(
-      byte @Nullable [] from, byte @Nullable [] to, boolean reverse, boolean keysOnly, long limit) {
+      byte @Nullable [] from,
+      byte @Nullable [] to,
+      boolean reverse,
+      boolean keysOnly,
+      long limit,
+      int prefetch) {
     this.from = from;
     this.to = to;
     this.reverse = reverse;
     this.keysOnly = keysOnly;
     this.limit = limit;
+    this.prefetch = prefetch;
   }
 
   /** Every entry. */
@@ -36,7 +45,8 @@ public final class ScanOptions {
         firstKeyAfter(prefix),
         false,
         false,
-        Long.MAX_VALUE);
+        Long.MAX_VALUE,
+        ScanBounds.ADAPTIVE);
   }
 
   /** Entries from {@code fromInclusive} up to before {@code toExclusive}; null is an open end. */
@@ -46,17 +56,18 @@ public final class ScanOptions {
         toExclusive == null ? null : toExclusive.clone(),
         false,
         false,
-        Long.MAX_VALUE);
+        Long.MAX_VALUE,
+        ScanBounds.ADAPTIVE);
   }
 
   /** The same entries in descending order. */
   public ScanOptions reverse() {
-    return new ScanOptions(from, to, !reverse, keysOnly, limit);
+    return new ScanOptions(from, to, !reverse, keysOnly, limit, prefetch);
   }
 
   /** Keys without values: the value log is never touched, {@code value()} is refused. */
   public ScanOptions keysOnly() {
-    return new ScanOptions(from, to, reverse, true, limit);
+    return new ScanOptions(from, to, reverse, true, limit, prefetch);
   }
 
   /**
@@ -68,7 +79,21 @@ public final class ScanOptions {
     if (entries < 0) {
       throw new IllegalArgumentException("limit is negative: " + entries);
     }
-    return new ScanOptions(from, to, reverse, keysOnly, entries);
+    return new ScanOptions(from, to, reverse, keysOnly, entries, prefetch);
+  }
+
+  /**
+   * Reads the values of about this many entries ahead of the cursor, several at once; 0 never reads
+   * ahead. Without it that is done as soon as values turn out not to be in memory, and costs
+   * nothing as long as they are. Worth setting where most values of a scan are known to come from a
+   * device that answers many reads at once, or where a short scan should not read more than it
+   * needs. At most 4,096 are used.
+   */
+  public ScanOptions prefetch(int entries) {
+    if (entries < 0) {
+      throw new IllegalArgumentException("prefetch is negative: " + entries);
+    }
+    return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
   byte @Nullable [] from() {
@@ -89,6 +114,10 @@ public final class ScanOptions {
 
   long limit() {
     return limit;
+  }
+
+  int prefetch() {
+    return prefetch;
   }
 
   /** The smallest key greater than every key that begins with {@code prefix}; null for none. */

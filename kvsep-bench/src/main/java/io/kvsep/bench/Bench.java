@@ -26,9 +26,12 @@ public final class Bench {
         --entries N              entries it was loaded with       (1000000)
         --threads T              readers                          (1)
         --seconds S              how long                         (10)
-        --via array|bytes|view|contains
+        --via array|bytes|view|contains|all
+        --batch B                keys of each call via all        (100)
       scan      walks a loaded store in key order
         --keys-only --reverse    flags
+        --prefetch N             entries to read ahead            (as many as seem right)
+        --entries N              entries to stop after            (all)
         --passes P               how often                        (3)
       scaling   random reads of a loaded store: some threads against one, in turns
         --entries N              entries it was loaded with       (1000000)

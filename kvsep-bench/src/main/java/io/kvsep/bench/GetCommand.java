@@ -2,6 +2,7 @@ package io.kvsep.bench;
 
 import io.kvsep.KvStore;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -27,7 +28,8 @@ final class GetCommand {
     long entries = arguments.number("entries", 1_000_000, 1, Dataset.ENTRIES_MAX);
     int threads = arguments.count("threads", 1, 1, 1024);
     long seconds = arguments.number("seconds", 10, 1, 86_400);
-    String via = arguments.choice("via", "array", "bytes", "view", "contains");
+    String via = arguments.choice("via", "array", "bytes", "view", "contains", "all");
+    int batch = arguments.count("batch", 100, 1, 1_000_000);
     arguments.requireAllUsed();
     Dataset dataset = new Dataset(entries, chosen.valueBytes());
     Figures figures = new Figures(System.out);
@@ -38,7 +40,10 @@ final class GetCommand {
             Workers.run(
                 threads,
                 name.equals("get") ? seconds : Math.max(1, seconds / 2),
-                (worker, running) -> read(via, store, dataset, worker, running));
+                (worker, running) ->
+                    via.equals("all")
+                        ? readAll(batch, store, dataset, worker, running)
+                        : read(via, store, dataset, worker, running));
         long bytes = outcome.operations() * dataset.valueBytes();
         figures.rate(name, outcome.operations(), bytes, outcome.nanos());
         figures.rate(name + ", a CPU second", outcome.operations(), bytes, outcome.cpuNanos());
@@ -61,6 +66,28 @@ final class GetCommand {
         }
       }
       count += ROUND;
+    }
+    return count;
+  }
+
+  private static long readAll(
+      int batch, KvStore store, Dataset dataset, int worker, BooleanSupplier running) {
+    List<byte[]> keys = new ArrayList<>();
+    for (int i = 0; i < batch; i++) {
+      keys.add(dataset.newKey());
+    }
+    SplittableRandom random = new SplittableRandom(worker + 1);
+    long count = 0;
+    while (running.getAsBoolean()) {
+      for (byte[] key : keys) {
+        dataset.putKey(random.nextLong(dataset.entryCount()), key);
+      }
+      for (byte[] value : store.getAll(keys)) {
+        if (value == null || value.length != dataset.valueBytes()) {
+          throw new FailedMeasurementException("a key is missing or has a value of another length");
+        }
+      }
+      count += batch;
     }
     return count;
   }

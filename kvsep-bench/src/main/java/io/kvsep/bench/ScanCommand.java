@@ -8,6 +8,8 @@ import java.util.Set;
 
 /** Walks all entries of a store in order. */
 final class ScanCommand {
+  private static final int ADAPTIVE = -1;
+
   private ScanCommand() {}
 
   static void run(List<String> words) {
@@ -16,9 +18,12 @@ final class ScanCommand {
     boolean keysOnly = arguments.flag("keys-only");
     boolean reverse = arguments.flag("reverse");
     int passes = arguments.count("passes", 3, 1, 1_000_000);
+    long limit = arguments.number("entries", Long.MAX_VALUE, 1, Long.MAX_VALUE);
+    int prefetch = arguments.count("prefetch", ADAPTIVE, 0, 4096);
     arguments.requireAllUsed();
     ScanOptions options = keysOnly ? ScanOptions.all().keysOnly() : ScanOptions.all();
-    ScanOptions directed = reverse ? options.reverse() : options;
+    ScanOptions windowed = prefetch == ADAPTIVE ? options : options.prefetch(prefetch);
+    ScanOptions directed = reverse ? windowed.reverse() : windowed;
     Figures figures = new Figures(System.out);
     try (KvStore store = KvStore.open(chosen.existing(), chosen.options())) {
       for (int pass = 1; pass <= passes; pass++) {
@@ -27,7 +32,7 @@ final class ScanCommand {
         long count = 0;
         long bytes = 0;
         try (KvCursor cursor = store.cursor(directed)) {
-          while (cursor.next()) {
+          while (count < limit && cursor.next()) {
             count++;
             bytes += cursor.keyView().remaining();
             if (!keysOnly) {

@@ -9,6 +9,7 @@ import io.kvsep.internal.vlog.StoredValue;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A cursor of the engine. Pins a view; each call claims the cursor, so that a second thread or a
@@ -38,6 +39,7 @@ public final class EngineCursor implements AutoCloseable {
   private final View view;
   private final VisibleIterator iterator;
   private final ReadContext context;
+  private final @Nullable ReadAhead ahead;
   private final int prefixLength;
   private final ScanBounds bounds;
   private final AtomicInteger claim = new AtomicInteger(IDLE);
@@ -45,17 +47,21 @@ public final class EngineCursor implements AutoCloseable {
   private Place place = Place.FRESH;
   private long stepsLeft;
 
-  /** Takes over the view's reference, the iterator and the context. */
+  /**
+   * Takes over the view's reference, the iterator, the context and the read-ahead, null for none.
+   */
   EngineCursor(
       StoreReads reads,
       View view,
       VisibleIterator iterator,
       ReadContext context,
+      @Nullable ReadAhead ahead,
       ScanBounds bounds) {
     this.reads = reads;
     this.view = view;
     this.iterator = iterator;
     this.context = context;
+    this.ahead = ahead;
     this.bounds = bounds;
     this.prefixLength = Keyspaces.prefixLength(bounds.keyspace());
     this.stepsLeft = bounds.limit();
@@ -70,6 +76,7 @@ public final class EngineCursor implements AutoCloseable {
         return false;
       }
       place = Place.LOST;
+      step(!bounds.reverse());
       boolean found =
           switch (from) {
             case FRESH, BEFORE_FIRST -> bounds.reverse() ? iterator.last() : iterator.first();
@@ -92,6 +99,7 @@ public final class EngineCursor implements AutoCloseable {
         return true;
       }
       place = Place.LOST;
+      step(bounds.reverse());
       boolean found =
           switch (from) {
             case FRESH, AFTER_LAST -> bounds.reverse() ? iterator.first() : iterator.last();
@@ -115,6 +123,7 @@ public final class EngineCursor implements AutoCloseable {
     try {
       stepsLeft = bounds.limit();
       place = Place.LOST;
+      jump();
       byte[] key = bounds.storedKey(userKey);
       boolean found = bounds.reverse() ? iterator.seekAtOrBefore(key) : iterator.seekAtOrAfter(key);
       return arrive(found, Place.AFTER_LAST);
@@ -129,6 +138,7 @@ public final class EngineCursor implements AutoCloseable {
     try {
       stepsLeft = bounds.limit();
       place = Place.LOST;
+      jump();
       byte[] key = bounds.storedKey(userKey);
       boolean found = bounds.reverse() ? iterator.seekAtOrAfter(key) : iterator.seekAtOrBefore(key);
       return arrive(found, Place.BEFORE_FIRST);
@@ -233,10 +243,25 @@ public final class EngineCursor implements AutoCloseable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+    if (ahead != null) {
+      ahead.close();
+    }
     iterator.close();
     context.free();
     view.release();
     reads.forget(this);
+  }
+
+  private void step(boolean ascending) {
+    if (ahead != null) {
+      ahead.moved(ascending);
+    }
+  }
+
+  private void jump() {
+    if (ahead != null) {
+      ahead.jumped(!bounds.reverse());
+    }
   }
 
   private boolean arrive(boolean found, Place otherwise) {
@@ -268,11 +293,17 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   private StoredValue loggedValue() {
+    long offset = iterator.payloadOffset() + Payload.headerLength(iterator.kind());
+    if (ahead != null
+        && ahead.isDue()
+        && ahead.reach(iterator, offset, stepsLeft, context.scratch)) {
+      context.scratch.expectLoaded();
+    }
     reads
         .values()
         .read(
             iterator.payloadRegion(),
-            iterator.payloadOffset() + Payload.headerLength(iterator.kind()),
+            offset,
             iterator.keyRegion(),
             0,
             iterator.keyLength(),

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param from first user key, null for the keyspace's first
  * @param to user key behind the last, null for the keyspace's end
  * @param limit most entries it may find between two seeks
+ * @param prefetch entries to read ahead of the cursor: none, so many, or {@link #ADAPTIVE}
  */
 public record ScanBounds(
     int keyspace,
@@ -16,7 +17,21 @@ public record ScanBounds(
     byte @Nullable [] to,
     boolean reverse,
     boolean keysOnly,
-    long limit) {
+    long limit,
+    int prefetch) {
+  /** Values are read ahead when they are not in memory. */
+  public static final int ADAPTIVE = -1;
+
+  public ScanBounds(
+      int keyspace,
+      byte @Nullable [] from,
+      byte @Nullable [] to,
+      boolean reverse,
+      boolean keysOnly,
+      long limit) {
+    this(keyspace, from, to, reverse, keysOnly, limit, ADAPTIVE);
+  }
+
   /** First stored key within the bounds. */
   byte[] lower() {
     return storedKey(from == null ? new byte[0] : from);

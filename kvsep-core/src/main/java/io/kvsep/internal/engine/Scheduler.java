@@ -5,12 +5,17 @@ package io.kvsep.internal.engine;
  * repeats from a seed.
  */
 public interface Scheduler extends AutoCloseable {
+  /** Tasks of the read lane that run at once at most: reads that a device is given together. */
+  int READS = 24;
+
   /** Which work must not wait behind which. */
   enum Lane {
     /** Writers wait for it: memtables to tables. */
     FLUSH,
-    /** Everything else. */
-    COMPACTION
+    /** Everything that nobody waits for. */
+    COMPACTION,
+    /** A reader waits for it: short reads of a device; threads that have none end soon. */
+    READ
   }
 
   /** Runs the task once, at some time; tasks of one lane may run at once. */

@@ -52,7 +52,6 @@ public final class StorageEngine implements AutoCloseable {
   private final Epochs<ReadContext> epochs = new Epochs<>(this::newReadContext);
   private final ReaderCache<TableReader> readers;
   private final SegmentDirectory segments = new SegmentDirectory();
-  private final ValueReader values = new ValueReader(segments);
   private final FailureState failure = new FailureState();
   private final StoreReads reads;
   private final StoreWrites writes;
@@ -124,6 +123,7 @@ public final class StorageEngine implements AutoCloseable {
       index = new IndexWriter(config, live, log, segments, ledger, background);
       releases.push(index::close);
       releases.push(this::closeTables);
+      ValueReader values = new ValueReader(segments, config.ticker());
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces();
       pipeline =

@@ -16,7 +16,6 @@ import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
 import java.nio.ByteBuffer;
 import java.time.Clock;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +36,7 @@ public final class StoreReads {
   private final LiveView live;
   private final SnapshotRegistry snapshots;
   private final ValueReader values;
+  private final DeviceReads device;
   private final PointReader points;
   private final Clock clock;
   private final Ticker ticker;
@@ -56,6 +56,7 @@ public final class StoreReads {
     this.live = live;
     this.snapshots = snapshots;
     this.values = values;
+    this.device = new DeviceReads(config.scheduler(), epochs);
     this.points = new PointReader(values, config.clock());
     this.clock = config.clock();
     this.ticker = config.ticker();
@@ -133,12 +134,7 @@ public final class StoreReads {
         view = live.get();
         moment = readable(sequence);
       } while (!live.isCurrent(view));
-      List<byte @Nullable []> found = new ArrayList<>(keys.size());
-      for (byte[] key : keys) {
-        context.setKey(keyspace, key);
-        found.add(points.find(view, context, moment) ? points.value(context).toArray() : null);
-      }
-      return found;
+      return new MultiGet(points, values, device, view, context, moment, keyspace).get(keys);
     } finally {
       leave(slot);
     }
@@ -189,21 +185,32 @@ public final class StoreReads {
   }
 
   private EngineCursor cursor(View view, long moment, ScanBounds bounds) {
-    try (IteratorSources sources = sources(view)) {
-      MergingIterator merged = new MergingIterator(sources.take(), ledger);
-      VisibleIterator iterator =
-          new VisibleIterator(
-              merged,
-              moment,
-              RangeCoverage.of(view, moment),
-              bounds.lower(),
-              bounds.upper(),
-              clock,
-              ledger);
-      return new EngineCursor(this, view, iterator, new ReadContext(ledger), bounds);
+    try {
+      ReadAhead ahead =
+          bounds.keysOnly() || bounds.prefetch() == 0
+              ? null
+              : new ReadAhead(
+                  device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
+      VisibleIterator iterator = iterator(view, moment, bounds);
+      return new EngineCursor(this, view, iterator, new ReadContext(ledger), ahead, bounds);
     } catch (RuntimeException e) {
       view.release();
       throw e;
+    }
+  }
+
+  /** What the bounds show of the view, which the caller has retained. */
+  private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
+    try (IteratorSources sources = sources(view)) {
+      MergingIterator merged = new MergingIterator(sources.take(), ledger);
+      return new VisibleIterator(
+          merged,
+          moment,
+          RangeCoverage.of(view, moment),
+          bounds.lower(),
+          bounds.upper(),
+          clock,
+          ledger);
     }
   }
 

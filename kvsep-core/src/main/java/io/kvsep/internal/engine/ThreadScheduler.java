@@ -2,16 +2,25 @@ package io.kvsep.internal.engine;
 
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The real scheduler: one thread for flushes, some for compactions, one timer. Daemon threads. */
+/**
+ * The real scheduler: one thread for flushes, some for compactions, one timer; threads for reads as
+ * long as there are any. Daemon threads, made when first needed.
+ */
 public final class ThreadScheduler implements Scheduler {
+  /** How long a thread for reads waits for the next one. */
+  private static final long IDLE_SECONDS = 5;
+
   private final ExecutorService flushes;
   private final ExecutorService compactions;
+  private final ThreadPoolExecutor reads;
   private final ScheduledExecutorService timer;
   private final int compactionsMax;
 
@@ -19,6 +28,15 @@ public final class ThreadScheduler implements Scheduler {
     compactionsMax = Math.max(1, threads - 1);
     flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
     compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
+    reads =
+        new ThreadPoolExecutor(
+            READS,
+            READS,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            named("kvsep-read"));
+    reads.allowCoreThreadTimeOut(true);
     timer = Executors.newSingleThreadScheduledExecutor(named("kvsep-timer"));
   }
 
@@ -27,11 +45,19 @@ public final class ThreadScheduler implements Scheduler {
       "FutureReturnValueIgnored") // execute() would let a task's error kill the thread
   public void execute(Lane lane, Runnable task) {
     try {
-      (lane == Lane.FLUSH ? flushes : compactions).submit(task);
+      executor(lane).submit(task);
     } catch (RejectedExecutionException e) {
       // Closed meanwhile: pending work is dropped by contract.
       return;
     }
+  }
+
+  private ExecutorService executor(Lane lane) {
+    return switch (lane) {
+      case FLUSH -> flushes;
+      case COMPACTION -> compactions;
+      case READ -> reads;
+    };
   }
 
   @Override
@@ -64,8 +90,9 @@ public final class ThreadScheduler implements Scheduler {
     timer.shutdownNow();
     flushes.shutdown();
     compactions.shutdown();
+    reads.shutdown();
     boolean interrupted = false;
-    for (ExecutorService executor : new ExecutorService[] {timer, flushes, compactions}) {
+    for (ExecutorService executor : new ExecutorService[] {timer, flushes, compactions, reads}) {
       while (!executor.isTerminated()) {
         try {
           executor.awaitTermination(1, TimeUnit.SECONDS);

@@ -42,10 +42,11 @@ public final class Segment {
   private final Epochs<?> epochs;
   private final ReentrantLock mapLock = new ReentrantLock();
 
-  /**
-   * Open as long as the log grows the segment; a sealed one is opened for the moment it is mapped.
-   */
+  /** Open as long as the log grows the segment. */
   private volatile @Nullable StorageFile file;
+
+  /** Open as long as cold data is read from a sealed segment; the directory says how long. */
+  private volatile @Nullable StorageFile readFile;
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
@@ -137,6 +138,27 @@ public final class Segment {
     }
   }
 
+  /** Whether {@link #read} finds a file open. */
+  boolean isOpen() {
+    return file != null || readFile != null;
+  }
+
+  /** Opens the file for {@link #read}; one thread at a time. */
+  void openToRead() throws IOException {
+    if (!isOpen()) {
+      readFile = storage.open(name, /* writable= */ false);
+    }
+  }
+
+  /** Undoes {@link #openToRead} once no reader can be in the middle of a read. */
+  void closeToRead() {
+    StorageFile open = readFile;
+    readFile = null;
+    if (open != null) {
+      epochs.retire(() -> close(open));
+    }
+  }
+
   void publish(long end) {
     publishedEnd = end;
   }
@@ -152,6 +174,10 @@ public final class Segment {
   @Nullable Region mapped(long end, int recordLength) {
     Region current = mapping;
     return current != null && current.length() >= end ? current : mapMore(end, recordLength);
+  }
+
+  boolean isMapped() {
+    return mapping != null;
   }
 
   private @Nullable Region mapMore(long end, int recordLength) {
@@ -221,7 +247,8 @@ public final class Segment {
   void read(ByteBuffer target, long offset) {
     int wanted = target.remaining();
     try {
-      int count = read(file, target, offset);
+      StorageFile open = file;
+      int count = read(open != null ? open : readFile, target, offset);
       if (count < wanted) {
         throw new CorruptionException(
             name, offset + count, wanted + " bytes from " + offset, "end of file");
@@ -248,11 +275,13 @@ public final class Segment {
     if (current != null) {
       current.free();
     }
-    StorageFile open = file;
-    file = null;
-    if (open != null) {
-      close(open);
+    for (StorageFile open : new @Nullable StorageFile[] {file, readFile}) {
+      if (open != null) {
+        close(open);
+      }
     }
+    file = null;
+    readFile = null;
   }
 
   private static void close(StorageFile open) {

@@ -2,6 +2,8 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.io.StoreFiles;
+import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,7 +22,15 @@ public final class SegmentDirectory {
    */
   private record Table(long first, @Nullable Segment[] segments) {}
 
+  /** Files of sealed segments that are open at once, so that a large store stays below limits. */
+  private static final int READ_FILES_MAX = 256;
+
   private final ReentrantLock lock = new ReentrantLock();
+  private final ReentrantLock openLock = new ReentrantLock();
+
+  /** Sealed segments whose file was opened to be read, in that order; guarded by openLock. */
+  private final ArrayDeque<Segment> openedToRead = new ArrayDeque<>();
+
   private volatile Table table = new Table(1, new Segment[0]);
 
   /** The segment with this id; a pointer to one that is not here is damage. */
@@ -39,6 +49,34 @@ public final class SegmentDirectory {
     return index >= 0 && index < current.segments.length ? current.segments[(int) index] : null;
   }
 
+  /**
+   * Makes sure that positional reads of the segment find its file open; closes another one where
+   * there are too many. The caller is inside the epochs, which keep the file open until he leaves.
+   *
+   * @return false when the file cannot be opened
+   */
+  boolean openToRead(Segment segment) {
+    if (segment.isOpen()) {
+      return true;
+    }
+    openLock.lock();
+    try {
+      if (!segment.isOpen()) {
+        segment.openToRead();
+        openedToRead.add(segment);
+      }
+      if (openedToRead.size() > READ_FILES_MAX) {
+        openedToRead.remove().closeToRead();
+      }
+      return true;
+    } catch (IOException e) {
+      // What was mapped can be read all the same, and what cannot be mapped says so itself.
+      return false;
+    } finally {
+      openLock.unlock();
+    }
+  }
+
   public void add(Segment segment) {
     change(segment, segment.id());
   }
@@ -48,6 +86,12 @@ public final class SegmentDirectory {
     Segment removed = find(id);
     if (removed != null) {
       change(null, id);
+      openLock.lock();
+      try {
+        openedToRead.remove(removed);
+      } finally {
+        openLock.unlock();
+      }
     }
     return removed;
   }

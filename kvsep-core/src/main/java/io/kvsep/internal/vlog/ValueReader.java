@@ -1,16 +1,19 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
- * value is handed out. Thread safe; takes no lock when the record is mapped. The caller is inside
- * the epochs.
+ * value is handed out. Records are read where they are mapped; those that are likely not to be in
+ * memory are brought there first by a positional read, see {@link Residency}. Thread safe; takes no
+ * lock when the record is mapped. The caller is inside the epochs.
  */
 public final class ValueReader {
   /**
@@ -18,10 +21,33 @@ public final class ValueReader {
    */
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
-  private final SegmentDirectory directory;
+  /** Bytes that are brought into memory at once. */
+  static final int LOAD_BYTES_MAX = SCRATCH_BYTES_MAX;
 
-  public ValueReader(SegmentDirectory directory) {
+  /** Of so many reads through the mapping one is timed; a power of two. */
+  private static final int TIMED_INTERVAL = 32;
+
+  private final SegmentDirectory directory;
+  private final Ticker ticker;
+  private final Residency residency = new Residency();
+
+  public ValueReader(SegmentDirectory directory, Ticker ticker) {
     this.directory = directory;
+    this.ticker = ticker;
+  }
+
+  /** Whether values are being read that are not in memory, so that reading ahead pays. */
+  public boolean isCold() {
+    return residency.isCold();
+  }
+
+  /** An empty batch of records to bring into memory. */
+  public ReadBatch newBatch() {
+    return new ReadBatch(this);
+  }
+
+  @Nullable Segment find(long segmentId) {
+    return directory.find(segmentId);
   }
 
   /**
@@ -46,21 +72,52 @@ public final class ValueReader {
       throw new CorruptionException(
           segment.name(), offset, "a record of " + length + " bytes", "end of the segment");
     }
+    boolean cold = residency.isCold() && scratch.isLoadNeeded();
+    if (cold && segment.isSealed() && !segment.isMapped()) {
+      load(segment, 0, LogFormat.SEGMENT_HEADER_BYTES, scratch);
+    }
     Region region = segment.mapped(offset + length, length);
     long at = offset;
+    boolean timed = false;
     if (region == null) {
       region = scratch.record.ensure(length);
       at = 0;
       segment.read(scratch.window.over(region, 0, length), offset);
+    } else if (cold) {
+      load(segment, offset, length, scratch);
+    } else {
+      timed = scratch.isTimed();
+    }
+    long start = timed ? ticker.nanos() : 0;
+    verify(segment, offset, region, at, length, scratch, result.record);
+    if (timed) {
+      residency.note(ticker.nanos() - start, length);
     }
     RecordView record = result.record;
+    int order =
+        Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
+    if (order != 0) {
+      throw new CorruptionException(segment.name(), offset, "the key's own record", "another key");
+    }
+    deliver(segment, region, offset, scratch, result);
+  }
+
+  /** Decodes the record and checks that it is sound and in its place. */
+  private static void verify(
+      Segment segment,
+      long offset,
+      Region region,
+      long at,
+      int length,
+      Scratch scratch,
+      RecordView record) {
     if (!record.decode(region, at, at + length) || record.length() != length) {
       throw new CorruptionException(segment.name(), offset, "a record", "none");
     }
     long crcAt = record.crcOffset();
     int crc =
         scratch.window.crc32c(region, at, length - LogFormat.CRC_BYTES)
-            ^ LogFormat.place(segmentId, offset);
+            ^ LogFormat.place(segment.id(), offset);
     if (region.getInt(crcAt) != crc) {
       throw new CorruptionException(
           segment.name(),
@@ -68,12 +125,27 @@ public final class ValueReader {
           LogFormat.hex(crc),
           LogFormat.hex(region.getInt(crcAt)));
     }
-    int order =
-        Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
-    if (order != 0) {
-      throw new CorruptionException(segment.name(), offset, "the key's own record", "another key");
+  }
+
+  /**
+   * Reads a range of a segment so that it is in memory, without any read-ahead. Where the file
+   * cannot be opened it is left to the mapping.
+   *
+   * @return whether it took so long that it was not there before
+   */
+  boolean load(Segment segment, long offset, int length, Scratch scratch) {
+    if (!directory.openToRead(segment)) {
+      return false;
     }
-    deliver(segment, region, offset, scratch, result);
+    Region target = scratch.record.ensure(Math.min(length, LOAD_BYTES_MAX));
+    boolean slow = false;
+    for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
+      int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
+      long start = ticker.nanos();
+      segment.read(scratch.window.over(target, 0, count), at);
+      slow |= residency.note(ticker.nanos() - start, count);
+    }
+    return slow;
   }
 
   private static void deliver(
@@ -103,10 +175,27 @@ public final class ValueReader {
     private final GrowingRegion value;
     private final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
+    private int mappedReads;
+    private boolean loaded;
 
     public Scratch(GrowingRegion record, GrowingRegion value) {
       this.record = record;
       this.value = value;
+    }
+
+    /** The next record to be read was brought into memory just now. */
+    public void expectLoaded() {
+      loaded = true;
+    }
+
+    private boolean isLoadNeeded() {
+      boolean needed = !loaded;
+      loaded = false;
+      return needed;
+    }
+
+    private boolean isTimed() {
+      return (++mappedReads & (TIMED_INTERVAL - 1)) == 0;
     }
 
     /** Gives back what a large value made necessary. */

@@ -298,7 +298,7 @@ final class ModelRun {
       List<byte[]> keys = new ArrayList<>();
       List<byte @Nullable []> values = new ArrayList<>();
       for (int i = random.nextInt(20); i > 0; i--) {
-        keys.add(key());
+        keys.add(random.nextInt(4) == 0 ? key : key());
         values.add(visible(moment.state(), keyspace, keys.get(keys.size() - 1)));
       }
       List<byte @Nullable []> found = engine.reads().getAll(keyspace, keys, moment.sequence());
@@ -375,7 +375,8 @@ final class ModelRun {
     if (reverse) {
       Collections.reverse(expected);
     }
-    ScanBounds bounds = new ScanBounds(keyspace, from, to, reverse, false, Long.MAX_VALUE);
+    ScanBounds bounds =
+        new ScanBounds(keyspace, from, to, reverse, false, Long.MAX_VALUE, random.nextInt(-1, 9));
     return new OpenCursor(engine.reads().cursor(bounds, moment.sequence()), expected, reverse);
   }
 

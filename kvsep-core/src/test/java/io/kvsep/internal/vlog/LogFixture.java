@@ -67,8 +67,14 @@ final class LogFixture implements AutoCloseable {
   final Epochs<SlotContext> epochs = new Epochs<>(() -> () -> {});
   final SegmentDirectory directory = new SegmentDirectory();
   final LogWriter writer;
-  final ValueReader reader = new ValueReader(directory);
-  private final ValueReader.Scratch scratch;
+
+  /** Time that passes between two looks of the reader at the clock. */
+  long nanosPerLook;
+
+  private long nanos;
+
+  final ValueReader reader = new ValueReader(directory, () -> nanos += nanosPerLook);
+  final ValueReader.Scratch scratch;
   private final StoredValue stored = new StoredValue();
   private final List<Frame> frames = new ArrayList<>();
   int inlineValueBytesMax = 0;
@@ -180,6 +186,14 @@ final class LogFixture implements AutoCloseable {
   /** The value a pointer leads to. */
   byte[] read(Indexed entry) {
     return read(entry.payload, entry.key);
+  }
+
+  /** Reads a mapped value until the reader knows that values are in memory. */
+  void warmUp(Indexed entry) {
+    for (int i = 0; i < Residency.SLOW_WEIGHT; i++) {
+      read(entry);
+    }
+    assertTrue(!reader.isCold());
   }
 
   byte[] read(byte[] pointer, byte[] key) {

@@ -1,0 +1,216 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.KvException;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Records that are going to be read, brought into memory by several threads at once: sorted by
+ * location, neighbours joined, long ones cut into pieces. What is read goes to the system's file
+ * cache, from where {@link ValueReader#read} takes it through the mapping.
+ *
+ * <p>One thread, the owner, adds records, prepares and finishes; then any number may help by {@link
+ * #run}. The owner sees to it that the segments stay until {@link #cancel} has returned: from then
+ * on no thread is inside, and one that comes late finds nothing to do. Holds no off-heap memory.
+ *
+ * <p>A failed read is not reported here: {@link #holds} then knows nothing of the record, and
+ * whoever reads it finds the error himself.
+ */
+public final class ReadBatch {
+  /** Bytes between two records that are read rather than left out: less than a read costs. */
+  private static final long GAP_BYTES_MAX = 8 << 10;
+
+  /** Longer records gain nothing from other threads that they do not have from the system. */
+  private static final int RECORD_BYTES_MAX = 4 << 20;
+
+  /** Offsets in a segment are below 2^31, so this much of a location is enough for them. */
+  private static final int OFFSET_BITS = 32;
+
+  private record Piece(Segment segment, long offset, int length) {}
+
+  private final ValueReader reader;
+  private final List<Piece> records = new ArrayList<>();
+  private final List<Piece> pieces = new ArrayList<>();
+  private final AtomicInteger claimed = new AtomicInteger();
+  private long[] locations = {};
+  private long bytes;
+  private CountDownLatch unread = new CountDownLatch(0);
+  private volatile boolean failed;
+
+  ReadBatch(ValueReader reader) {
+    this.reader = reader;
+  }
+
+  /**
+   * Adds the record that a pointer names. One that is very long, or a pointer that is damaged, is
+   * left to whoever follows it.
+   */
+  public void add(Region pointer, long pointerOffset) {
+    long offset = ValuePointer.offset(pointer, pointerOffset);
+    int length = ValuePointer.recordLength(pointer, pointerOffset);
+    Segment segment = reader.find(ValuePointer.segment(pointer, pointerOffset));
+    if (segment != null
+        && offset >= 0
+        && length > 0
+        && length <= Math.min(RECORD_BYTES_MAX, segment.publishedEnd() - offset)) {
+      records.add(new Piece(segment, offset, length));
+      bytes += length;
+    }
+  }
+
+  /** Records added. */
+  public int count() {
+    return records.size();
+  }
+
+  /** Bytes of the records added. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /** Ends adding; from now on other threads may {@link #run}. */
+  public void prepare() {
+    records.sort(Comparator.comparingLong(ReadBatch::location));
+    locations = new long[records.size()];
+    Segment segment = null;
+    long start = 0;
+    long end = 0;
+    for (int i = 0; i < locations.length; i++) {
+      Piece next = records.get(i);
+      locations[i] = location(next);
+      if (next.segment != segment || next.offset - end > GAP_BYTES_MAX) {
+        cut(segment, start, end);
+        segment = next.segment;
+        start = next.offset;
+        end = start;
+      }
+      end = Math.max(end, next.offset + next.length);
+    }
+    cut(segment, start, end);
+    unread = new CountDownLatch(pieces.size());
+  }
+
+  /** Pieces that nobody has begun to read. */
+  public int waiting() {
+    return Math.max(0, pieces.size() - claimed.get());
+  }
+
+  /** Reads until nothing is left that another thread has not begun. */
+  public void run(ValueReader.Scratch scratch) {
+    while (readNext(scratch) != null) {
+      // readNext() did the work
+    }
+  }
+
+  /**
+   * As {@link #run}, but stops after a piece that did not come from memory: for the rest it is
+   * worth to wake other threads.
+   */
+  public void runUntilSlow(ValueReader.Scratch scratch) {
+    Boolean slow;
+    do {
+      slow = readNext(scratch);
+    } while (slow != null && !slow);
+  }
+
+  /** Reads the rest together with whoever else is at it, and waits for them. */
+  public void finish(ValueReader.Scratch scratch) {
+    run(scratch);
+    awaitUnread();
+  }
+
+  /** Leaves the rest unread; waits for the pieces that are being read. */
+  public void cancel() {
+    int begun = claimed.getAndSet(pieces.size());
+    for (int i = begun; i < pieces.size(); i++) {
+      failed = true;
+      unread.countDown();
+    }
+    awaitUnread();
+  }
+
+  /** Whether this batch read the record that the pointer names; only after {@link #finish}. */
+  public boolean holds(Region pointer, long pointerOffset) {
+    return !failed && covers(pointer, pointerOffset);
+  }
+
+  /** Whether the record that the pointer names is in this batch. */
+  public boolean covers(Region pointer, long pointerOffset) {
+    long wanted =
+        location(
+            ValuePointer.segment(pointer, pointerOffset),
+            ValuePointer.offset(pointer, pointerOffset));
+    int low = 0;
+    int high = locations.length;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (locations[middle] < wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < locations.length && locations[low] == wanted;
+  }
+
+  /** Reads a piece nobody has begun; whether it came from the device, null when there was none. */
+  private @Nullable Boolean readNext(ValueReader.Scratch scratch) {
+    int index = claimed.get() < pieces.size() ? claimed.getAndIncrement() : pieces.size();
+    if (index >= pieces.size()) {
+      return null;
+    }
+    Piece piece = pieces.get(index);
+    boolean slow = false;
+    boolean done = false;
+    try {
+      slow = reader.load(piece.segment, piece.offset, piece.length, scratch);
+      done = true;
+    } catch (KvException e) {
+      // Whoever needs the record reads it himself and tells his caller.
+      slow = true;
+    } finally {
+      if (!done) {
+        failed = true;
+      }
+      unread.countDown();
+    }
+    return slow;
+  }
+
+  private void cut(@Nullable Segment segment, long start, long end) {
+    if (segment == null) {
+      return;
+    }
+    for (long at = start; at < end; at += ValueReader.LOAD_BYTES_MAX) {
+      pieces.add(new Piece(segment, at, (int) Math.min(ValueReader.LOAD_BYTES_MAX, end - at)));
+    }
+  }
+
+  private void awaitUnread() {
+    boolean interrupted = false;
+    while (unread.getCount() > 0) {
+      try {
+        unread.await();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static long location(Piece record) {
+    return location(record.segment.id(), record.offset);
+  }
+
+  private static long location(long segment, long offset) {
+    return segment << OFFSET_BITS | offset;
+  }
+}
