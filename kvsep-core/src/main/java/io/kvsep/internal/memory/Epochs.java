@@ -31,6 +31,10 @@ public final class Epochs<C extends SlotContext> {
   private final AtomicLong current = new AtomicLong(1);
   private final ReentrantLock lock = new ReentrantLock();
   private final ArrayDeque<Retired> retired = new ArrayDeque<>();
+
+  /** Releases that are running; guarded by lock, as the queue they were taken from. */
+  private int releasing;
+
   private volatile EpochSlot<C>[] slots;
 
   /**
@@ -78,7 +82,10 @@ public final class Epochs<C extends SlotContext> {
     collect();
   }
 
-  /** Releases what no reader can reach any more; returns how much is still waiting. */
+  /**
+   * Releases what no reader can reach any more; returns how much is still waiting, or being
+   * released by another thread.
+   */
   public int collect() {
     while (true) {
       Retired next;
@@ -86,13 +93,27 @@ public final class Epochs<C extends SlotContext> {
       try {
         next = retired.peek();
         if (next == null || next.epoch > oldestReader()) {
-          return retired.size();
+          return retired.size() + releasing;
         }
         retired.remove();
+        releasing++;
       } finally {
         lock.unlock();
       }
-      next.release.run();
+      try {
+        next.release.run();
+      } finally {
+        ended();
+      }
+    }
+  }
+
+  private void ended() {
+    lock.lock();
+    try {
+      releasing--;
+    } finally {
+      lock.unlock();
     }
   }
 

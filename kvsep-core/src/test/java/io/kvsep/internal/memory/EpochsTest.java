@@ -91,6 +91,29 @@ final class EpochsTest {
   }
 
   @Test
+  void drainWaitsForAReleaseThatAnotherThreadRuns() throws Exception {
+    AtomicBoolean released = new AtomicBoolean();
+    AtomicBoolean releasedWhenDrained = new AtomicBoolean();
+    Thread drainer =
+        new Thread(
+            () -> {
+              epochs.drain();
+              releasedWhenDrained.set(released.get());
+            });
+    epochs.retire(
+        () -> {
+          drainer.start();
+          while (drainer.getState() == Thread.State.NEW
+              || drainer.getState() == Thread.State.RUNNABLE) {
+            Thread.onSpinWait();
+          }
+          released.set(true);
+        });
+    drainer.join();
+    assertTrue(releasedWhenDrained.get(), "drained before the release was over");
+  }
+
+  @Test
   void slotsGrowBeyondTheirFirstNumber() {
     AtomicInteger released = new AtomicInteger();
     Set<EpochSlot<Context>> slots = Collections.newSetFromMap(new IdentityHashMap<>());
