@@ -243,13 +243,17 @@ public final class EngineCursor implements AutoCloseable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    if (ahead != null) {
-      ahead.close();
+    try {
+      if (ahead != null) {
+        ahead.close();
+      }
+      iterator.close();
+      context.free();
+      view.release();
+    } finally {
+      // The store waits for this when it is closed.
+      reads.forget(this);
     }
-    iterator.close();
-    context.free();
-    view.release();
-    reads.forget(this);
   }
 
   private void step(boolean ascending) {

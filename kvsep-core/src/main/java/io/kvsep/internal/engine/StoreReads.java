@@ -19,6 +19,7 @@ import java.time.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -238,10 +239,13 @@ public final class StoreReads {
     return oldest;
   }
 
-  /** Closes the cursors that are still open. */
+  /** Closes the cursors that are still open, and waits for those that others are closing. */
   void closeCursors() {
     for (EngineCursor cursor : cursors.keySet()) {
       cursor.close();
+    }
+    while (!cursors.isEmpty()) {
+      LockSupport.parkNanos(10_000);
     }
   }
 
