@@ -47,6 +47,8 @@ class StoreView extends EngineReader implements KvView {
 
   @Override
   public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
+    // The commit leader refuses writes to a dropped keyspace, but never sees an empty range.
+    confirm();
     engine
         .writes()
         .deleteRange(

@@ -4,9 +4,9 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.WriteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Writes that are applied together: seen and recovered whole or not at all. The order is kept, the
@@ -17,15 +17,13 @@ import java.util.Objects;
  */
 public final class WriteBatch {
   private final WriteBuffer buffer = new WriteBuffer();
-  private final List<Keyspace> keyspaces = new ArrayList<>();
+  private final Set<Keyspace> keyspaces = new HashSet<>();
   private int keyspace = Keyspaces.DEFAULT;
 
   /** What follows goes to {@code target}, until another call of this or {@link #inDefault}. */
   public WriteBatch in(Keyspace target) {
     keyspace = Objects.requireNonNull(target, "keyspace").id();
-    if (!keyspaces.contains(target)) {
-      keyspaces.add(target);
-    }
+    keyspaces.add(target);
     return this;
   }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.StoreClosedException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -94,6 +95,51 @@ final class KeyspaceTest {
   }
 
   @Test
+  void droppingOneAtTheChangeOfPrefixLengthsLeavesItsNeighboursAlone() {
+    // Ids are given in order: the prefix of the 240th and of those after it is longer.
+    for (int i = 1; i <= 242; i++) {
+      store.in(store.keyspace("space-" + i)).put(KEY, bytes("value-" + i));
+    }
+    store.dropKeyspace(store.keyspace("space-239"));
+    store.dropKeyspace(store.keyspace("space-241"));
+    reopen(options());
+    for (int i : new int[] {1, 238, 240, 242}) {
+      assertValue("value-" + i, store.in(store.keyspace("space-" + i)).get(KEY));
+    }
+    assertEquals(240, store.keyspaces().size());
+  }
+
+  @Test
+  void aKeyspaceOfAnEarlierOpeningIsRefused() {
+    Keyspace earlier = store.keyspace("users");
+    KvView view = store.in(earlier);
+    reopen(options());
+    assertThrows(IllegalArgumentException.class, () -> store.in(earlier));
+    assertThrows(IllegalArgumentException.class, () -> store.dropKeyspace(earlier));
+    WriteBatch batch = new WriteBatch().in(earlier).put(KEY, KEY);
+    assertThrows(IllegalArgumentException.class, () -> store.write(batch));
+    assertThrows(StoreClosedException.class, () -> view.get(KEY));
+    assertNotEquals(earlier, store.keyspace("users"));
+  }
+
+  @Test
+  void aCursorFromBeforeTheDropGoesOn() {
+    Keyspace users = store.keyspace("users");
+    store.in(users).put(KEY, bytes("user"));
+    try (KvCursor cursor = store.in(users).cursor();
+        Snapshot before = store.snapshot()) {
+      store.dropKeyspace(users);
+      store.compact();
+      assertTrue(cursor.next());
+      assertValue("user", cursor.value());
+      assertValue("user", before.in(users).get(KEY));
+    }
+    try (Snapshot after = store.snapshot()) {
+      assertNull(after.in(users).get(KEY));
+    }
+  }
+
+  @Test
   void aBatchGoesToSeveralKeyspaces() {
     Keyspace users = store.keyspace("users");
     Keyspace orders = store.keyspace("orders");
@@ -135,6 +181,7 @@ final class KeyspaceTest {
       assertThrows(IllegalStateException.class, view::cursor);
       assertThrows(IllegalStateException.class, () -> view.put(KEY, KEY));
       assertThrows(IllegalStateException.class, () -> view.deleteRange(KEY, bytes("z")));
+      assertThrows(IllegalStateException.class, () -> view.deleteRange(bytes("z"), KEY));
       WriteBatch batch = new WriteBatch().delete(KEY).in(users).put(KEY, KEY);
       assertThrows(IllegalStateException.class, () -> store.write(batch));
       assertValue("store", store.get(KEY));

@@ -57,6 +57,10 @@ final class CrashableFile implements StorageFile {
         writeSome(source, position, count / 2);
         throw CrashableStorage.failure(Fault.EIO, name);
       }
+      if (fault == Fault.LATE_EIO) {
+        writeSome(source, position, count);
+        throw CrashableStorage.failure(Fault.EIO, name);
+      }
       int fits = (int) Math.min(count, Math.max(0, storage.lengthMax(inode) - position));
       writeSome(source, position, fits);
       if (fits < count) {

@@ -469,8 +469,8 @@ public final class CrashableStorage implements Storage {
       return null;
     }
     boolean syncs = operation == Operation.SYNC || operation == Operation.SYNC_DIRECTORY;
-    if ((fault == Fault.SHORT_WRITE && operation == Operation.WRITE)
-        || (fault == Fault.SYNC_FAILS && syncs)) {
+    boolean writesSome = fault == Fault.SHORT_WRITE || fault == Fault.LATE_EIO;
+    if ((writesSome && operation == Operation.WRITE) || (fault == Fault.SYNC_FAILS && syncs)) {
       return fault;
     }
     throw failure(fault, name);

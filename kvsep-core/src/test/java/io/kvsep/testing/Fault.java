@@ -11,6 +11,9 @@ public enum Fault {
   /** The first half of the bytes is written. */
   SHORT_WRITE,
 
+  /** All bytes are written, and the error comes all the same. */
+  LATE_EIO,
+
   /**
    * A failed sync as Linux does it: the error is told once, everything unsynced is forgotten as if
    * it were written, reads go on showing it, later syncs succeed, and power loss takes it away.

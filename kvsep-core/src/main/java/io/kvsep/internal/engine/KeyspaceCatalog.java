@@ -3,10 +3,11 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.memory.EpochSlot;
-import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -17,6 +18,10 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Dropping one deletes its range, durably, before its name goes: a crash in between leaves it
  * empty, never nameless and full. From before that delete on the commit leader refuses every other
  * write to it, so that nothing can come behind the delete.
+ *
+ * <p>Where taking the name away fails, the manifest may lack it all the same, and a crash would
+ * leave what is written from then on without one. So the keyspace stays shut: dropping it again, or
+ * asking for one of its name, takes up where that ended.
  *
  * <p>Thread safe.
  */
@@ -44,7 +49,17 @@ public final class KeyspaceCatalog {
   /** The names, in order. */
   public List<String> names() {
     live.get();
-    return List.copyOf(versions.current().keyspaces().keySet());
+    List<String> names = new ArrayList<>();
+    versions
+        .current()
+        .keyspaces()
+        .forEach(
+            (name, id) -> {
+              if (!shut.contains(id)) {
+                names.add(name);
+              }
+            });
+    return Collections.unmodifiableList(names);
   }
 
   /** The id of a keyspace, which is made if there is none of that name. */
@@ -52,7 +67,7 @@ public final class KeyspaceCatalog {
     checkName(name);
     live.get();
     Integer id = versions.current().keyspaces().get(name);
-    return id != null ? id : create(name);
+    return id != null && !shut.contains(id) ? id : create(name);
   }
 
   /** Removes a keyspace and everything in it; nothing happens when it is gone already. */
@@ -64,16 +79,16 @@ public final class KeyspaceCatalog {
         return;
       }
       shut.add(id);
-      boolean dropped = false;
+      boolean deleted = false;
       try {
         writes.deleteAll(id);
-        apply(new VersionEdit().dropKeyspace(id));
-        dropped = true;
+        deleted = true;
       } finally {
-        if (!dropped) {
+        if (!deleted) {
           shut.remove(id);
         }
       }
+      apply(new VersionEdit().dropKeyspace(id));
     } finally {
       lock.unlock();
       writes.exit(slot);
@@ -96,12 +111,14 @@ public final class KeyspaceCatalog {
     EpochSlot<WriteRequest> slot = writes.enter();
     lock.lock();
     try {
-      Version version = versions.current();
-      Integer present = version.keyspaces().get(name);
-      if (present != null) {
+      Integer present = versions.current().keyspaces().get(name);
+      if (present != null && !shut.contains(present)) {
         return present;
       }
-      int id = version.nextKeyspace();
+      if (present != null) {
+        apply(new VersionEdit().dropKeyspace(present));
+      }
+      int id = versions.current().nextKeyspace();
       if (id == Integer.MAX_VALUE - 1) {
         throw new LimitExceededException("ids of keyspaces are used up");
       }

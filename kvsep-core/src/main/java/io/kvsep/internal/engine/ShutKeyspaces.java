@@ -1,7 +1,8 @@
 package io.kvsep.internal.engine;
 
-import java.util.HashSet;
+import io.kvsep.internal.base.Keyspaces;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Ids of keyspaces that were dropped since the store was opened, for the commit leader to refuse
@@ -9,36 +10,32 @@ import java.util.Set;
  * volatile read as long as there is none. Thread safe; changed under the lock of the catalog.
  */
 final class ShutKeyspaces {
-  private volatile Set<Integer> ids = Set.of();
+  private final Set<Integer> ids = ConcurrentHashMap.newKeySet();
+  private volatile boolean used;
 
   void add(int id) {
-    Set<Integer> copy = new HashSet<>(ids);
-    copy.add(id);
-    ids = Set.copyOf(copy);
+    ids.add(id);
+    used = true;
   }
 
   void remove(int id) {
-    Set<Integer> copy = new HashSet<>(ids);
-    copy.remove(id);
-    ids = Set.copyOf(copy);
+    ids.remove(id);
   }
 
   boolean contains(int id) {
-    Set<Integer> current = ids;
-    return !current.isEmpty() && current.contains(id);
+    return used && ids.contains(id);
   }
 
   /** Whether the write goes to a keyspace that is gone. */
   boolean refuses(WriteRequest request) {
-    Set<Integer> current = ids;
-    if (current.isEmpty() || request.dropsKeyspace) {
+    if (!used || request.dropsKeyspace) {
       return false;
     }
     for (int keyspace : request.keyspaces) {
-      if (current.contains(keyspace)) {
+      if (ids.contains(keyspace)) {
         return true;
       }
     }
-    return current.contains(request.keyspace);
+    return request.keyspace != Keyspaces.DEFAULT && ids.contains(request.keyspace);
   }
 }

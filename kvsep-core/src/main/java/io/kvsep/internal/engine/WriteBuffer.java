@@ -40,6 +40,7 @@ public final class WriteBuffer {
   private final long bytesMax;
   private final List<Chunk> chunks = new ArrayList<>();
   private final Set<Integer> keyspaces = new HashSet<>();
+  private int lastKeyspace = Keyspaces.DEFAULT;
   private int count;
   private long payloadBytes;
 
@@ -73,7 +74,7 @@ public final class WriteBuffer {
     }
   }
 
-  /** The keyspaces that are written to. */
+  /** The keyspaces that are written to, but for the store's own, which is always there. */
   Set<Integer> keyspaces() {
     return keyspaces;
   }
@@ -92,6 +93,7 @@ public final class WriteBuffer {
     count = 0;
     payloadBytes = 0;
     keyspaces.clear();
+    lastKeyspace = Keyspaces.DEFAULT;
     if (chunks.size() > 1) {
       chunks.subList(1, chunks.size()).clear();
     }
@@ -142,8 +144,18 @@ public final class WriteBuffer {
     System.arraycopy(value, 0, target, at + key.length, value.length);
     chunk.used = at + key.length + value.length;
     payloadBytes = bytes;
-    keyspaces.add(keyspace);
+    note(keyspace);
     count++;
+  }
+
+  /** Once for each run of writes to one keyspace, so that most writes allocate nothing for it. */
+  private void note(int keyspace) {
+    if (keyspace != lastKeyspace) {
+      lastKeyspace = keyspace;
+      if (keyspace != Keyspaces.DEFAULT) {
+        keyspaces.add(keyspace);
+      }
+    }
   }
 
   private Chunk chunkFor(long needed) {

@@ -3,7 +3,9 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -44,14 +46,15 @@ final class KeyspaceIds {
       return this;
     }
     TreeMap<String, Integer> names = new TreeMap<>(byName);
+    Set<Integer> ids = new HashSet<>();
     int free = next;
     for (AddedKeyspace added : edit.addedKeyspaces()) {
       // A snapshot adds its keyspaces in the order of their names and then says which id is next.
-      boolean known = names.containsKey(added.name()) || names.containsValue(added.id());
-      if (known || added.id() < next || added.name().isEmpty()) {
+      // Whatever has an id from before has one below the next.
+      boolean unused = added.id() >= next && ids.add(added.id());
+      if (!unused || added.name().isEmpty() || names.put(added.name(), added.id()) != null) {
         throw new IllegalStateException("impossible keyspace: " + added);
       }
-      names.put(added.name(), added.id());
       free = Math.max(free, added.id() + 1);
     }
     for (int dropped : edit.droppedKeyspaces()) {

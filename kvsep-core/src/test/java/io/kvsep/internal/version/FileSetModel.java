@@ -3,6 +3,7 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -10,18 +11,21 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a version must say, kept in the simplest collections: tables and segments by number. Also
- * makes edits that fit. Two states are equal when their texts are.
+ * What a version must say, kept in the simplest collections: tables and segments by number,
+ * keyspaces by name. Also makes edits that fit. Two states are equal when their texts are.
  */
 final class FileSetModel {
   private final TreeMap<Long, AddedTable> tables = new TreeMap<>();
   private final TreeMap<Long, Long> segments = new TreeMap<>();
+  private final TreeMap<String, Integer> keyspaces = new TreeMap<>();
+  private int nextKeyspace = 1;
   private long lastSequence;
   private LogPosition replayFrom = LogPosition.START;
 
@@ -29,6 +33,8 @@ final class FileSetModel {
     FileSetModel copy = new FileSetModel();
     copy.tables.putAll(tables);
     copy.segments.putAll(segments);
+    copy.keyspaces.putAll(keyspaces);
+    copy.nextKeyspace = nextKeyspace;
     copy.lastSequence = lastSequence;
     copy.replayFrom = replayFrom;
     return copy;
@@ -40,6 +46,11 @@ final class FileSetModel {
     edit.addedSegments().forEach(id -> segments.put(id, -1L));
     edit.sealedSegments().forEach(segment -> segments.put(segment.id(), segment.length()));
     edit.removedSegments().forEach(segments::remove);
+    for (AddedKeyspace added : edit.addedKeyspaces()) {
+      keyspaces.put(added.name(), added.id());
+      nextKeyspace = Math.max(nextKeyspace, added.id() + 1);
+    }
+    edit.droppedKeyspaces().forEach(keyspaces.values()::remove);
     lastSequence = edit.lastSequence().orElse(lastSequence);
     LogPosition position = edit.replayFrom();
     replayFrom = position == null ? replayFrom : position;
@@ -64,12 +75,14 @@ final class FileSetModel {
     VersionEdit edit = new VersionEdit();
     int changes = 1 + random.nextInt(4);
     for (int i = 0; i < changes; i++) {
-      switch (random.nextInt(8)) {
+      switch (random.nextInt(10)) {
         case 0 -> addSegment(random, edit, after, segmentIds.getAsLong());
         case 1 -> removeTable(random, edit, after);
         case 2 -> moveTable(random, edit, after);
         case 3 -> removeDeadSegment(edit, after);
-        case 4 -> {
+        case 4 -> addKeyspace(random, edit, after);
+        case 5 -> dropKeyspace(random, edit, after);
+        case 6 -> {
           after.lastSequence += random.nextInt(1000);
           after.replayFrom = new LogPosition(after.replayFrom.segment() + 1, random.nextInt(1000));
           edit.lastSequence(after.lastSequence).replayFrom(after.replayFrom);
@@ -107,7 +120,7 @@ final class FileSetModel {
     }
     text.append(tables.size()).append(" tables, ").append(total).append(" live\n");
     text.append(replayFrom).append(' ').append(lastSequence).append('\n');
-    return text.toString();
+    return text.append(keyspaces).append(' ').append(nextKeyspace).append('\n').toString();
   }
 
   static String text(Version version) {
@@ -130,7 +143,9 @@ final class FileSetModel {
                     .append('\n'));
     text.append(version.tableCount()).append(" tables, ").append(version.liveBytes());
     text.append(" live\n").append(version.replayFrom()).append(' ');
-    return text.append(version.lastSequence()).append('\n').toString();
+    text.append(version.lastSequence()).append('\n');
+    text.append(version.keyspaces()).append(' ').append(version.nextKeyspace());
+    return text.append('\n').toString();
   }
 
   static byte[] key(int number) {
@@ -184,6 +199,26 @@ final class FileSetModel {
         edit.sealSegment(other, length);
         after.segments.put(other, length);
       }
+    }
+  }
+
+  private void addKeyspace(Random random, VersionEdit edit, FileSetModel after) {
+    String name = "keyspace-" + random.nextInt(12);
+    if (!keyspaces.containsKey(name) && !after.keyspaces.containsKey(name)) {
+      // Some ids are left out, as by an edit that failed.
+      int id = after.nextKeyspace + (random.nextInt(4) == 0 ? random.nextInt(300) : 0);
+      edit.addKeyspace(id, name);
+      after.keyspaces.put(name, id);
+      after.nextKeyspace = id + 1;
+    }
+  }
+
+  private void dropKeyspace(Random random, VersionEdit edit, FileSetModel after) {
+    List<String> names = new ArrayList<>(keyspaces.keySet());
+    names.retainAll(after.keyspaces.keySet());
+    if (!names.isEmpty()) {
+      String name = names.get(random.nextInt(names.size()));
+      edit.dropKeyspace(Objects.requireNonNull(after.keyspaces.remove(name)));
     }
   }
 
