@@ -15,9 +15,7 @@ import io.kvsep.internal.memory.Varint;
  * safe.
  */
 final class IndexBuilder implements AutoCloseable {
-  private static final int FIXED_BYTES = 8;
-  private static final int PREFIX_BYTES = 8;
-  private static final int PAIR_BYTES = 8;
+  private static final int TRAILER_BYTES = 8;
 
   /** For each block: offset u32, key length u32, tag u64, key. */
   private static final int RECORD_FIXED_BYTES = 16;
@@ -34,10 +32,10 @@ final class IndexBuilder implements AutoCloseable {
 
   /** About the length of the section as it stands. */
   long bytesEstimate() {
-    return FIXED_BYTES
-        + PAIR_BYTES
-        + (long) (PREFIX_BYTES + PAIR_BYTES) * blockCount
-        + separatorBytes;
+    return TableFormat.INDEX_RECORD_BYTES * (blockCount + 1L)
+        + 8L * (blockCount / TableFormat.INDEX_GROUP)
+        + separatorBytes
+        + TRAILER_BYTES;
   }
 
   /**
@@ -97,31 +95,39 @@ final class IndexBuilder implements AutoCloseable {
   void fill(Region section, long fileOffset, long dataEnd) {
     Region source = records.region();
     int common = commonLength();
-    long prefix = TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT);
-    section.putInt(prefix, blockCount);
-    section.putInt(prefix + 4, common);
-    prefix += FIXED_BYTES;
-    long pair = prefix + (long) PREFIX_BYTES * blockCount;
-    long separators = pair + (long) PAIR_BYTES * (blockCount + 1);
+    long target = TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT);
+    long sample = target + TableFormat.INDEX_RECORD_BYTES * (blockCount + 1L);
+    long separators = sample + 8L * (blockCount / TableFormat.INDEX_GROUP);
     section.put(separators, source, RECORD_FIXED_BYTES, common);
     separators += common;
     long at = separators;
-    for (long record = 0; record < recordsEnd; ) {
+    long record = 0;
+    for (int block = 1; block <= blockCount; block++) {
       int keyLength = source.getInt(record + 4);
       long rest = record + RECORD_FIXED_BYTES + common;
       int restLength = keyLength - common;
-      section.putLong(prefix, source.keyPrefix(rest, restLength));
-      section.putInt(pair, (int) (at - separators));
-      section.putInt(pair + 4, source.getInt(record));
+      long prefix = source.keyPrefix(rest, restLength);
+      putRecord(section, target, prefix, at - separators, source.getInt(record));
       at = Varint.put(section, at, source.getLong(record + 8));
       section.put(at, source, rest, restLength);
       at += restLength;
-      prefix += PREFIX_BYTES;
-      pair += PAIR_BYTES;
+      if (block % TableFormat.INDEX_GROUP == 0) {
+        section.putLong(sample, prefix);
+        sample += 8;
+      }
+      target += TableFormat.INDEX_RECORD_BYTES;
       record += RECORD_FIXED_BYTES + keyLength;
     }
-    section.putInt(pair, (int) (at - separators));
-    section.putInt(pair + 4, (int) dataEnd);
+    putRecord(section, target, 0, at - separators, (int) dataEnd);
+    section.putInt(at, blockCount);
+    section.putInt(at + 4, common);
+  }
+
+  private static void putRecord(
+      Region section, long target, long prefix, long separatorOffset, int blockOffset) {
+    section.putLong(target, prefix);
+    section.putInt(target + 8, (int) separatorOffset);
+    section.putInt(target + 12, blockOffset);
   }
 
   @Override

@@ -28,9 +28,10 @@ import io.kvsep.internal.memory.Region;
  * filter := zeros to a multiple of 64 in the file, bloomBlock+ bloomBlockCount:u32 probes:u32
  * bloomBlock := 64 bytes
  *
- * index := zeros to a multiple of 8 in the file, blockCount:u32 commonLength:u32,
- *          prefix:u64 for each block, (separatorOffset:u32 blockOffset:u32) for each block and one
- *          more pair for the ends, common prefix, separator+
+ * index := zeros to a multiple of 128 in the file, record for each block and one more for the ends,
+ *          prefix:u64 of the last record of each complete group of 32, common prefix, separator+,
+ *          blockCount:u32 commonLength:u32
+ * record := prefix:u64 separatorOffset:u32 blockOffset:u32
  * separator := tag:varint rest of the key behind the common prefix
  *
  * properties
@@ -87,7 +88,14 @@ final class TableFormat {
   static final long FILE_BYTES_MAX = Integer.MAX_VALUE;
 
   static final int FILTER_ALIGNMENT = 64;
-  static final int INDEX_ALIGNMENT = 8;
+
+  /** So that a group of records fills pairs of cache lines, which processors like to fetch. */
+  static final int INDEX_ALIGNMENT = 128;
+
+  static final int INDEX_RECORD_BYTES = 16;
+
+  /** Records of which a search looks at all. */
+  static final int INDEX_GROUP = 32;
 
   private static final long GOLDEN = 0x9e3779b97f4a7c15L;
 

@@ -5,17 +5,23 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * Finds the data block for a key, see {@link TableFormat} and {@link IndexBuilder}. A search is a
- * binary search over an array of eight-byte prefixes, which for most keys decides alone; complete
- * separators are compared only among equal prefixes. Immutable; the bytes belong to the table's
- * mapping and their checksum holds.
+ * Finds the data block for a key, see {@link TableFormat} and {@link IndexBuilder}. Each block has
+ * a record of an eight-byte prefix of its separator and of the places of both. A search goes to one
+ * group of records by a binary search over the groups' last prefixes, which are few and lie close
+ * together, and counts there how many prefixes are smaller: these loads wait for nothing but
+ * memory, and the place of the block comes along. Complete separators are compared only among equal
+ * prefixes. Immutable; the bytes belong to the table's mapping and their checksum holds.
  */
 final class TableIndex {
   private final Region table;
   private final int blockCount;
   private final int commonLength;
-  private final long prefixes;
-  private final long pairs;
+
+  /** Groups with all of their records; the last prefix of each is in the sample. */
+  private final int sampleCount;
+
+  private final long records;
+  private final long sample;
   private final long common;
   private final long separators;
 
@@ -25,19 +31,20 @@ final class TableIndex {
    * @param dataEnd offset behind the last block
    */
   TableIndex(String file, Region table, long offset, long limit, long dataEnd) {
-    long fixed = offset + TableFormat.padding(offset, TableFormat.INDEX_ALIGNMENT);
     this.table = table;
-    this.blockCount = table.getInt(fixed);
-    this.commonLength = table.getInt(fixed + 4);
-    this.prefixes = fixed + 8;
-    this.pairs = prefixes + 8L * blockCount;
-    this.common = pairs + 8L * blockCount + 8;
+    this.records = offset + TableFormat.padding(offset, TableFormat.INDEX_ALIGNMENT);
+    this.blockCount = table.getInt(limit - 8);
+    this.commonLength = table.getInt(limit - 4);
+    this.sampleCount = blockCount / TableFormat.INDEX_GROUP;
+    this.sample = records + TableFormat.INDEX_RECORD_BYTES * (blockCount + 1L);
+    this.common = sample + 8L * sampleCount;
     this.separators = common + commonLength;
+    long separatorsEnd = limit - 8;
     if (blockCount < 1
-        || common > limit
+        || common > separatorsEnd
         || commonLength < 0
-        || commonLength > limit - common
-        || separatorOffset(blockCount) != limit
+        || commonLength > separatorsEnd - common
+        || separatorOffset(blockCount) != separatorsEnd
         || blockOffset(0) != TableFormat.HEADER_BYTES
         || blockOffset(blockCount) != dataEnd) {
       throw new CorruptionException(
@@ -54,7 +61,7 @@ final class TableIndex {
 
   /** Where block {@code block} begins, which is where the one before it ends. */
   long blockOffset(int block) {
-    return table.getInt(pairs + 8L * block + 4) & 0xffff_ffffL;
+    return table.getInt(record(block) + 12) & 0xffff_ffffL;
   }
 
   /** The only block that can hold (key, tag), {@link #blockCount} when it is behind all of them. */
@@ -90,23 +97,34 @@ final class TableIndex {
 
   /** The first block whose prefix is not below {@code prefix}. */
   private int lowerBound(long prefix) {
-    int low = 0;
-    int count = blockCount;
+    int group = 0;
+    int count = sampleCount;
     // One conditional addition a round, so that the compiler needs no branch to mispredict.
-    while (count > 1) {
-      int half = count >>> 1;
-      low += Long.compareUnsigned(prefixOf(low + half - 1), prefix) < 0 ? half : 0;
+    while (count > 0) {
+      int half = (count + 1) >>> 1;
+      long last = table.getLong(sample + 8L * (group + half - 1));
+      group += Long.compareUnsigned(last, prefix) < 0 ? half : 0;
       count -= half;
     }
-    return Long.compareUnsigned(prefixOf(low), prefix) < 0 ? low + 1 : low;
+    int block = group * TableFormat.INDEX_GROUP;
+    int limit = Math.min(block + TableFormat.INDEX_GROUP, blockCount);
+    int smaller = 0;
+    for (int i = block; i < limit; i++) {
+      smaller += Long.compareUnsigned(prefixOf(i), prefix) < 0 ? 1 : 0;
+    }
+    return block + smaller;
+  }
+
+  private long record(int block) {
+    return records + TableFormat.INDEX_RECORD_BYTES * (long) block;
   }
 
   private long prefixOf(int block) {
-    return table.getLong(prefixes + 8L * block);
+    return table.getLong(record(block));
   }
 
   private long separatorOffset(int block) {
-    return separators + (table.getInt(pairs + 8L * block) & 0xffff_ffffL);
+    return separators + (table.getInt(record(block) + 8) & 0xffff_ffffL);
   }
 
   /**
