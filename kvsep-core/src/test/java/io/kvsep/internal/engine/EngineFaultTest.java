@@ -86,7 +86,7 @@ final class EngineFaultTest {
             storage.failAt(n, fault, false);
           }
           String what = variant + ", " + fault + " at " + n + (sticky ? " on, " : ", ") + ending;
-          failures.check(what, storage, () -> runOne(storage, variant, sticky, ending));
+          failures.check(what, storage, () -> runOne(storage, variant, fault, sticky, ending));
         }
       }
     }
@@ -113,8 +113,11 @@ final class EngineFaultTest {
   }
 
   private static void runOne(
-      CrashableStorage storage, Variant variant, boolean sticky, Ending ending) {
+      CrashableStorage storage, Variant variant, Fault fault, boolean sticky, Ending ending) {
     TrackedEngine tracked = new TrackedEngine(storage, variant, /* crashes= */ false);
+    if (fault == Fault.LATE_EIO && sticky) {
+      tracked.failsLate();
+    }
     try {
       tracked.open();
     } catch (KvException e) {

@@ -94,6 +94,14 @@ final class TrackedEngine {
   private @Nullable ManualScheduler scheduler;
   private @Nullable StorageEngine engine;
   private @Nullable NavigableMap<byte[], byte[]> doubtful;
+
+  /**
+   * Whether a write may fail with all its bytes in the file. Where the log cannot be cut either,
+   * the first write that was refused since the last one that succeeded may be found after a crash.
+   */
+  private boolean failsLate;
+
+  private @Nullable NavigableMap<byte[], byte[]> refused;
   private @Nullable Throwable firstCause;
   private boolean stopped;
   private int syncedState;
@@ -147,8 +155,14 @@ final class TrackedEngine {
     states.add(state);
     syncedState = 0;
     doubtful = null;
+    refused = null;
     firstCause = null;
     stopped = false;
+  }
+
+  /** From now on writes may fail with all their bytes in the file. */
+  void failsLate() {
+    failsLate = true;
   }
 
   /** Runs one step; whether it succeeded. Only the errors of the contract may come out. */
@@ -232,6 +246,9 @@ final class TrackedEngine {
       }
     }
     if (doubtful != null && text.equals(text(doubtful))) {
+      return;
+    }
+    if (refused != null && text.equals(text(refused))) {
       return;
     }
     StringBuilder allowed = new StringBuilder();
@@ -324,10 +341,14 @@ final class TrackedEngine {
       if (crashes || (e instanceof StoreFailedException && !failedBefore)) {
         doubtful = next;
       }
+      if (failsLate && refused == null) {
+        refused = next;
+      }
       return false;
     }
     assertTrue(!failedBefore, "a write succeeded after the store had failed");
     states.add(next);
+    refused = null;
     if (synced) {
       syncedState = states.size() - 1;
     }
