@@ -28,7 +28,11 @@ public interface KvReader {
   /** Whether the key is present; never reads the value. */
   boolean contains(byte[] key);
 
-  /** The values of {@code keys} in their order, null where absent, all as of one moment. */
+  /**
+   * The values of {@code keys} in their order, null where absent, all as of one moment. A key may
+   * come more than once. Values that are not in memory are read many at once, which is much faster
+   * than one call of {@link #get(byte[])} for each.
+   */
   List<byte @Nullable []> getAll(List<byte[]> keys);
 
   /**

@@ -6,17 +6,14 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.ValueReader;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up many keys as of one moment. Keys are looked up in ascending order, so that neighbours
- * find each other's blocks in the processor's caches. As long as values come from memory each is
- * read when its key is found; when they come from the device, the keys of a group are all found
- * first and their values then brought into memory together.
+ * Looks up many keys as of one moment. As long as values come from memory each is read when its key
+ * is found; when they come from the device, the keys of a group are all found first and their
+ * values then brought into memory together.
  *
  * <p>For one call on one thread, which is inside the epochs.
  */
@@ -54,39 +51,32 @@ final class MultiGet {
     this.keyspace = keyspace;
   }
 
-  /** Values in the order of {@code keys}, null where absent. */
-  List<byte @Nullable []> get(List<byte[]> keys) {
-    byte[][] wanted = keys.toArray(new byte[0][]);
-    Integer[] order = new Integer[wanted.length];
-    Arrays.setAll(order, i -> i);
-    Arrays.sort(order, (a, b) -> Arrays.compareUnsigned(wanted[a], wanted[b]));
-    List<byte @Nullable []> results =
-        new ArrayList<>(Collections.<byte @Nullable []>nCopies(wanted.length, null));
-    for (int next = 0; next < order.length; ) {
+  /** Values in the order of {@code wanted}, null where absent. */
+  List<byte @Nullable []> get(List<byte[]> wanted) {
+    byte[][] keys = wanted.toArray(new byte[0][]);
+    List<byte @Nullable []> results = new ArrayList<>(keys.length);
+    while (results.size() < keys.length) {
       if (values.isCold()) {
-        next = getGroup(wanted, order, next, results);
+        getGroup(keys, results);
       } else {
-        int index = order[next++];
-        context.setKey(keyspace, wanted[index]);
-        if (points.find(view, context, moment)) {
-          results.set(index, points.value(context).toArray());
-        }
+        context.setKey(keyspace, keys[results.size()]);
+        boolean found = points.find(view, context, moment);
+        results.add(found ? points.value(context).toArray() : null);
       }
     }
     return results;
   }
 
-  /** Looks up a group of keys from {@code start} on; where the next one starts. */
-  private int getGroup(
-      byte[][] wanted, Integer[] order, int start, List<byte @Nullable []> results) {
+  /** Adds the results of as many further keys as belong into a group. */
+  private void getGroup(byte[][] keys, List<byte @Nullable []> results) {
     ReadBatch batch = values.newBatch();
     List<Found> separate = new ArrayList<>();
-    int next = start;
-    while (next < order.length
+    while (results.size() < keys.length
         && separate.size() < GROUP_KEYS_MAX
         && batch.bytes() < GROUP_BYTES_MAX) {
-      int index = order[next++];
-      context.setKey(keyspace, wanted[index]);
+      int index = results.size();
+      context.setKey(keyspace, keys[index]);
+      results.add(null);
       if (!points.find(view, context, moment)) {
         continue;
       }
@@ -105,12 +95,11 @@ final class MultiGet {
       device.start(batch, context.scratch);
       batch.finish(context.scratch);
       for (Found found : separate) {
-        results.set(found.index, read(found, wanted[found.index], batch));
+        results.set(found.index, read(found, keys[found.index], batch));
       }
     } finally {
       batch.cancel();
     }
-    return next;
   }
 
   private byte[] read(Found found, byte[] key, ReadBatch batch) {

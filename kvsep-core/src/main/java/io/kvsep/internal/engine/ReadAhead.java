@@ -97,9 +97,9 @@ final class ReadAhead implements AutoCloseable {
    */
   boolean reach(
       VisibleIterator cursor, long pointerOffset, long stepsLeft, ValueReader.Scratch scratch) {
-    boolean passing = moves - movesAtRead > MOVES_PER_READ_MAX;
+    long movesSince = moves - movesAtRead;
     movesAtRead = moves;
-    if (entriesAsked == 0 && passing) {
+    if (entriesAsked == 0 && (movesSince == 0 || movesSince > MOVES_PER_READ_MAX)) {
       return false;
     }
     Region payload = cursor.payloadRegion();

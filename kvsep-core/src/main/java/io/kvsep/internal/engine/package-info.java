@@ -3,8 +3,9 @@
  *
  * <p>Threads: callers read and commit on their own threads; a leader among the committing ones
  * writes for all that wait. Flush, compaction and the sync timer run on the {@link
- * io.kvsep.internal.engine.Scheduler}. Locks, outermost first: commit leadership, {@code
- * LiveView}'s state lock, the version set's. Readers take none of them.
+ * io.kvsep.internal.engine.Scheduler}, and so do reads that help a caller whose values are not in
+ * memory. Locks, outermost first: commit leadership, {@code LiveView}'s state lock, the version
+ * set's. Readers take none of them.
  */
 @NullMarked
 package io.kvsep.internal.engine;

@@ -25,8 +25,8 @@ final class Residency {
 
   private static final int SCORE_MAX = 4 * SLOW_WEIGHT;
 
-  /** No device answers faster, and a read from memory rarely takes longer. */
-  private static final long SLOW_NANOS = 30_000;
+  /** Hardly a device answers faster, and a read from memory rarely takes longer. */
+  private static final long SLOW_NANOS = 15_000;
 
   private final AtomicInteger score = new AtomicInteger(SLOW_WEIGHT);
 

@@ -177,6 +177,7 @@ final class ReadAheadTest {
         int target = random.nextInt(ENTRIES);
         assertTrue(cursor.seek(key(target)));
         assertValue(cursor, target);
+        assertValue(cursor, target);
       }
       long reads = storage.reads();
       assertTrue(cursor.seek(key(0)));
