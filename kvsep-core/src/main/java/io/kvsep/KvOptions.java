@@ -52,6 +52,10 @@ public final class KvOptions {
     return values.valueCompressionBytesMin;
   }
 
+  public ValueCompression keyBlockCompression() {
+    return values.keyBlockCompression;
+  }
+
   public int backgroundThreads() {
     return values.backgroundThreads;
   }
@@ -82,6 +86,7 @@ public final class KvOptions {
     private long segmentBytes = 256 * MIB;
     private ValueCompression valueCompression = ValueCompression.LZ4;
     private int valueCompressionBytesMin = 1024;
+    private ValueCompression keyBlockCompression = ValueCompression.NONE;
     private int backgroundThreads =
         Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
     private boolean readOnly;
@@ -130,6 +135,16 @@ public final class KvOptions {
     /** Shorter values are never compressed. Default 1 KiB, from 64 bytes up. */
     public Builder valueCompressionBytesMin(int value) {
       valueCompressionBytesMin = value;
+      return this;
+    }
+
+    /**
+     * Whether blocks of keys, and of the values that live beside them, are compressed in the lower
+     * levels. Saves disk where such values compress; costs random reads that miss the cache of
+     * unpacked blocks. Default {@link ValueCompression#NONE}.
+     */
+    public Builder keyBlockCompression(ValueCompression value) {
+      keyBlockCompression = Objects.requireNonNull(value, "keyBlockCompression");
       return this;
     }
 
@@ -184,6 +199,7 @@ public final class KvOptions {
       copy.segmentBytes = segmentBytes;
       copy.valueCompression = valueCompression;
       copy.valueCompressionBytesMin = valueCompressionBytesMin;
+      copy.keyBlockCompression = keyBlockCompression;
       copy.backgroundThreads = backgroundThreads;
       copy.readOnly = readOnly;
       copy.createIfMissing = createIfMissing;

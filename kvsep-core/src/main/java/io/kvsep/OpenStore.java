@@ -57,7 +57,8 @@ final class OpenStore extends StoreView implements KvStore {
         options.inlineValueBytesMax(),
         compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
         options.segmentBytes(),
-        Shape.forBudget(options.memoryBudgetBytes()),
+        Shape.forBudget(
+            options.memoryBudgetBytes(), options.keyBlockCompression() == ValueCompression.LZ4),
         options.clock(),
         Ticker.system(),
         new SplittableRandom(new SecureRandom().nextLong()),

@@ -28,9 +28,10 @@ import java.util.Map;
  * @param compactions compactions completed
  * @param stalls how many times writers were held back because background work did not keep up
  * @param stallNanos for how long altogether
- * @param cacheHits tables that were looked into or walked and found open
- * @param cacheMisses tables that had to be opened for it; a rate that does not fall means that the
- *     memory budget keeps fewer tables open than are in use
+ * @param cacheHits tables that were looked into and found open, and compressed blocks of keys that
+ *     were looked into and found unpacked
+ * @param cacheMisses tables that had to be opened and blocks that had to be unpacked for it; a rate
+ *     that does not fall means that the memory budget has room for less than what is in use
  * @param openSnapshots snapshots not closed yet
  * @param openCursors cursors not closed yet
  * @param oldestSnapshotNanos for how long the oldest open snapshot has been open, 0 without one

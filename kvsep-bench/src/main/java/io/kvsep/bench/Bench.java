@@ -57,6 +57,7 @@ public final class Bench {
         --memory-budget-mib M    off-heap cap                     (256)
         --inline-value-bytes-max B     values beside their key    (the store's default)
         --compression lz4|none   of values
+        --key-block-compression none|lz4   of keys and the values beside them
       """;
 
   private Bench() {}

@@ -34,6 +34,10 @@ record StoreArguments(@Nullable Path directory, int valueBytes, KvOptions option
             .inlineValueBytesMax(
                 arguments.count(
                     "inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
+            .keyBlockCompression(
+                arguments.choice("key-block-compression", "none", "lz4").equals("lz4")
+                    ? ValueCompression.LZ4
+                    : ValueCompression.NONE)
             .valueCompression(
                 arguments.choice("compression", "lz4", "none").equals("lz4")
                     ? ValueCompression.LZ4

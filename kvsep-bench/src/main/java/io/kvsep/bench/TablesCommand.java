@@ -98,7 +98,7 @@ final class TablesCommand {
   }
 
   private EngineConfig config(Path directory) {
-    Shape usual = Shape.forBudget(KvOptions.defaults().memoryBudgetBytes());
+    Shape usual = Shape.forBudget(KvOptions.defaults().memoryBudgetBytes(), false);
     // The table ends at the first key behind this length, so half an entry before it is reached.
     long tableBytes = fixedBytes() + entryBytes() * (2 * ENTRIES_PER_TABLE - 1) / 2;
     Shape shape =
@@ -115,7 +115,9 @@ final class TablesCommand {
             usual.levelBaseBytes(),
             tableBytes,
             usual.blockBytes(),
-            usual.readerBytesMax());
+            usual.readerBytesMax(),
+            usual.blockCacheBytesMax(),
+            /* packsBlocks= */ false);
     try {
       return new EngineConfig(
           new FileStorage(directory, /* createIfMissing= */ true),

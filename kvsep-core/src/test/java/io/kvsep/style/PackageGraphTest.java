@@ -40,7 +40,6 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.base",
-                  "internal.cache",
                   "internal.compaction",
                   "internal.io",
                   "internal.iterator",

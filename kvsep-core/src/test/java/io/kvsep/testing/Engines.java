@@ -12,9 +12,8 @@ import java.util.random.RandomGenerator;
 
 /** Engine configurations for tests: limits so tiny that everything happens all the time. */
 public final class Engines {
-  /** A few kilobytes a memtable, tables of a few blocks. */
-  public static final Shape TINY =
-      new Shape(8 << 10, 3, 64 << 10, 16 << 10, 1 << 10, 2, 4, 8, 24 << 10, 6 << 10, 512, 8 << 10);
+  /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
+  public static final Shape TINY = tiny(/* packsBlocks= */ true);
 
   private Engines() {}
 
@@ -48,10 +47,28 @@ public final class Engines {
         inlineLimits[random.nextInt(inlineLimits.length)],
         random.nextBoolean() ? 64 : Integer.MAX_VALUE,
         (4L << 10) << random.nextInt(4),
-        TINY,
+        tiny(random.nextBoolean()),
         clock,
         base.ticker(),
         random,
         scheduler);
+  }
+
+  private static Shape tiny(boolean packsBlocks) {
+    return new Shape(
+        8 << 10,
+        3,
+        64 << 10,
+        16 << 10,
+        1 << 10,
+        2,
+        4,
+        8,
+        24 << 10,
+        6 << 10,
+        512,
+        8 << 10,
+        16 << 10,
+        packsBlocks);
   }
 }

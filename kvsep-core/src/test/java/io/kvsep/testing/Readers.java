@@ -1,14 +1,19 @@
 package io.kvsep.testing;
 
-import io.kvsep.internal.cache.ReaderCache;
-import io.kvsep.internal.sstable.TableReader;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableCache;
 
-/** Reader caches for tests of something else. */
+/** Caches for tests of something else. */
 public final class Readers {
   private Readers() {}
 
-  /** One that never closes a table. */
-  public static ReaderCache<TableReader> unbounded() {
-    return new ReaderCache<>(Long.MAX_VALUE, Runnable::run);
+  /** One that keeps everything. */
+  public static TableCache unbounded() {
+    return unbounded(new MemoryLedger());
+  }
+
+  /** As above; the ledger pays for what is kept. */
+  public static TableCache unbounded(MemoryLedger ledger) {
+    return new TableCache(Long.MAX_VALUE, Long.MAX_VALUE, Runnable::run, ledger);
   }
 }

@@ -10,9 +10,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which open readers stay open. A reader is found through its {@link Holder}, not here, so
- * that finding one costs a read of a field; the holder reports here what it opened, and loses it
- * again when the sum of all weights is above the limit.
+ * Decides which open readers stay open, where a reader is whatever costs something to keep and
+ * something to get again: a table's, or the bytes of a block that had to be unpacked. A reader is
+ * found through its {@link Holder}, not here, so that finding one costs a read of a field; the
+ * holder reports here what it opened, and loses it again when the sum of all weights is above the
+ * limit.
  *
  * <p>The life of a reader:
  *

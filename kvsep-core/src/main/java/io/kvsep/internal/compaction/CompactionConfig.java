@@ -8,10 +8,18 @@ import io.kvsep.internal.sstable.TableOptions;
  * @param levelZeroTables tables in level 0 that make it worth compacting
  * @param levelBaseBytes target of the first level below level 0 that is in use
  * @param tableBytes length at which an output table ends
- * @param table how tables are written
+ * @param table how tables are written in the levels that are read less than they are long
  */
 public record CompactionConfig(
     int levelZeroTables, long levelBaseBytes, long tableBytes, TableOptions table) {
   /** Each level may be this many times as large as the one above it. */
   public static final int LEVEL_MULTIPLIER = 10;
+
+  /** What is above is short-lived and read most. */
+  private static final int PACKED_LEVEL_MIN = 2;
+
+  /** How tables are written into {@code level}. */
+  TableOptions tableOptions(int level) {
+    return level < PACKED_LEVEL_MIN ? table.unpacked() : table;
+  }
 }

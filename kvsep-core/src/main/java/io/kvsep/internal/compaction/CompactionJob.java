@@ -51,7 +51,7 @@ public final class CompactionJob {
             new TableOutput(
                 context.storage(),
                 context.ledger(),
-                context.config(),
+                context.config().tableOptions(plan.outputLevel()),
                 context.fileNumbers(),
                 context.config().tableBytes())) {
       output.writeAll(merged, filter, context.cancelled());

@@ -31,7 +31,7 @@ public final class FlushJob {
             new TableOutput(
                 context.storage(),
                 context.ledger(),
-                context.config(),
+                context.config().tableOptions(0),
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
       output.writeAll(memtable, filter, context.cancelled());

@@ -8,6 +8,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.sstable.TableWriter;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -32,7 +33,7 @@ final class TableOutput implements AutoCloseable {
 
   private final Storage storage;
   private final MemoryLedger ledger;
-  private final CompactionConfig config;
+  private final TableOptions options;
   private final LongSupplier fileNumbers;
   private final long tableBytes;
   private final List<TableMeta> metas = new ArrayList<>();
@@ -56,12 +57,12 @@ final class TableOutput implements AutoCloseable {
   TableOutput(
       Storage storage,
       MemoryLedger ledger,
-      CompactionConfig config,
+      TableOptions options,
       LongSupplier fileNumbers,
       long tableBytes) {
     this.storage = storage;
     this.ledger = ledger;
-    this.config = config;
+    this.options = options;
     this.fileNumbers = fileNumbers;
     this.tableBytes = tableBytes;
   }
@@ -169,7 +170,7 @@ final class TableOutput implements AutoCloseable {
       long number = fileNumbers.getAsLong();
       String name = StoreFiles.table(number);
       names.add(name);
-      current = new TableWriter(storage.create(name), number, config.table(), ledger);
+      current = new TableWriter(storage.create(name), number, options, ledger);
       writer = current;
     }
     return current;

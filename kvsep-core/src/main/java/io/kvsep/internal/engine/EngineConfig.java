@@ -64,6 +64,8 @@ public record EngineConfig(
    * @param tableBytes length of tables below level 0
    * @param blockBytes length of a table's blocks
    * @param readerBytesMax what open tables may cost together
+   * @param blockCacheBytesMax unpacked blocks kept for lookups
+   * @param packsBlocks whether blocks of tables below level 1 are compressed
    */
   public record Shape(
       long memtableBytes,
@@ -77,7 +79,9 @@ public record EngineConfig(
       long levelBaseBytes,
       long tableBytes,
       int blockBytes,
-      long readerBytesMax) {
+      long readerBytesMax,
+      long blockCacheBytesMax,
+      boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
     /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
@@ -85,9 +89,10 @@ public record EngineConfig(
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
-     * written (about 9 bytes an entry and a few buffers each) and to readers' scratch space.
+     * written (about 9 bytes an entry and a few buffers each), to unpacked blocks, of which there
+     * are none unless some were packed, and to readers' scratch space.
      */
-    public static Shape forBudget(long memoryBudgetBytes) {
+    public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
       long table = Math.min(32 * MIB, Math.max(2 * MIB, memoryBudgetBytes / 8));
       return new Shape(
@@ -102,7 +107,9 @@ public record EngineConfig(
           4 * memtable,
           table,
           2048,
-          Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2));
+          Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
+          memoryBudgetBytes / 8,
+          packsBlocks);
     }
   }
 }

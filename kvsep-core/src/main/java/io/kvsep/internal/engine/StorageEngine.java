@@ -2,7 +2,6 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
@@ -11,8 +10,8 @@ import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableOptions;
-import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -50,7 +49,7 @@ public final class StorageEngine implements AutoCloseable {
   private final MemoryLedger ledger = new MemoryLedger();
   private final Queue<ReadContext> readContexts = new ConcurrentLinkedQueue<>();
   private final Epochs<ReadContext> epochs = new Epochs<>(this::newReadContext);
-  private final ReaderCache<TableReader> readers;
+  private final TableCache tableCache;
   private final SegmentDirectory segments = new SegmentDirectory();
   private final FailureState failure = new FailureState();
   private final StoreReads reads;
@@ -92,7 +91,12 @@ public final class StorageEngine implements AutoCloseable {
   private StorageEngine(EngineConfig config) throws IOException {
     this.config = config;
     remover = new FileRemover(config, epochs, segments);
-    readers = new ReaderCache<>(config.shape().readerBytesMax(), epochs::retire);
+    tableCache =
+        new TableCache(
+            config.shape().readerBytesMax(),
+            config.shape().blockCacheBytesMax(),
+            epochs::retire,
+            ledger);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     releases.push(epochs::free);
@@ -100,7 +104,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
-      openedVersions = opener.openVersions(remover, readers);
+      openedVersions = opener.openVersions(remover, tableCache);
       versions = openedVersions;
       opener.checkFiles(versions);
       LogRecovery recovery =
@@ -226,8 +230,8 @@ public final class StorageEngine implements AutoCloseable {
           background.compactions(),
           index.stalls().count(),
           index.stalls().nanos(),
-          Math.max(0, tableReads() - readers.misses()),
-          readers.misses(),
+          Math.max(0, cacheReads() - tableCache.misses()),
+          tableCache.misses(),
           snapshots.open(),
           reads.openCursors(),
           snapshots.oldestNanos(),
@@ -321,10 +325,10 @@ public final class StorageEngine implements AutoCloseable {
     return context;
   }
 
-  private long tableReads() {
-    long reads = readers.lookups();
+  private long cacheReads() {
+    long reads = tableCache.lookups();
     for (ReadContext context : readContexts) {
-      reads += context.tableReads();
+      reads += context.tableReads() + context.lookup.packedReads();
     }
     return reads;
   }
@@ -380,6 +384,7 @@ public final class StorageEngine implements AutoCloseable {
             shape.blockBytes(),
             defaults.restartInterval(),
             defaults.filterBitsPerKey(),
+            shape.packsBlocks(),
             versions.storeId()));
   }
 

@@ -5,7 +5,6 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
@@ -14,7 +13,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.sstable.TableReader;
+import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.ObsoleteFiles;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -82,11 +81,10 @@ final class StoreOpener {
         new FileAlreadyExistsException(StoreFiles.CURRENT));
   }
 
-  VersionSet openVersions(ObsoleteFiles obsolete, ReaderCache<TableReader> readers)
-      throws IOException {
+  VersionSet openVersions(ObsoleteFiles obsolete, TableCache cache) throws IOException {
     return VersionSet.exists(storage)
-        ? VersionSet.open(storage, config.mode().readOnly(), ledger, obsolete, readers)
-        : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete, readers);
+        ? VersionSet.open(storage, config.mode().readOnly(), ledger, obsolete, cache)
+        : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete, cache);
   }
 
   /** Every file the manifest names has to be there, and the manifest has to know every segment. */

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
  *       pins, and to the table a level's iterator stands in or the one it left last. All versions
  *       of a key in a level are in one table, and no level's iterator goes on behind the key
- *       before.
+ *       before. Walking back, a payload that passes with the next step is copied.
  * </ol>
  *
  * Not thread safe. Owns and closes its source.
@@ -37,6 +37,7 @@ final class VisibleIterator implements AutoCloseable {
   private final Clock clock;
   private final GrowingRegion key;
   private final GrowingRegion seekKey;
+  private final GrowingRegion passed;
   private final @Nullable Region lower;
   private final int lowerLength;
   private final @Nullable Region upper;
@@ -69,6 +70,7 @@ final class VisibleIterator implements AutoCloseable {
     this.clock = clock;
     this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.passed = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.lower = copy(lower, ledger);
     this.lowerLength = lower == null ? 0 : lower.length;
     this.upper = copy(upper, ledger);
@@ -168,6 +170,7 @@ final class VisibleIterator implements AutoCloseable {
     source.close();
     key.close();
     seekKey.close();
+    passed.close();
     if (lower != null) {
       lower.free();
     }
@@ -223,6 +226,9 @@ final class VisibleIterator implements AutoCloseable {
         if (Tag.sequence(source.tag()) <= sequence) {
           present = !isHidden() && isPresent();
           remember();
+          if (source.payloadPasses()) {
+            copyPayload();
+          }
         }
       }
       if (present) {
@@ -271,6 +277,13 @@ final class VisibleIterator implements AutoCloseable {
     payloadRegion = source.payloadRegion();
     payloadOffset = source.payloadOffset();
     payloadLength = source.payloadLength();
+  }
+
+  private void copyPayload() {
+    Region copy = passed.ensure(Math.max(1, payloadLength));
+    copy.put(0, source.payloadRegion(), source.payloadOffset(), payloadLength);
+    payloadRegion = copy;
+    payloadOffset = 0;
   }
 
   private void copyKey() {

@@ -30,6 +30,9 @@ public abstract class InternalIterator implements AutoCloseable {
   protected long payloadOffset;
   protected int payloadLength;
 
+  /** Whether the payload's bytes may be overwritten by the next step. */
+  protected boolean payloadPasses;
+
   public abstract void seekToFirst();
 
   public abstract void seekToLast();
@@ -79,6 +82,11 @@ public abstract class InternalIterator implements AutoCloseable {
     return payloadLength;
   }
 
+  /** Whether the payload's bytes may be overwritten by the next step. */
+  public final boolean payloadPasses() {
+    return payloadPasses;
+  }
+
   /** Takes over the position of {@code other}. */
   protected final void adopt(InternalIterator other) {
     valid = true;
@@ -89,6 +97,7 @@ public abstract class InternalIterator implements AutoCloseable {
     payloadRegion = other.payloadRegion;
     payloadOffset = other.payloadOffset;
     payloadLength = other.payloadLength;
+    payloadPasses = other.payloadPasses;
   }
 
   /** Internal order of this position against ({@code key}, {@code tag}). */

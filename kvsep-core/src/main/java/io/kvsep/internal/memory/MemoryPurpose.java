@@ -9,5 +9,7 @@ public enum MemoryPurpose {
   /** Keys, values and blocks a read or a cursor works with. */
   READ,
   /** Blocks, indexes and filters of tables being written. */
-  TABLE_BUILD
+  TABLE_BUILD,
+  /** Unpacked blocks of tables. */
+  BLOCK_CACHE
 }

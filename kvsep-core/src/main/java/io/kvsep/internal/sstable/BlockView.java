@@ -1,24 +1,37 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Reads data blocks of tables, one at a time, in place: nothing is copied. The checksum of a block
- * is verified when the view enters it. Not thread safe; every lookup slot and iterator has its own.
+ * Reads data blocks of tables, one at a time. A block that is not packed is read in place: nothing
+ * is copied. The checksum of a block in the file is verified when the view enters it. Not thread
+ * safe; every lookup slot and iterator has its own.
  *
  * <p>A block whose checksum holds and whose contents do not is still never read outside the table:
  * it raises {@link IndexOutOfBoundsException}, which the owner of the view turns into a {@link
- * io.kvsep.error.CorruptionException} of {@link #start}.
+ * io.kvsep.error.CorruptionException} of {@link #fileOffset}.
  */
 final class BlockView {
+  /** One in so many uses of a cached block is reported; a power of two. */
+  private static final long SAMPLE = 16;
+
+  /** Packed blocks that were looked into. Written by the owner alone, read by others. */
+  final AtomicLong packedReads = new AtomicLong();
+
   private final NativeWindow window = new NativeWindow();
+  private final PackedBlock packed = new PackedBlock();
 
   @SuppressWarnings("NullAway.Init") // there is nothing to read before enter
   private Region table;
 
-  /** Where the block begins, which is its first entry. */
+  /** Where the block begins in the file. */
+  long fileOffset;
+
+  /** Where the block begins in {@link #region}, which is its first entry. */
   long start;
 
   /** Behind the last entry, which is the first restart. */
@@ -38,11 +51,53 @@ final class BlockView {
   long payload;
   int payloadLength;
 
-  /** Goes to another block and verifies it. */
+  /** What the offsets of this view are offsets in: the table's mapping or an unpacked block. */
+  Region region() {
+    return table;
+  }
+
+  /**
+   * Goes to another block and verifies it. A packed one is taken from the table's cache, or put
+   * there; the caller is inside the epochs for as long as it looks at it.
+   */
   void enter(TableReader reader, int block) {
+    CachedBlock cached = reader.cached(block);
+    if (cached == null) {
+      long trailer = enterStored(reader, block);
+      if (table.getInt(trailer) != PackedBlock.MARK) {
+        setRestarts(trailer);
+        return;
+      }
+      cached = reader.cache(block, packed, start, trailer);
+    }
+    long reads = packedReads.getPlain() + 1;
+    packedReads.setOpaque(reads);
+    if ((reads & (SAMPLE - 1)) == 0) {
+      reader.used(cached);
+    }
+    fileOffset = reader.index().blockOffset(block);
+    enterUnpacked(cached.bytes(), cached.bytes().length());
+  }
+
+  /** As above, with a packed block unpacked into {@code scratch}. */
+  void enter(TableReader reader, int block, GrowingRegion scratch) {
+    long trailer = enterStored(reader, block);
+    if (table.getInt(trailer) != PackedBlock.MARK) {
+      setRestarts(trailer);
+      return;
+    }
+    int length = PackedBlock.unpackedLength(table, start, trailer);
+    Region unpacked = scratch.ensure(length);
+    packed.unpack(table, start, trailer, unpacked, length);
+    enterUnpacked(unpacked, length);
+  }
+
+  /** Verifies a block in the file and returns where its trailer is. */
+  private long enterStored(TableReader reader, int block) {
     TableIndex index = reader.index();
     table = reader.mapping();
     start = index.blockOffset(block);
+    fileOffset = start;
     long end = index.blockOffset(block + 1);
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
     if (trailer < start) {
@@ -55,6 +110,17 @@ final class BlockView {
     if (found != expected) {
       throw TableFormat.checksumMismatch(reader.name(), start, expected, found);
     }
+    return trailer;
+  }
+
+  private void enterUnpacked(Region unpacked, long length) {
+    table = unpacked;
+    start = 0;
+    setRestarts(length - 4);
+  }
+
+  /** The number of restarts stands at {@code trailer}, they themselves in front of it. */
+  private void setRestarts(long trailer) {
     restartCount = table.getInt(trailer);
     limit = trailer - (long) TableFormat.RESTART_BYTES * restartCount;
     if (restartCount < 1 || limit <= start) {
@@ -64,8 +130,8 @@ final class BlockView {
 
   /** Parses what precedes the suffix of the entry at {@code at}. */
   void parse(long at) {
-    // Eight bytes are always there: the footer is behind every block. Most entries have a tail that
-    // takes one or two bytes to measure, and shorter keys than 128 bytes.
+    // Eight bytes are always there: a restart and their number are behind the entries. Most entries
+    // have a tail that takes one or two bytes to measure, and shorter keys than 128 bytes.
     long word = table.getLong(at);
     if ((word & 0x80_8080L) == 0) {
       shared = (int) word & 0x7f;

@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the result of {@link TableReader#get}, so that a lookup allocates nothing. One per reader;
- * not thread safe. The payload lies in the table's mapping and is readable as long as that is.
+ * not thread safe. The payload lies in the table's mapping or in a cached block, and is readable as
+ * long as the reader stays inside the epochs.
  */
 public final class Lookup {
   /** Tag of the entry found. */
@@ -18,4 +19,9 @@ public final class Lookup {
   public int payloadLength;
 
   final BlockView block = new BlockView();
+
+  /** Packed blocks looked into so far; any thread may ask. */
+  public long packedReads() {
+    return block.packedReads.getOpaque();
+  }
 }

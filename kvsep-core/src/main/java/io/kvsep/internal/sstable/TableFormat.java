@@ -20,7 +20,7 @@ import io.kvsep.internal.memory.Region;
  *     28      8  tableNumber
  *     36      4  crc32c         of bytes 0 .. 35, not mixed
  *
- * block := entry+ restart+ restartCount:u32 checksum:u32
+ * block := entry+ restart+ restartCount:u32 checksum:u32, or as in {@link PackedBlock}
  * restart := u32                offset of an entry with sharedLength 0, from the start of the block
  * entry := sharedLength:varint unsharedLength:varint tailLength:varint suffix tail
  * tail := kind:u8 sequence:varint payload                   (tailLength bytes)

@@ -9,9 +9,10 @@ import io.kvsep.internal.memory.Region;
 
 /**
  * Walks one table. Keys are put together in a scratch region of the iterator's own, payloads are
- * read where they lie in the mapping. A step forward parses one entry; a step back parses the
- * entries from the restart before, about half a restart interval. Blocks are verified when they are
- * entered; a seek that stays in its block does not verify it again.
+ * read where they lie in the mapping, or in the block as the iterator has unpacked it: what walks
+ * by once does not push aside what lookups keep. A step forward parses one entry; a step back
+ * parses the entries from the restart before, about half a restart interval. Blocks are verified
+ * when they are entered; a seek that stays in its block does not verify it again.
  */
 final class TableIterator extends InternalIterator {
   private static final int NO_BLOCK = -1;
@@ -24,9 +25,15 @@ final class TableIterator extends InternalIterator {
 
   private final TableReader table;
   private final TableIndex index;
-  private final Region mapping;
   private final BlockView block = new BlockView();
   private final GrowingRegion scratch;
+
+  /** Holds the current block if that is packed. */
+  private final GrowingRegion unpacked;
+
+  /** Where the current block lies: the mapping, or what it was unpacked into. */
+  private Region source;
+
   private Region key;
   private int blockIndex = NO_BLOCK;
 
@@ -39,11 +46,12 @@ final class TableIterator extends InternalIterator {
   TableIterator(TableReader table, MemoryLedger ledger) {
     this.table = table;
     this.index = table.index();
-    this.mapping = table.mapping();
     this.scratch = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.source = table.mapping();
     this.key = scratch.region();
     keyRegion = key;
-    payloadRegion = mapping;
+    payloadRegion = source;
   }
 
   @Override
@@ -145,6 +153,7 @@ final class TableIterator extends InternalIterator {
     if (!closed) {
       closed = true;
       scratch.close();
+      unpacked.close();
       table.unpin();
     }
   }
@@ -162,8 +171,11 @@ final class TableIterator extends InternalIterator {
   private void enter(int target) {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
-      block.enter(table, target);
+      block.enter(table, target, unpacked);
       blockIndex = target;
+      source = block.region();
+      payloadRegion = source;
+      payloadPasses = source != table.mapping();
     }
     keyLength = 0;
   }
@@ -206,13 +218,13 @@ final class TableIterator extends InternalIterator {
     if (length + COPY_SLACK > key.length()) {
       grow(length);
     }
-    long source = block.suffix;
+    long suffix = block.suffix;
     if (unshared > LOOP_BYTES_MAX) {
-      key.put(shared, mapping, source, unshared);
+      key.put(shared, source, suffix, unshared);
     } else {
-      // Reading too far is harmless as well: the footer is behind every block.
+      // Reading too far is harmless as well: the restarts are behind the entries.
       for (int i = 0; i < unshared; i += 8) {
-        key.putLong(shared + i, mapping.getLong(source + i));
+        key.putLong(shared + i, source.getLong(suffix + i));
       }
     }
     keyLength = length;

@@ -8,10 +8,15 @@ import io.kvsep.internal.base.StoreId;
  * @param blockBytes target for a data block; a single larger entry makes a larger block
  * @param restartInterval entries from one complete key to the next
  * @param filterBitsPerKey filter bits for each distinct key
+ * @param packsBlocks whether blocks are compressed where that pays
  * @param storeId the store the table belongs to
  */
 public record TableOptions(
-    int blockBytes, int restartInterval, int filterBitsPerKey, StoreId storeId) {
+    int blockBytes,
+    int restartInterval,
+    int filterBitsPerKey,
+    boolean packsBlocks,
+    StoreId storeId) {
 
   public TableOptions {
     if (blockBytes < 64 || blockBytes > 1 << 24) {
@@ -25,7 +30,13 @@ public record TableOptions(
     }
   }
 
+  /** The same without compression. */
+  public TableOptions unpacked() {
+    return new TableOptions(
+        blockBytes, restartInterval, filterBitsPerKey, /* packsBlocks= */ false, storeId);
+  }
+
   public static TableOptions defaults(StoreId storeId) {
-    return new TableOptions(4096, 16, 10, storeId);
+    return new TableOptions(4096, 16, 10, /* packsBlocks= */ false, storeId);
   }
 }

@@ -15,6 +15,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads one finished table through a mapping of its file. Owns the mapping, until nobody pins the
@@ -41,6 +43,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private final String name;
   private final Region mapping;
   private final PinCount pins;
+  private final TableCache cache;
+
+  /** Unpacked blocks that lookups came by, by index; null as long as none of them was packed. */
+  private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
+
   private final long seed;
   private final BloomFilter filter;
   private final TableIndex index;
@@ -48,10 +55,16 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private final RangeTombstones rangeTombstones;
 
   private TableReader(
-      String name, Region mapping, long number, StoreId storeId, long fileBytesExpected) {
+      String name,
+      Region mapping,
+      long number,
+      StoreId storeId,
+      long fileBytesExpected,
+      TableCache cache) {
     this.name = name;
+    this.cache = cache;
     this.mapping = mapping;
-    this.pins = new PinCount(mapping::free);
+    this.pins = new PinCount(this::free);
     this.seed = TableFormat.checksumSeed(storeId, number);
     NativeWindow window = new NativeWindow();
     TableHeader.verify(name, mapping, number, storeId, window);
@@ -83,9 +96,9 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
    *
    * @throws IOException when the file is not there or the device refused
    */
-  public static TableReader open(Storage storage, TableMeta meta, StoreId storeId)
+  public static TableReader open(Storage storage, TableMeta meta, StoreId storeId, TableCache cache)
       throws IOException {
-    TableReader reader = open(storage, meta.number(), storeId, meta.fileBytes());
+    TableReader reader = open(storage, meta.number(), storeId, meta.fileBytes(), cache);
     TableMeta found = reader.properties;
     // What a segment holds of the table is not compared: it may be counted anew later.
     if (found.entryCount() != meta.entryCount()
@@ -101,17 +114,19 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /** What the table itself says about it, for when no manifest does. Data blocks are not read. */
   public static TableMeta readMeta(Storage storage, long number, StoreId storeId)
       throws IOException {
-    try (TableReader reader = open(storage, number, storeId, LENGTH_UNKNOWN)) {
+    TableCache none = new TableCache(0, 0, Runnable::run, new MemoryLedger());
+    try (TableReader reader = open(storage, number, storeId, LENGTH_UNKNOWN, none)) {
       return reader.properties;
     }
   }
 
   private static TableReader open(
-      Storage storage, long number, StoreId storeId, long fileBytesExpected) throws IOException {
+      Storage storage, long number, StoreId storeId, long fileBytesExpected, TableCache cache)
+      throws IOException {
     String name = StoreFiles.table(number);
     Region mapping = map(storage, name);
     try {
-      return new TableReader(name, mapping, number, storeId, fileBytesExpected);
+      return new TableReader(name, mapping, number, storeId, fileBytesExpected, cache);
     } catch (IndexOutOfBoundsException e) {
       mapping.free();
       throw new CorruptionException(name, 0, "a table", String.valueOf(e.getMessage()));
@@ -158,7 +173,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throw damaged(block, e);
     }
     result.tag = block.tag;
-    result.payloadRegion = mapping;
+    result.payloadRegion = block.region();
     result.payloadOffset = block.payload;
     result.payloadLength = block.payloadLength;
     return true;
@@ -225,9 +240,56 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return index;
   }
 
+  /** The block as a lookup left it here, null when it has to be read from the file. */
+  @Nullable CachedBlock cached(int block) {
+    AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
+    return blocks == null ? null : blocks.get(block);
+  }
+
+  /** Says that a cached block is in use; now and then is enough. */
+  void used(CachedBlock block) {
+    cache.blocks().used(block);
+  }
+
+  /** Unpacks a block for this and later lookups. The caller is inside the epochs. */
+  CachedBlock cache(int block, PackedBlock packed, long start, long trailer) {
+    AtomicReferenceArray<@Nullable CachedBlock> blocks = placesForBlocks();
+    Region bytes = packed.unpack(mapping, start, trailer, cache.ledger());
+    CachedBlock made = new CachedBlock(blocks, block, bytes);
+    CachedBlock other = blocks.compareAndExchange(block, null, made);
+    if (other != null) {
+      bytes.free();
+      return other;
+    }
+    cache.blocks().opened(made, made);
+    return made;
+  }
+
+  private synchronized AtomicReferenceArray<@Nullable CachedBlock> placesForBlocks() {
+    AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
+    if (blocks == null) {
+      blocks = new AtomicReferenceArray<>(index.blockCount());
+      unpackedBlocks = blocks;
+    }
+    return blocks;
+  }
+
+  /** Nobody pins the table, nobody is inside the epochs who found it: nobody looks at a block. */
+  private void free() {
+    AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
+    for (int i = 0; blocks != null && i < blocks.length(); i++) {
+      CachedBlock block = blocks.getAndSet(i, null);
+      if (block != null) {
+        cache.blocks().closed(block);
+        block.unpin();
+      }
+    }
+    mapping.free();
+  }
+
   CorruptionException damaged(BlockView block, IndexOutOfBoundsException cause) {
     return new CorruptionException(
-        name, block.start, "a block that holds together", String.valueOf(cause.getMessage()));
+        name, block.fileOffset, "a block that holds together", String.valueOf(cause.getMessage()));
   }
 
   private void verifyFooter(long footer, NativeWindow window) {

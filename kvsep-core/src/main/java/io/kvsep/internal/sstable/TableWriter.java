@@ -27,6 +27,7 @@ import java.io.IOException;
  * <p>The format is in {@link TableFormat}.
  */
 public final class TableWriter implements AutoCloseable {
+  private static final int NOT_PACKED = -1;
   private static final int PAYLOAD_BYTES_MAX = Limits.VALUE_BYTES_MAX + Payload.EXPIRY_BYTES;
 
   private final long number;
@@ -38,6 +39,8 @@ public final class TableWriter implements AutoCloseable {
   private final BlockBuilder block;
   private final IndexBuilder index;
   private final MetaBuilder meta = new MetaBuilder();
+  private final PackedBlock packing = new PackedBlock();
+  private final GrowingRegion packed;
   private final GrowingRegion lastKey;
   private final GrowingRegion hashes;
   private int lastLength;
@@ -53,6 +56,7 @@ public final class TableWriter implements AutoCloseable {
     this.seed = TableFormat.checksumSeed(options.storeId(), number);
     this.block = new BlockBuilder(options.restartInterval(), ledger);
     this.index = new IndexBuilder(ledger);
+    this.packed = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.hashes = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.output = new TableOutput(file, ledger, window);
@@ -195,6 +199,7 @@ public final class TableWriter implements AutoCloseable {
     usable = false;
     block.close();
     index.close();
+    packed.close();
     lastKey.close();
     hashes.close();
     output.close();
@@ -235,8 +240,17 @@ public final class TableWriter implements AutoCloseable {
   }
 
   private void writeBlock() throws IOException {
-    int length = block.seal(seed, output.position(), window);
-    output.write(block.region(), length);
+    long offset = output.position();
+    int length = block.seal(seed, offset, window);
+    int packedLength =
+        options.packsBlocks()
+            ? packing.pack(block.region(), length, packed, seed, offset)
+            : NOT_PACKED;
+    if (packedLength == NOT_PACKED) {
+      output.write(block.region(), length);
+    } else {
+      output.write(packed.region(), packedLength);
+    }
     block.clear();
   }
 

@@ -9,6 +9,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableReader;
 import java.io.IOException;
@@ -32,7 +33,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   private final TableMeta meta;
   private final Storage storage;
   private final StoreId storeId;
-  private final ReaderCache<TableReader> readers;
+  private final TableCache cache;
 
   /** With the pin that stands for being found here. */
   private volatile @Nullable TableReader reader;
@@ -43,11 +44,11 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   /** Live versions that hold this table, counted once per distinct level. Guarded by LiveFiles. */
   private int holders;
 
-  TableFile(TableMeta meta, Storage storage, StoreId storeId, ReaderCache<TableReader> readers) {
+  TableFile(TableMeta meta, Storage storage, StoreId storeId, TableCache cache) {
     this.meta = meta;
     this.storage = storage;
     this.storeId = storeId;
-    this.readers = readers;
+    this.cache = cache;
   }
 
   public TableMeta meta() {
@@ -73,8 +74,8 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
 
   /** A new iterator, which pins the reader until it is closed. */
   public InternalIterator iterator(MemoryLedger ledger) {
-    readers.countLookup();
-    readers.used(this);
+    cache.readers().countLookup();
+    cache.readers().used(this);
     TableReader current = pinned();
     try {
       return current.iterator(ledger);
@@ -85,7 +86,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
 
   /** Says that the reader is in use; now and then is enough. */
   public void used() {
-    readers.used(this);
+    cache.readers().used(this);
   }
 
   public boolean isOpen() {
@@ -103,7 +104,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
         return;
       }
     }
-    readers.closed(this);
+    cache.readers().closed(this);
     current.unpin();
   }
 
@@ -146,7 +147,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
       reader = opened;
     }
     // Not under the lock: evicting others may lead anywhere.
-    readers.opened(this, opened);
+    cache.readers().opened(this, opened);
     return opened;
   }
 
@@ -155,7 +156,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
       throw new StoreClosedException("table " + meta.number() + " is closed");
     }
     try {
-      return TableReader.open(storage, meta, storeId);
+      return TableReader.open(storage, meta, storeId, cache);
     } catch (IOException e) {
       throw new StorageException("cannot open " + StoreFiles.table(meta.number()), e);
     }

@@ -3,11 +3,10 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
-import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
 import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import java.util.ArrayList;
@@ -30,7 +29,7 @@ final class VersionBuilder {
   private final Storage storage;
   private final StoreId storeId;
   private final LiveFiles liveFiles;
-  private final ReaderCache<TableReader> readers;
+  private final TableCache cache;
   private final Map<Long, Placed> tables = new HashMap<>();
   private Version newest;
 
@@ -60,9 +59,8 @@ final class VersionBuilder {
     }
   }
 
-  VersionBuilder(
-      Storage storage, StoreId storeId, LiveFiles liveFiles, ReaderCache<TableReader> readers) {
-    this.readers = readers;
+  VersionBuilder(Storage storage, StoreId storeId, LiveFiles liveFiles, TableCache cache) {
+    this.cache = cache;
     this.storage = storage;
     this.storeId = storeId;
     this.liveFiles = liveFiles;
@@ -181,7 +179,7 @@ final class VersionBuilder {
         throw new IllegalStateException("a table changes as it moves: " + meta);
       }
       TableFile file =
-          present != null ? present.file : new TableFile(meta, storage, storeId, readers);
+          present != null ? present.file : new TableFile(meta, storage, storeId, cache);
       coming.add(new Placed(table.level(), file));
     }
     return coming;

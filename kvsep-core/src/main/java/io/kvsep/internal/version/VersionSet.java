@@ -5,11 +5,10 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.sstable.TableReader;
+import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.ManifestFormat.Header;
 import io.kvsep.internal.version.VersionBuilder.Successor;
 import java.io.IOException;
@@ -92,13 +91,13 @@ public final class VersionSet implements AutoCloseable {
       boolean readOnly,
       MemoryLedger ledger,
       ObsoleteFiles listener,
-      ReaderCache<TableReader> readers) {
+      TableCache cache) {
     this.storage = storage;
     this.storeId = storeId;
     this.readOnly = readOnly;
     this.output = new DurableOutput(storage, ledger);
     this.liveFiles = new LiveFiles(listener);
-    this.builder = new VersionBuilder(storage, storeId, liveFiles, readers);
+    this.builder = new VersionBuilder(storage, storeId, liveFiles, cache);
     this.current = builder.newest();
   }
 
@@ -113,7 +112,7 @@ public final class VersionSet implements AutoCloseable {
       StoreId storeId,
       MemoryLedger ledger,
       ObsoleteFiles listener,
-      ReaderCache<TableReader> readers)
+      TableCache cache)
       throws IOException {
     if (exists(storage)) {
       throw new FileAlreadyExistsException(StoreFiles.CURRENT);
@@ -123,7 +122,7 @@ public final class VersionSet implements AutoCloseable {
       storage.delete(firstManifest);
     }
     VersionSet set =
-        new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener, readers);
+        new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener, cache);
     set.liveFiles.hold(set.current);
     set.switchManifest();
     return set;
@@ -139,14 +138,14 @@ public final class VersionSet implements AutoCloseable {
       boolean readOnly,
       MemoryLedger ledger,
       ObsoleteFiles listener,
-      ReaderCache<TableReader> readers)
+      TableCache cache)
       throws IOException {
     if (!exists(storage)) {
       throw new NoSuchFileException(StoreFiles.CURRENT);
     }
     Header header = CurrentFile.read(storage, ledger);
     ManifestReader.Contents contents = ManifestReader.read(storage, header, ledger);
-    VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener, readers);
+    VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener, cache);
     set.recover(StoreFiles.manifest(header.number()), contents);
     return set;
   }

@@ -1,26 +1,18 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
-import java.lang.reflect.InvocationTargetException;
 import java.nio.ByteBuffer;
 import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Exception;
-import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
-/**
- * Compresses and decompresses single values with LZ4's raw block format. Stateless and thread safe.
- *
- * <p>The native code that lz4-java carries is three times as fast as its Java code, but from JDK 24
- * on loading it prints a warning unless the program was started with native access. It is used
- * where that makes no noise; both produce and read the same format.
- */
+/** Compresses and decompresses single values with LZ4. Stateless and thread safe. */
 public final class ValueCodec {
-  private static final LZ4Factory FACTORY = chooseFactory();
-  private static final LZ4Compressor COMPRESSOR = FACTORY.fastCompressor();
-  private static final LZ4SafeDecompressor DECOMPRESSOR = FACTORY.safeDecompressor();
+  private static final LZ4Compressor COMPRESSOR = Lz4.compressor();
+  private static final LZ4SafeDecompressor DECOMPRESSOR = Lz4.decompressor();
 
   private ValueCodec() {}
 
@@ -71,23 +63,6 @@ public final class ValueCodec {
     }
     if (found != expected) {
       throw new CorruptionException(file, offset, expected + " bytes", found + " bytes");
-    }
-  }
-
-  private static LZ4Factory chooseFactory() {
-    if (Runtime.version().feature() < 24 || isNativeAccessEnabled()) {
-      LZ4Factory fastest = LZ4Factory.fastestInstance();
-      return fastest.toString().contains("JNI") ? fastest : LZ4Factory.safeInstance();
-    }
-    return LZ4Factory.safeInstance();
-  }
-
-  private static boolean isNativeAccessEnabled() {
-    try {
-      Module module = LZ4Factory.class.getModule();
-      return (boolean) Module.class.getMethod("isNativeAccessEnabled").invoke(module);
-    } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
-      return false;
     }
   }
 }

@@ -33,7 +33,8 @@ final class CompactionPickerTest {
   private final MemoryLedger ledger = new MemoryLedger();
   private final VersionSet versions;
   private final CompactionPicker picker =
-      new CompactionPicker(new CompactionConfig(4, 1000, 500, new TableOptions(256, 4, 10, STORE)));
+      new CompactionPicker(
+          new CompactionConfig(4, 1000, 500, new TableOptions(256, 4, 10, true, STORE)));
 
   CompactionPickerTest() throws IOException {
     versions =

@@ -15,6 +15,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -79,7 +80,11 @@ final class TableFixture implements AutoCloseable {
   }
 
   static TableOptions options(int blockBytes, int restartInterval) {
-    return new TableOptions(blockBytes, restartInterval, 10, STORE);
+    return options(blockBytes, restartInterval, /* packsBlocks= */ false);
+  }
+
+  static TableOptions options(int blockBytes, int restartInterval, boolean packsBlocks) {
+    return new TableOptions(blockBytes, restartInterval, 10, packsBlocks, STORE);
   }
 
   TableMeta write(long number, TableOptions options, Collection<Entry> entries) throws IOException {
@@ -109,7 +114,7 @@ final class TableFixture implements AutoCloseable {
   }
 
   TableReader open(TableMeta meta) throws IOException {
-    return TableReader.open(storage, meta, STORE);
+    return TableReader.open(storage, meta, STORE, Readers.unbounded(ledger));
   }
 
   /** The bytes from offset 1 on, so that nobody can rely on an offset of zero. */

@@ -1,6 +1,7 @@
 package io.kvsep.internal.sstable;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -12,7 +13,9 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableFixture.Entry;
+import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -30,6 +33,8 @@ final class TableFormatTest {
   private static final String NAME = StoreFiles.table(NUMBER);
 
   private static final String RIGHT = "right";
+
+  private static final TableOptions PACKED = TableFixture.options(512, 3, /* packsBlocks= */ true);
 
   /** The table of docs/formats/table.md. */
   private static final String GOLDEN =
@@ -51,6 +56,15 @@ final class TableFormatTest {
       """;
 
   private final TableFixture fixture = new TableFixture();
+
+  /** Blocks that are worth packing. */
+  private static List<Entry> compressibleEntries() {
+    List<Entry> entries = new ArrayList<>();
+    for (int i = 0; i < 24; i++) {
+      entries.add(TableFixture.put(String.format("key-%03d", i), 1 + i, "value ".repeat(8) + i));
+    }
+    return entries;
+  }
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -75,8 +89,16 @@ final class TableFormatTest {
 
   @Test
   void anyFlippedByteIsNoticedOrHarmless() throws IOException {
-    List<Entry> entries = smallEntries();
-    TableMeta meta = fixture.write(NUMBER, TableFixture.options(128, 3), entries);
+    flipEveryByte(TableFixture.options(128, 3), smallEntries());
+  }
+
+  @Test
+  void anyFlippedByteOfPackedBlocksIsNoticedOrHarmless() throws IOException {
+    flipEveryByte(PACKED, compressibleEntries());
+  }
+
+  private void flipEveryByte(TableOptions options, List<Entry> entries) throws IOException {
+    TableMeta meta = fixture.write(NUMBER, options, entries);
     byte[] sound = fixture.storage.contents(NAME);
     for (int at = 0; at < sound.length; at++) {
       for (int flip : new int[] {0x01, 0x80, 0xff}) {
@@ -212,8 +234,38 @@ final class TableFormatTest {
   /** Bytes that nobody should have written, under a checksum that holds: answers may be wrong. */
   @Test
   void blockThatDoesNotHoldTogetherRaisesNothingButCorruption() throws IOException {
-    List<Entry> entries = smallEntries();
-    TableMeta meta = fixture.write(NUMBER, TableFixture.options(256, 3), entries);
+    forgeEveryByte(TableFixture.options(256, 3), smallEntries());
+  }
+
+  @Test
+  void packedBlockThatDoesNotHoldTogetherRaisesNothingButCorruption() throws IOException {
+    forgeEveryByte(PACKED, compressibleEntries());
+  }
+
+  @Test
+  void packedBlocksAreShorterAndSayTheSame() throws IOException {
+    List<Entry> entries = compressibleEntries();
+    TableMeta plain = fixture.write(1, TableFixture.options(512, 3), entries);
+    TableMeta packed = fixture.write(NUMBER, PACKED, entries);
+
+    assertTrue(packed.fileBytes() < plain.fileBytes() * 3 / 4, packed + " after " + plain);
+    assertEquals(RIGHT, wrongAnswer(packed, entries));
+  }
+
+  @Test
+  void lookupsShareUnpackedBlocks() throws IOException {
+    List<Entry> entries = compressibleEntries();
+    TableMeta meta = fixture.write(NUMBER, PACKED, entries);
+    try (TableReader table = fixture.open(meta)) {
+      assertTrue(fixture.get(table, entries.get(0).key(), Tag.MAX));
+      Region first = fixture.lookup.payloadRegion;
+      assertTrue(fixture.get(table, entries.get(1).key(), Tag.MAX));
+      assertSame(first, fixture.lookup.payloadRegion);
+    }
+  }
+
+  private void forgeEveryByte(TableOptions options, List<Entry> entries) throws IOException {
+    TableMeta meta = fixture.write(NUMBER, options, entries);
     byte[] sound = fixture.storage.contents(NAME);
     int first;
     int end;
@@ -318,7 +370,7 @@ final class TableFormatTest {
     IncompatibleFormatException refusal =
         assertThrows(
             IncompatibleFormatException.class,
-            () -> TableReader.open(fixture.storage, meta, storeId));
+            () -> TableReader.open(fixture.storage, meta, storeId, Readers.unbounded()));
     assertEquals(NAME, refusal.file());
     return refusal.reason();
   }

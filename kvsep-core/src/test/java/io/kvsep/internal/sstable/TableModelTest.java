@@ -69,8 +69,9 @@ final class TableModelTest {
         Random random = new Random(seed);
         NavigableSet<Entry> model = randomEntries(random);
         int blockBytes = random.nextBoolean() ? 4096 : 64 + random.nextInt(1000);
-        TableMeta meta =
-            fixture.write(round, TableFixture.options(blockBytes, 1 + random.nextInt(20)), model);
+        TableOptions options =
+            TableFixture.options(blockBytes, 1 + random.nextInt(20), random.nextBoolean());
+        TableMeta meta = fixture.write(round, options, model);
         try (TableReader table = fixture.open(meta)) {
           check.run(meta, table, model, random);
         }

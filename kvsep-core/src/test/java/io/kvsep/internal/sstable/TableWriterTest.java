@@ -18,6 +18,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableFixture.Entry;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -106,7 +107,8 @@ final class TableWriterTest {
     fixture.storage.syncDirectory();
 
     try (Storage after = fixture.storage.crashSyncedOnly();
-        TableReader table = TableReader.open(after, meta, TableFixture.STORE)) {
+        TableReader table =
+            TableReader.open(after, meta, TableFixture.STORE, Readers.unbounded())) {
       assertEquals(entries.size(), count(table));
     }
   }

@@ -1,0 +1,53 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.cache.ReaderCache;
+import io.kvsep.internal.memory.Region;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An unpacked block that lookups share, found in a place of its table's reader. Freed through the
+ * epochs once it was taken from there. Thread safe.
+ */
+final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<CachedBlock> {
+  /** Heap for this object, the region, its entry in the cache and its place in the table. */
+  private static final int OVERHEAD_BYTES = 256;
+
+  private final AtomicReferenceArray<@Nullable CachedBlock> places;
+  private final int place;
+  private final Region bytes;
+  private final int weightBytes;
+
+  /** Takes over {@code bytes}. */
+  CachedBlock(AtomicReferenceArray<@Nullable CachedBlock> places, int place, Region bytes) {
+    this.places = places;
+    this.place = place;
+    this.bytes = bytes;
+    this.weightBytes = (int) Math.min(Integer.MAX_VALUE, bytes.length() + OVERHEAD_BYTES);
+  }
+
+  Region bytes() {
+    return bytes;
+  }
+
+  @Override
+  public int weightBytes() {
+    return weightBytes;
+  }
+
+  /** Its place is the only one that ever holds it. */
+  @Override
+  public void unpin() {
+    bytes.free();
+  }
+
+  @Override
+  public boolean unlink(CachedBlock block) {
+    return places.compareAndSet(place, block, null);
+  }
+
+  @Override
+  public boolean isLinked(CachedBlock block) {
+    return places.get(place) == block;
+  }
+}

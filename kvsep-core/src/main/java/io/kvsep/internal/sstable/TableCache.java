@@ -1,0 +1,46 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.cache.ReaderCache;
+import io.kvsep.internal.memory.MemoryLedger;
+import java.util.function.Consumer;
+
+/** What a store keeps of its tables: open readers, and unpacked blocks. Thread safe. */
+public final class TableCache {
+  private final ReaderCache<TableReader> readers;
+  private final ReaderCache<CachedBlock> blocks;
+  private final MemoryLedger ledger;
+
+  /**
+   * @param retire runs its argument once nobody is inside the epochs who is inside them now
+   * @param ledger pays for the blocks
+   */
+  public TableCache(
+      long readerBytesMax, long blockBytesMax, Consumer<Runnable> retire, MemoryLedger ledger) {
+    this.readers = new ReaderCache<>(readerBytesMax, retire);
+    this.blocks = new ReaderCache<>(blockBytesMax, retire);
+    this.ledger = ledger;
+  }
+
+  /** Which tables stay open. */
+  public ReaderCache<TableReader> readers() {
+    return readers;
+  }
+
+  /** Tables that had to be opened, and blocks that had to be unpacked to be kept. */
+  public long misses() {
+    return readers.misses() + blocks.misses();
+  }
+
+  /** Tables that were asked for, other than by lookups, which count for themselves. */
+  public long lookups() {
+    return readers.lookups();
+  }
+
+  ReaderCache<CachedBlock> blocks() {
+    return blocks;
+  }
+
+  MemoryLedger ledger() {
+    return ledger;
+  }
+}
