@@ -5,12 +5,17 @@ import java.util.Locale;
 
 /**
  * Compares several threads with one. The two take turns, round by round, so that both see the same
- * weather; medians are printed. A round in which another process took more than a little of the
- * cores is left out and repeated, since it says nothing about the work. Not thread safe.
+ * weather; medians are printed. A round in which other processes took more than a little of the
+ * cores is left out and repeated, since it says nothing about the work. What the JVM's own threads
+ * take counts as had, or else work that keeps the collector busy would never count. Not thread
+ * safe.
  */
 final class Scaling {
-  /** The least part of its cores that a run must have had to count. */
+  /** The least part of its cores that the process must have had for a run to count. */
   private static final double CPU_SHARE_MIN = 0.95;
+
+  /** Operations a second, and the part of as many cores as there were threads. */
+  private record Run(double rate, double cpuShare) {}
 
   private final Figures figures;
   private final int threads;
@@ -46,16 +51,16 @@ final class Scaling {
     int count = 0;
     int disturbed = 0;
     while (count < rounds) {
-      Workers.Outcome alone = run(1, work);
-      Workers.Outcome together = run(threads, work);
-      if (cpuShare(alone, 1) < CPU_SHARE_MIN || cpuShare(together, threads) < CPU_SHARE_MIN) {
+      Run alone = run(1, work);
+      Run together = run(threads, work);
+      if (Math.min(alone.cpuShare, together.cpuShare) < CPU_SHARE_MIN) {
         if (++disturbed > 4 * rounds) {
           throw new FailedMeasurementException("the machine is too busy to compare threads");
         }
         continue;
       }
-      one[count] = rate(alone);
-      many[count] = rate(together);
+      one[count] = alone.rate;
+      many[count] = together.rate;
       ratios[count] = many[count] / one[count];
       count++;
     }
@@ -74,19 +79,16 @@ final class Scaling {
             disturbed));
   }
 
-  private Workers.Outcome run(int count, Workers.Work work) {
+  private Run run(int count, Workers.Work work) {
     int first = nextWorker;
     nextWorker += count;
-    return Workers.run(
-        count, seconds, (worker, running) -> work.run(Math.addExact(first, worker), running));
-  }
-
-  private static double cpuShare(Workers.Outcome outcome, int count) {
-    return outcome.cpuNanos() / (double) (count * outcome.nanos());
-  }
-
-  private static double rate(Workers.Outcome outcome) {
-    return outcome.operations() * 1e9 / outcome.nanos();
+    long cpuStart = Figures.processCpuNanos();
+    Workers.Outcome outcome =
+        Workers.run(
+            count, seconds, (worker, running) -> work.run(Math.addExact(first, worker), running));
+    double nanos = outcome.nanos();
+    double cpuShare = (Figures.processCpuNanos() - cpuStart) / (count * nanos);
+    return new Run(outcome.operations() * 1e9 / nanos, cpuShare);
   }
 
   private static double median(double[] values) {
