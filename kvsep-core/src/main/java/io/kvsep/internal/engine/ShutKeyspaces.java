@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
+import java.util.Collections;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -31,10 +32,9 @@ final class ShutKeyspaces {
     if (!used || request.dropsKeyspace) {
       return false;
     }
-    for (int keyspace : request.keyspaces) {
-      if (ids.contains(keyspace)) {
-        return true;
-      }
+    // Most writes are single ones: no iterator for these.
+    if (!request.keyspaces.isEmpty() && !Collections.disjoint(request.keyspaces, ids)) {
+      return true;
     }
     return request.keyspace != Keyspaces.DEFAULT && ids.contains(request.keyspace);
   }

@@ -139,12 +139,12 @@ final class TableChurnTest {
     }
     engine.compact();
     for (int version = 0; version < 80; version++) {
-      long sequence = snapshots.get(version).sequence();
-      EngineCursor cursor = engine.reads().cursor(ALL, sequence);
+      EngineCursor cursor = engine.reads().cursor(ALL, snapshots.get(version).sequence());
       assertTrue(cursor.previous());
       assertArrayEquals(value(version), cursor.value());
       cursor.close();
-      assertArrayEquals(value(version), engine.reads().get(0, key(1), sequence));
+      assertArrayEquals(
+          value(version), engine.reads().get(0, key(1), snapshots.get(version).sequence()));
     }
     snapshots.forEach(engine.reads()::releaseSnapshot);
     engine.close();
