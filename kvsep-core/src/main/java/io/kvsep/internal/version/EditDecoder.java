@@ -37,7 +37,7 @@ final class EditDecoder {
     while (position < limit) {
       long at = position;
       long tag = number();
-      if (tag > ManifestFormat.NEXT_KEYSPACE) {
+      if (tag > ManifestFormat.RELOCATE_SEGMENT) {
         throw new IncompatibleFormatException(
             file, Reason.TOO_NEW, "edit tag " + tag + " at offset " + at);
       }
@@ -51,6 +51,8 @@ final class EditDecoder {
         case ManifestFormat.ADD_SEGMENT -> edit.addSegment(number());
         case ManifestFormat.SEAL_SEGMENT -> edit.sealSegment(number(), number());
         case ManifestFormat.REMOVE_SEGMENT -> edit.removeSegment(number());
+        case ManifestFormat.ADD_RELOCATED -> edit.addRelocated(number(), number());
+        case ManifestFormat.RELOCATE_SEGMENT -> edit.relocateSegment(number(), number());
         case ManifestFormat.ADD_KEYSPACE -> edit.addKeyspace(keyspace(), name());
         case ManifestFormat.DROP_KEYSPACE -> edit.dropKeyspace(keyspace());
         case ManifestFormat.NEXT_KEYSPACE -> edit.nextKeyspace(keyspace());

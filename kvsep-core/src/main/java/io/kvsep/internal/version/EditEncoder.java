@@ -8,6 +8,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
+import io.kvsep.internal.version.VersionEdit.Relocation;
 import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +45,12 @@ final class EditEncoder {
     edit.addedSegments().forEach(id -> put(ManifestFormat.ADD_SEGMENT, id));
     for (SealedSegment segment : edit.sealedSegments()) {
       put(ManifestFormat.SEAL_SEGMENT, segment.id(), segment.length());
+    }
+    for (SealedSegment file : edit.addedRelocated()) {
+      put(ManifestFormat.ADD_RELOCATED, file.id(), file.length());
+    }
+    for (Relocation relocation : edit.relocations()) {
+      put(ManifestFormat.RELOCATE_SEGMENT, relocation.segment(), relocation.file());
     }
     edit.removedSegments().forEach(id -> put(ManifestFormat.REMOVE_SEGMENT, id));
     for (AddedKeyspace keyspace : edit.addedKeyspaces()) {

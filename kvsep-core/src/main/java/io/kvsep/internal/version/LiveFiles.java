@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class LiveFiles {
   private final ObsoleteFiles listener;
 
-  /** How many live segment lists hold a segment; guarded by this. */
+  /** How many live segment lists hold a segment's file; guarded by this. */
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
   // All below are guarded by this.
@@ -46,9 +46,7 @@ final class LiveFiles {
     }
     SegmentList segments = version.liveness().segments();
     if (segments.sharers++ == 0) {
-      for (long id : segments.ids) {
-        segmentHolders.merge(id, 1, Integer::sum);
-      }
+      segments.files().forEach(id -> segmentHolders.merge(id, 1, Integer::sum));
     }
   }
 
@@ -78,12 +76,13 @@ final class LiveFiles {
       }
       SegmentList list = version.liveness().segments();
       if (--list.sharers == 0) {
-        for (long id : list.ids) {
-          if (segmentHolders.merge(id, -1, Integer::sum) == 0) {
-            segmentHolders.remove(id);
-            segments.add(id);
-          }
-        }
+        list.files()
+            .filter(id -> segmentHolders.merge(id, -1, Integer::sum) == 0)
+            .forEach(
+                id -> {
+                  segmentHolders.remove(id);
+                  segments.add(id);
+                });
       }
     }
     if (!tables.isEmpty() || !segments.isEmpty()) {

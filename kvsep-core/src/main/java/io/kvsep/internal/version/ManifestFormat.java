@@ -37,6 +37,8 @@ import io.kvsep.internal.memory.Region;
  * 10 addKeyspace      id length name        name in UTF-8
  * 11 dropKeyspace     id
  * 12 nextKeyspace     id                    ids of keyspaces below are taken
+ * 13 addRelocated     id length             a segment file that reclaim wrote
+ * 14 relocateSegment  segment file          its records are found in that file
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -64,6 +66,8 @@ final class ManifestFormat {
   static final int ADD_KEYSPACE = 10;
   static final int DROP_KEYSPACE = 11;
   static final int NEXT_KEYSPACE = 12;
+  static final int ADD_RELOCATED = 13;
+  static final int RELOCATE_SEGMENT = 14;
 
   private static final int VERSION_AT = 8;
   private static final int STORE_ID_AT = 12;

@@ -3,9 +3,9 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
 import io.kvsep.internal.version.VersionEdit.RemovedTable;
-import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -15,7 +15,7 @@ import java.util.TreeMap;
  */
 final class Replay {
   private final Map<Long, AddedTable> tables = new HashMap<>();
-  private final Map<Long, Long> sealedLengths = new TreeMap<>();
+  private final SortedMap<Long, SegmentState> segments = new TreeMap<>();
   private long nextFileNumber = 1;
   private long nextSegmentId = 1;
   private long lastSequence;
@@ -36,17 +36,7 @@ final class Replay {
       VersionBuilder.requireSound(added);
       require(tables.put(added.meta().number(), added) == null, added);
     }
-    for (long id : edit.addedSegments()) {
-      require(sealedLengths.put(id, SegmentState.GROWING) == null, "segment " + id);
-    }
-    for (SealedSegment sealed : edit.sealedSegments()) {
-      Long before = sealedLengths.put(sealed.id(), sealed.length());
-      require(
-          before != null && (before == SegmentState.GROWING || sealed.length() <= before), sealed);
-    }
-    for (long id : edit.removedSegments()) {
-      require(sealedLengths.remove(id) != null, "segment " + id);
-    }
+    SegmentList.change(segments, edit);
     keyspaces = keyspaces.with(edit);
     nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
@@ -66,7 +56,7 @@ final class Replay {
             .lastSequence(lastSequence)
             .replayFrom(replayFrom);
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
-    sealedLengths.forEach((id, length) -> addSegment(snapshot, id, length));
+    segments.values().forEach(segment -> addSegment(snapshot, segment));
     keyspaces.addTo(snapshot);
     return snapshot;
   }
@@ -88,15 +78,22 @@ final class Replay {
         snapshot.addTable(level, table.meta());
       }
     }
-    version.segments().forEach((id, state) -> addSegment(snapshot, id, state.sealedLength()));
+    version.segments().values().forEach(segment -> addSegment(snapshot, segment));
     version.keyspaceIds().addTo(snapshot);
     return snapshot;
   }
 
-  private static void addSegment(VersionEdit snapshot, long id, long sealedLength) {
-    snapshot.addSegment(id);
-    if (sealedLength != SegmentState.GROWING) {
-      snapshot.sealSegment(id, sealedLength);
+  private static void addSegment(VersionEdit snapshot, SegmentState segment) {
+    if (segment.relocated()) {
+      snapshot.addRelocated(segment.id(), segment.sealedLength());
+    } else {
+      snapshot.addSegment(segment.id());
+      if (segment.isSealed()) {
+        snapshot.sealSegment(segment.id(), segment.sealedLength());
+      }
+    }
+    if (!segment.hasFile()) {
+      snapshot.relocateSegment(segment.id(), segment.home());
     }
   }
 

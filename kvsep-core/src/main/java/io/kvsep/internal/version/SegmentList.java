@@ -1,46 +1,138 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.version.VersionEdit.Relocation;
+import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.LongStream;
 
 /**
  * The segments of the value log in ascending order, shared by all versions that have the same ones.
  * Immutable but for the count of its sharers.
+ *
+ * <p>Invariant: the home of every segment has a file.
  */
 final class SegmentList {
-  final long[] ids;
-  final long[] sealedLengths;
+  static final SegmentList EMPTY = new SegmentList(new TreeMap<>());
 
-  /** Made when first asked for; making it twice does no harm. */
-  private volatile @Nullable SortedMap<Long, SegmentState> map;
+  private final long[] ids;
+  private final SortedMap<Long, SegmentState> states;
 
   /** Versions that have this list. Guarded by LiveFiles. */
   int sharers;
 
-  /** Takes the arrays over. */
-  SegmentList(long[] ids, long[] sealedLengths) {
-    this.ids = ids;
-    this.sealedLengths = sealedLengths;
+  /** Takes the map over. */
+  private SegmentList(SortedMap<Long, SegmentState> states) {
+    this.ids = states.keySet().stream().mapToLong(Long::longValue).toArray();
+    this.states = Collections.unmodifiableSortedMap(states);
   }
 
-  /** Place of a segment in the arrays, negative when it is not there. */
+  int count() {
+    return ids.length;
+  }
+
+  /** Place of a segment in the order, negative when it is not there. */
   int indexOf(long id) {
     return Arrays.binarySearch(ids, id);
   }
 
   SortedMap<Long, SegmentState> asMap() {
-    SortedMap<Long, SegmentState> current = map;
-    if (current == null) {
-      SortedMap<Long, SegmentState> states = new TreeMap<>();
-      for (int i = 0; i < ids.length; i++) {
-        states.put(ids[i], new SegmentState(ids[i], sealedLengths[i]));
-      }
-      current = Collections.unmodifiableSortedMap(states);
-      map = current;
+    return states;
+  }
+
+  /** Ids of the segments that have a file. */
+  LongStream files() {
+    return states.values().stream().filter(SegmentState::hasFile).mapToLong(SegmentState::id);
+  }
+
+  /**
+   * The list after an edit; this one where the edit changes no segment.
+   *
+   * @throws IllegalStateException when the edit does not fit
+   */
+  SegmentList with(VersionEdit edit) {
+    if (edit.addedSegments().isEmpty()
+        && edit.addedRelocated().isEmpty()
+        && edit.sealedSegments().isEmpty()
+        && edit.relocations().isEmpty()
+        && edit.removedSegments().isEmpty()) {
+      return this;
     }
-    return current;
+    SortedMap<Long, SegmentState> after = new TreeMap<>(states);
+    change(after, edit);
+    requireHomes(after.values(), after);
+    return new SegmentList(after);
+  }
+
+  /**
+   * Carries the changes out.
+   *
+   * @throws IllegalStateException when one of them does not fit
+   */
+  static void change(SortedMap<Long, SegmentState> segments, VersionEdit edit) {
+    for (long id : edit.addedSegments()) {
+      add(segments, SegmentState.ofLog(id, SegmentState.GROWING));
+    }
+    for (SealedSegment file : edit.addedRelocated()) {
+      require(file.length() > 0, "impossible length", file);
+      add(segments, SegmentState.ofRelocated(file.id(), file.length()));
+    }
+    for (SealedSegment sealed : edit.sealedSegments()) {
+      SegmentState before = known(segments, sealed.id());
+      // Sealing again makes a segment shorter: recovery cuts a torn tail off.
+      require(
+          before.isLog()
+              && sealed.length() >= 0
+              && (!before.isSealed() || sealed.length() <= before.sealedLength()),
+          "sealed already",
+          sealed);
+      segments.put(sealed.id(), before.sealed(sealed.length()));
+    }
+    for (Relocation relocation : edit.relocations()) {
+      SegmentState before = known(segments, relocation.segment());
+      require(
+          before.isSealed() && known(segments, relocation.file()).relocated(),
+          "cannot be moved",
+          relocation);
+      segments.put(before.id(), before.movedTo(relocation.file()));
+    }
+    for (long id : edit.removedSegments()) {
+      require(segments.remove(id) != null, "unknown segment is removed", id);
+    }
+  }
+
+  /** Checks that the records of each segment are found in a file that is there. */
+  static void requireHomes(
+      Collection<SegmentState> changed, SortedMap<Long, SegmentState> segments) {
+    for (SegmentState segment : changed) {
+      SegmentState home = segments.get(segment.home());
+      require(home != null && home.hasFile(), "no file has the records", segment);
+    }
+  }
+
+  private static void add(SortedMap<Long, SegmentState> segments, SegmentState segment) {
+    require(
+        segment.id() >= 1
+            && segment.id() < VersionSet.NUMBER_LIMIT
+            && segments.putIfAbsent(segment.id(), segment) == null,
+        "impossible or added twice",
+        segment);
+  }
+
+  private static SegmentState known(SortedMap<Long, SegmentState> segments, long id) {
+    SegmentState segment = segments.get(id);
+    if (segment == null) {
+      throw new IllegalStateException("unknown segment " + id);
+    }
+    return segment;
+  }
+
+  private static void require(boolean holds, String problem, Object what) {
+    if (!holds) {
+      throw new IllegalStateException(problem + ": " + what);
+    }
   }
 }

@@ -4,6 +4,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.memory.Region;
 import java.util.List;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -110,6 +111,18 @@ public final class Version {
   /** Record bytes that the tables reference in a segment, exactly; 0 for a segment not in here. */
   public long liveBytes(long segment) {
     return liveness.liveBytes(segment);
+  }
+
+  /**
+   * Record bytes that the tables reference in each segment file, by its id: those of all segments
+   * whose home it is. Made for the caller; costs a walk over the segments.
+   */
+  public SortedMap<Long, Long> liveBytesByFile() {
+    SortedMap<Long, Long> bytes = new TreeMap<>();
+    for (SegmentState segment : segments().values()) {
+      bytes.merge(segment.home(), liveness.liveBytes(segment.id()), Long::sum);
+    }
+    return bytes;
   }
 
   /** Record bytes that the tables reference in all segments. */

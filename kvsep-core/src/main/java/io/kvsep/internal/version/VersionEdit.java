@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One atomic change of the set of files: all of it is in force after {@link VersionSet#apply}, or
  * nothing. What it says is checked there, not here. The order of the calls does not matter:
- * removals of tables come before additions, segments are added, then sealed, then removed. A table
- * that is removed from one level and added to another moves and stays the same {@link TableFile}.
+ * removals of tables come before additions, segments are added, then sealed, then relocated, then
+ * removed. A table that is removed from one level and added to another moves and stays the same
+ * {@link TableFile}.
  *
  * <p>Not thread safe.
  */
@@ -27,6 +28,9 @@ public final class VersionEdit {
   /** A segment and its final length in bytes. */
   public record SealedSegment(long id, long length) {}
 
+  /** A segment and the relocated file in which its records are found from now on. */
+  public record Relocation(long segment, long file) {}
+
   /** A keyspace that gets a name. */
   public record AddedKeyspace(int id, String name) {}
 
@@ -34,6 +38,8 @@ public final class VersionEdit {
   private final List<RemovedTable> removedTables = new ArrayList<>();
   private final List<Long> addedSegments = new ArrayList<>();
   private final List<SealedSegment> sealedSegments = new ArrayList<>();
+  private final List<SealedSegment> addedRelocated = new ArrayList<>();
+  private final List<Relocation> relocations = new ArrayList<>();
   private final List<Long> removedSegments = new ArrayList<>();
   private final List<AddedKeyspace> addedKeyspaces = new ArrayList<>();
   private final List<Integer> droppedKeyspaces = new ArrayList<>();
@@ -86,7 +92,22 @@ public final class VersionEdit {
     return this;
   }
 
-  /** Only for segments in which no table has a live byte. */
+  /** A finished file with records of other segments. */
+  public VersionEdit addRelocated(long id, long length) {
+    addedRelocated.add(new SealedSegment(id, length));
+    return this;
+  }
+
+  /** From now on the segment's records are found in that file, which is a relocated one. */
+  public VersionEdit relocateSegment(long segment, long file) {
+    relocations.add(new Relocation(segment, file));
+    return this;
+  }
+
+  /**
+   * Only for segments in which no table has a live byte, and whose file, if it has one, is no other
+   * segment's home.
+   */
   public VersionEdit removeSegment(long id) {
     removedSegments.add(id);
     return this;
@@ -122,6 +143,8 @@ public final class VersionEdit {
     copy.removedTables.addAll(removedTables);
     copy.addedSegments.addAll(addedSegments);
     copy.sealedSegments.addAll(sealedSegments);
+    copy.addedRelocated.addAll(addedRelocated);
+    copy.relocations.addAll(relocations);
     copy.removedSegments.addAll(removedSegments);
     copy.addedKeyspaces.addAll(addedKeyspaces);
     copy.droppedKeyspaces.addAll(droppedKeyspaces);
@@ -157,6 +180,21 @@ public final class VersionEdit {
 
   public List<SealedSegment> sealedSegments() {
     return Collections.unmodifiableList(sealedSegments);
+  }
+
+  public List<SealedSegment> addedRelocated() {
+    return Collections.unmodifiableList(addedRelocated);
+  }
+
+  public List<Relocation> relocations() {
+    return Collections.unmodifiableList(relocations);
+  }
+
+  /** Ids of all segment files that this edit adds. */
+  List<Long> addedSegmentFiles() {
+    List<Long> ids = new ArrayList<>(addedSegments);
+    addedRelocated.forEach(file -> ids.add(file.id()));
+    return ids;
   }
 
   public List<Long> removedSegments() {
@@ -199,6 +237,13 @@ public final class VersionEdit {
     addedSegments.forEach(id -> text.append(" +segment=").append(id));
     for (SealedSegment segment : sealedSegments) {
       text.append(" sealed=").append(segment.id()).append('@').append(segment.length());
+    }
+    for (SealedSegment file : addedRelocated) {
+      text.append(" +relocated=").append(file.id()).append('@').append(file.length());
+    }
+    for (Relocation relocation : relocations) {
+      text.append(" relocate=").append(relocation.segment()).append('>');
+      text.append(relocation.file());
     }
     removedSegments.forEach(id -> text.append(" -segment=").append(id));
     for (AddedKeyspace keyspace : addedKeyspaces) {

@@ -272,7 +272,7 @@ public final class VersionSet implements AutoCloseable {
         referenced.add(StoreFiles.table(table.meta().number()));
       }
     }
-    version.segments().keySet().forEach(id -> referenced.add(StoreFiles.segment(id)));
+    version.liveness().segments().files().forEach(id -> referenced.add(StoreFiles.segment(id)));
     referenced.add(open == null ? manifestRead : open.name());
     referenced.addAll(doubtfulFiles());
     List<String> orphans = new ArrayList<>();
@@ -377,7 +377,7 @@ public final class VersionSet implements AutoCloseable {
     }
     List<String> names = new ArrayList<>();
     edit.addedTables().forEach(table -> names.add(StoreFiles.table(table.meta().number())));
-    edit.addedSegments().forEach(id -> names.add(StoreFiles.segment(id)));
+    edit.addedSegmentFiles().forEach(id -> names.add(StoreFiles.segment(id)));
     for (String name : names) {
       if (doubtfulFiles.contains(name) || withdrawnFiles.contains(name)) {
         throw new IllegalStateException("the edit that added " + name + " has failed for good");
@@ -389,7 +389,7 @@ public final class VersionSet implements AutoCloseable {
   private void raiseCounters(VersionEdit edit) {
     edit.nextFileNumber().ifPresent(number -> raise(nextFileNumber, number));
     edit.addedTables().forEach(table -> raise(nextFileNumber, table.meta().number() + 1));
-    edit.addedSegments().forEach(id -> raise(nextSegmentId, id + 1));
+    edit.addedSegmentFiles().forEach(id -> raise(nextSegmentId, id + 1));
   }
 
   private void skipNumberOf(String name) {
@@ -432,7 +432,7 @@ public final class VersionSet implements AutoCloseable {
     } finally {
       if (!recorded) {
         successor.newTables().forEach(number -> doubtfulFiles.add(StoreFiles.table(number)));
-        edit.addedSegments().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
+        edit.addedSegmentFiles().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
       }
     }
   }

@@ -5,6 +5,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
+import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,7 +14,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +27,11 @@ import org.jspecify.annotations.Nullable;
 final class FileSetModel {
   private final TreeMap<Long, AddedTable> tables = new TreeMap<>();
   private final TreeMap<Long, Long> segments = new TreeMap<>();
+
+  /** Files that are homes, of the segments that have moved. */
+  private final TreeMap<Long, Long> homes = new TreeMap<>();
+
+  private final TreeSet<Long> relocated = new TreeSet<>();
   private final TreeMap<String, Integer> keyspaces = new TreeMap<>();
   private int nextKeyspace = 1;
   private long lastSequence;
@@ -33,6 +41,8 @@ final class FileSetModel {
     FileSetModel copy = new FileSetModel();
     copy.tables.putAll(tables);
     copy.segments.putAll(segments);
+    copy.homes.putAll(homes);
+    copy.relocated.addAll(relocated);
     copy.keyspaces.putAll(keyspaces);
     copy.nextKeyspace = nextKeyspace;
     copy.lastSequence = lastSequence;
@@ -45,7 +55,12 @@ final class FileSetModel {
     edit.addedTables().forEach(table -> tables.put(table.meta().number(), table));
     edit.addedSegments().forEach(id -> segments.put(id, -1L));
     edit.sealedSegments().forEach(segment -> segments.put(segment.id(), segment.length()));
-    edit.removedSegments().forEach(segments::remove);
+    for (SealedSegment file : edit.addedRelocated()) {
+      segments.put(file.id(), file.length());
+      relocated.add(file.id());
+    }
+    edit.relocations().forEach(move -> homes.put(move.segment(), move.file()));
+    edit.removedSegments().forEach(this::removeSegment);
     for (AddedKeyspace added : edit.addedKeyspaces()) {
       keyspaces.put(added.name(), added.id());
       nextKeyspace = Math.max(nextKeyspace, added.id() + 1);
@@ -65,8 +80,17 @@ final class FileSetModel {
     return tables;
   }
 
-  TreeMap<Long, Long> segments() {
-    return segments;
+  private void removeSegment(long id) {
+    segments.remove(id);
+    homes.remove(id);
+    relocated.remove(id);
+  }
+
+  /** Ids of the segments that have a file. */
+  Set<Long> segmentFiles() {
+    Set<Long> files = new TreeSet<>(segments.keySet());
+    files.removeAll(homes.keySet());
+    return files;
   }
 
   /** An edit that fits, with a few changes of any kind. */
@@ -75,13 +99,14 @@ final class FileSetModel {
     VersionEdit edit = new VersionEdit();
     int changes = 1 + random.nextInt(4);
     for (int i = 0; i < changes; i++) {
-      switch (random.nextInt(10)) {
+      switch (random.nextInt(11)) {
         case 0 -> addSegment(random, edit, after, segmentIds.getAsLong());
         case 1 -> removeTable(random, edit, after);
         case 2 -> moveTable(random, edit, after);
         case 3 -> removeDeadSegment(edit, after);
         case 4 -> addKeyspace(random, edit, after);
         case 5 -> dropKeyspace(random, edit, after);
+        case 10 -> relocate(random, edit, after, segmentIds.getAsLong());
         case 6 -> {
           after.lastSequence += random.nextInt(1000);
           after.replayFrom = new LogPosition(after.replayFrom.segment() + 1, random.nextInt(1000));
@@ -116,7 +141,8 @@ final class FileSetModel {
       long live = liveBytes(id);
       total += live;
       text.append("segment ").append(id).append(' ').append(segments.get(id)).append(' ');
-      text.append(live).append('\n');
+      text.append(homes.getOrDefault(id, id)).append(' ').append(relocated.contains(id));
+      text.append(' ').append(live).append('\n');
     }
     text.append(tables.size()).append(" tables, ").append(total).append(" live\n");
     text.append(replayFrom).append(' ').append(lastSequence).append('\n');
@@ -138,6 +164,10 @@ final class FileSetModel {
                     .append(state.id())
                     .append(' ')
                     .append(state.sealedLength())
+                    .append(' ')
+                    .append(state.home())
+                    .append(' ')
+                    .append(state.relocated())
                     .append(' ')
                     .append(version.liveBytes(id))
                     .append('\n'));
@@ -262,10 +292,31 @@ final class FileSetModel {
 
   private void removeDeadSegment(VersionEdit edit, FileSetModel after) {
     for (long id : segments.keySet()) {
-      if (after.segments.getOrDefault(id, -1L) >= 0 && after.liveBytes(id) == 0) {
+      if (after.segments.getOrDefault(id, -1L) >= 0
+          && after.liveBytes(id) == 0
+          && !after.homes.containsValue(id)) {
         edit.removeSegment(id);
-        after.segments.remove(id);
+        after.removeSegment(id);
         return;
+      }
+    }
+  }
+
+  /** Moves what is at home in some sealed files into a new one. */
+  private static void relocate(Random random, VersionEdit edit, FileSetModel after, long file) {
+    Set<Long> victims = after.segmentFiles();
+    victims.removeIf(id -> after.segments.getOrDefault(id, -1L) < 0 || random.nextInt(3) > 0);
+    if (victims.isEmpty()) {
+      return;
+    }
+    long length = 1L + random.nextInt(1 << 20);
+    edit.addRelocated(file, length);
+    after.segments.put(file, length);
+    after.relocated.add(file);
+    for (long id : List.copyOf(after.segments.keySet())) {
+      if (victims.contains(after.homes.getOrDefault(id, id))) {
+        edit.relocateSegment(id, file);
+        after.homes.put(id, file);
       }
     }
   }

@@ -183,8 +183,12 @@ final class ManifestDamageTest {
     assertThrows(
         CorruptionException.class, () -> openWithRecord(end, 10, 5, 1, 'a', 10, 6, 1, 'a'));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 11, 1));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 13, 999_999, 0));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 14, 999_998, 999_999));
+    assertThrows(
+        CorruptionException.class, () -> openWithRecord(end, 13, 999_999, 50, 14, 999_998, 999_999));
     IncompatibleFormatException e =
-        assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 13, 1));
+        assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 15, 1));
     assertEquals(Reason.TOO_NEW, e.reason());
     assertEquals(0, ledger.totalBytes());
   }

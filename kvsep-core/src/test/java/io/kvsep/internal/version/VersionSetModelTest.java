@@ -130,7 +130,7 @@ final class VersionSetModelTest {
     private static Set<Object> files(FileSetModel model) {
       Set<Object> files = new HashSet<>();
       model.tables().keySet().forEach(number -> files.add(new Table(number)));
-      model.segments().keySet().forEach(id -> files.add(new Segment(id)));
+      model.segmentFiles().forEach(id -> files.add(new Segment(id)));
       return files;
     }
   }

@@ -96,7 +96,7 @@ final class VersionSetTest {
       assertThrows(IllegalStateException.class, () -> set.apply(longer));
     }
     try (VersionSet set = open(true)) {
-      assertEquals(new SegmentState(1, 60), set.current().segments().get(1L));
+      assertEquals(SegmentState.ofLog(1, 60), set.current().segments().get(1L));
     }
   }
 
@@ -133,6 +133,19 @@ final class VersionSetTest {
               new VersionEdit().addTable(2, FileSetModel.meta(3, A, B, new SegmentUse(9, 1, 1))),
               new VersionEdit().addSegment(1),
               new VersionEdit().addSegment(3).addSegment(3),
+              new VersionEdit().addRelocated(3, 0),
+              new VersionEdit().addRelocated(1, 50),
+              new VersionEdit().addRelocated(3, 50).sealSegment(3, 40),
+              new VersionEdit().relocateSegment(1, 2),
+              new VersionEdit().relocateSegment(1, 3),
+              new VersionEdit().addRelocated(3, 50).relocateSegment(2, 3),
+              new VersionEdit()
+                  .addRelocated(3, 50)
+                  .relocateSegment(1, 3)
+                  .relocateSegment(3, 3)
+                  .addRelocated(4, 50)
+                  .relocateSegment(3, 4),
+              new VersionEdit().addRelocated(3, 50).relocateSegment(1, 3).removeSegment(3),
               new VersionEdit().addSegment(0),
               new VersionEdit().sealSegment(1, 200),
               new VersionEdit().sealSegment(2, -1),
