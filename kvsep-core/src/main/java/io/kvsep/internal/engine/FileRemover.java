@@ -47,7 +47,7 @@ final class FileRemover implements ObsoleteFiles {
     for (long id : segmentIds) {
       epochs.retire(
           () -> {
-            Segment segment = segments.remove(id);
+            Segment segment = segments.unlist(id);
             if (segment != null) {
               segment.free();
             }

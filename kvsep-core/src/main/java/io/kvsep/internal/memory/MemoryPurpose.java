@@ -10,6 +10,8 @@ public enum MemoryPurpose {
   READ,
   /** Blocks, indexes and filters of tables being written. */
   TABLE_BUILD,
+  /** Records being copied out of old segments. */
+  RECLAIM,
   /** Unpacked blocks of tables. */
   BLOCK_CACHE
 }

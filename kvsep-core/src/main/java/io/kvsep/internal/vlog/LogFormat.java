@@ -73,7 +73,12 @@ final class LogFormat {
   }
 
   static void putSegmentHeader(Region region, StoreId storeId, long segment, NativeWindow window) {
-    region.putLong(0, SEGMENT_MAGIC);
+    putHeader(region, SEGMENT_MAGIC, storeId, segment, window);
+  }
+
+  static void putHeader(
+      Region region, long magic, StoreId storeId, long segment, NativeWindow window) {
+    region.putLong(0, magic);
     region.putInt(8, FORMAT_VERSION);
     region.putLong(12, storeId.high());
     region.putLong(20, storeId.low());
@@ -84,7 +89,18 @@ final class LogFormat {
   /** Checks the header of a segment file; {@code region} holds at least its header. */
   static void checkSegmentHeader(
       Region region, String file, StoreId storeId, long segment, NativeWindow window) {
-    if (region.getLong(0) != SEGMENT_MAGIC) {
+    checkHeader(region, SEGMENT_MAGIC, file, storeId, segment, window);
+  }
+
+  /** As above, for a file of the kind that has this magic. */
+  static void checkHeader(
+      Region region, long magic, String file, StoreId storeId, long segment, NativeWindow window) {
+    long found = region.getLong(0);
+    if (found != magic) {
+      if (found == SEGMENT_MAGIC || found == RelocatedFormat.MAGIC) {
+        // One of ours, where the manifest says that the other kind stands.
+        throw new CorruptionException(file, 0, kind(magic), kind(found));
+      }
       throw new IncompatibleFormatException(file, Reason.FOREIGN, "not a kvsep segment");
     }
     int crc = window.crc32c(region, 0, 36);
@@ -106,11 +122,15 @@ final class LogFormat {
     }
   }
 
+  private static String kind(long magic) {
+    return magic == SEGMENT_MAGIC ? "a segment of the log" : "a file of relocated records";
+  }
+
   static String hex(int crc) {
     return String.format("crc %08x", crc);
   }
 
-  private static long magic(String text) {
+  static long magic(String text) {
     long value = 0;
     for (int i = 0; i < text.length(); i++) {
       value |= (long) text.charAt(i) << (8 * i);

@@ -4,6 +4,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -38,7 +39,14 @@ public final class ReadBatch {
   private final List<Piece> records = new ArrayList<>();
   private final List<Piece> pieces = new ArrayList<>();
   private final AtomicInteger claimed = new AtomicInteger();
+  private final RecordPlace place = new RecordPlace();
+
+  /** What the pointers say, in the order of {@link #records}. */
+  private long[] named = {};
+
+  /** The same, sorted. */
   private long[] locations = {};
+
   private long bytes;
   private CountDownLatch unread = new CountDownLatch(0);
   private volatile boolean failed;
@@ -52,15 +60,33 @@ public final class ReadBatch {
    * left to whoever follows it.
    */
   public void add(Region pointer, long pointerOffset) {
-    long offset = ValuePointer.offset(pointer, pointerOffset);
+    long segmentId = ValuePointer.segment(pointer, pointerOffset);
+    long namedOffset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
-    Segment segment = reader.find(ValuePointer.segment(pointer, pointerOffset));
-    if (segment != null
-        && offset >= 0
+    if (!locate(segmentId, namedOffset)) {
+      return;
+    }
+    Segment segment = place.segment();
+    long offset = place.offset();
+    if (offset >= 0
         && length > 0
         && length <= Math.min(RECORD_BYTES_MAX, segment.publishedEnd() - offset)) {
+      int count = records.size();
+      if (count == named.length) {
+        named = Arrays.copyOf(named, Math.max(16, 2 * count));
+      }
+      named[count] = location(segmentId, namedOffset);
       records.add(new Piece(segment, offset, length));
       bytes += length;
+    }
+  }
+
+  private boolean locate(long segmentId, long offset) {
+    try {
+      return reader.locate(segmentId, offset, place);
+    } catch (KvException e) {
+      // A relocated file that cannot be used: whoever follows the pointer finds it out himself.
+      return false;
     }
   }
 
@@ -76,14 +102,13 @@ public final class ReadBatch {
 
   /** Ends adding; from now on other threads may {@link #run}. */
   public void prepare() {
-    records.sort(Comparator.comparingLong(ReadBatch::location));
-    locations = new long[records.size()];
+    records.sort(Comparator.comparingLong(piece -> location(piece.segment.id(), piece.offset)));
+    locations = Arrays.copyOf(named, records.size());
+    Arrays.sort(locations);
     Segment segment = null;
     long start = 0;
     long end = 0;
-    for (int i = 0; i < locations.length; i++) {
-      Piece next = records.get(i);
-      locations[i] = location(next);
+    for (Piece next : records) {
       if (next.segment != segment || next.offset - end > GAP_BYTES_MAX) {
         cut(segment, start, end);
         segment = next.segment;
@@ -146,17 +171,7 @@ public final class ReadBatch {
         location(
             ValuePointer.segment(pointer, pointerOffset),
             ValuePointer.offset(pointer, pointerOffset));
-    int low = 0;
-    int high = locations.length;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (locations[middle] < wanted) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < locations.length && locations[low] == wanted;
+    return Arrays.binarySearch(locations, wanted) >= 0;
   }
 
   /** Reads a piece nobody has begun; whether it came from the device, null when there was none. */
@@ -204,10 +219,6 @@ public final class ReadBatch {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static long location(Piece record) {
-    return location(record.segment.id(), record.offset);
   }
 
   private static long location(long segment, long offset) {

@@ -7,6 +7,8 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
@@ -15,7 +17,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One file of the log, as readers see it. Owns the open file and its read-only mapping.
+ * One file of records, as readers see it: a segment of the log, or a sealed file of records that
+ * were relocated out of old segments. Owns the open file and its read-only mapping.
  *
  * <p>Invariants:
  *
@@ -35,11 +38,17 @@ public final class Segment {
   /** Records from this length up are worth a new mapping by themselves. */
   private static final int MAP_RECORD_MIN = 1 << 20;
 
+  private static final int PRELOAD_BYTES = 1 << 20;
+
   private final Storage storage;
   private final StoreId storeId;
   private final long id;
   private final String name;
   private final Epochs<?> epochs;
+
+  /** For reading the relocations; null for a segment of the log, which has none. */
+  private final @Nullable MemoryLedger ledger;
+
   private final ReentrantLock mapLock = new ReentrantLock();
 
   /** Open as long as the log grows the segment. */
@@ -52,6 +61,9 @@ public final class Segment {
   private volatile boolean sealed;
   private volatile @Nullable Region mapping;
 
+  /** Of a relocated file; as long as the mapping. */
+  private volatile @Nullable Relocations relocations;
+
   private Segment(
       Storage storage,
       StoreId storeId,
@@ -59,7 +71,8 @@ public final class Segment {
       @Nullable StorageFile file,
       long publishedEnd,
       boolean sealed,
-      Epochs<?> epochs) {
+      Epochs<?> epochs,
+      @Nullable MemoryLedger ledger) {
     this.storage = storage;
     this.storeId = storeId;
     this.id = id;
@@ -68,19 +81,31 @@ public final class Segment {
     this.publishedEnd = publishedEnd;
     this.sealed = sealed;
     this.epochs = epochs;
+    this.ledger = ledger;
   }
 
   /** A new file with nothing in it; the log writer puts the header. */
   static Segment create(Storage storage, StoreId storeId, long id, Epochs<?> epochs)
       throws IOException {
     StorageFile file = storage.create(StoreFiles.segment(id));
-    return new Segment(storage, storeId, id, file, 0, false, epochs);
+    return new Segment(storage, storeId, id, file, 0, false, epochs, null);
   }
 
   /** An existing file of which the first {@code end} bytes are known to be sound. */
   public static Segment open(
       Storage storage, StoreId storeId, long id, long end, boolean sealed, Epochs<?> epochs) {
-    return new Segment(storage, storeId, id, null, end, sealed, epochs);
+    return new Segment(storage, storeId, id, null, end, sealed, epochs, null);
+  }
+
+  /**
+   * An existing file that a {@link RelocationWriter} finished with length {@code end}. It is looked
+   * at when it is first used, and what is wrong with it is reported then.
+   *
+   * @param ledger for the memory in which its relocations are checked
+   */
+  public static Segment openRelocated(
+      Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
+    return new Segment(storage, storeId, id, null, end, /* sealed= */ true, epochs, ledger);
   }
 
   public long id() {
@@ -98,6 +123,11 @@ public final class Segment {
 
   public boolean isSealed() {
     return sealed;
+  }
+
+  /** Whether this holds records of other segments, rather than a part of the log. */
+  public boolean isRelocated() {
+    return ledger != null;
   }
 
   /** Opens a recovered segment for writing. */
@@ -180,6 +210,39 @@ public final class Segment {
     return mapping != null;
   }
 
+  /**
+   * Offset at which this relocated file holds the record that an old segment had at {@code offset},
+   * -1 when it does not.
+   */
+  long find(long segment, long offset) {
+    Relocations known = relocations;
+    if (known == null && isRelocated()) {
+      mapped(publishedEnd, 0);
+      known = relocations;
+    }
+    return known == null ? -1 : known.find(segment, offset);
+  }
+
+  /**
+   * Reads the whole file once, front to back, so that it is in the system's file cache: for one of
+   * which much is going to be read that nobody has read for long. Needs no epoch.
+   */
+  public void preload(MemoryLedger memory) {
+    Region buffer = memory.allocate(MemoryPurpose.RECLAIM, PRELOAD_BYTES);
+    try (StorageFile open = storage.open(name, /* writable= */ false)) {
+      NativeWindow window = new NativeWindow();
+      long end = publishedEnd;
+      for (long at = 0; at < end; at += PRELOAD_BYTES) {
+        int count = (int) Math.min(PRELOAD_BYTES, end - at);
+        readFully(open, window.over(buffer, 0, count), at);
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    } finally {
+      buffer.free();
+    }
+  }
+
   private @Nullable Region mapMore(long end, int recordLength) {
     Region before = mapping;
     if (!isWorthMapping(before == null ? 0 : before.length(), recordLength)) {
@@ -224,16 +287,13 @@ public final class Segment {
 
   private Region map(StorageFile from, long length) throws IOException {
     if (from.length() < length) {
-      throw new CorruptionException(name, from.length(), length + " bytes of log", "end of file");
+      throw new CorruptionException(
+          name, from.length(), length + " bytes of records", "end of file");
     }
-    return checked(Region.ofMapping(from.map(length)));
-  }
-
-  /** Its records are told apart from those of another store's segment by the header alone. */
-  private Region checked(Region region) {
+    Region region = Region.ofMapping(from.map(length));
     boolean holds = false;
     try {
-      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
+      check(from, region);
       holds = true;
       return region;
     } finally {
@@ -243,28 +303,43 @@ public final class Segment {
     }
   }
 
+  /** Its records are told apart from those of another store's segment by the header alone. */
+  private void check(StorageFile from, Region region) throws IOException {
+    MemoryLedger memory = ledger;
+    if (memory == null) {
+      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
+    } else {
+      relocations = Relocations.read(from, region, storeId, id, memory);
+    }
+  }
+
   /** Fills {@code target} from {@code offset}; all of it lies below {@link #publishedEnd}. */
   void read(ByteBuffer target, long offset) {
-    int wanted = target.remaining();
     try {
       StorageFile open = file;
-      int count = read(open != null ? open : readFile, target, offset);
-      if (count < wanted) {
-        throw new CorruptionException(
-            name, offset + count, wanted + " bytes from " + offset, "end of file");
-      }
+      read(open != null ? open : readFile, target, offset);
     } catch (IOException e) {
       throw new StorageException("cannot read " + name, e);
     }
   }
 
-  private int read(@Nullable StorageFile open, ByteBuffer target, long offset) throws IOException {
+  private void read(@Nullable StorageFile open, ByteBuffer target, long offset) throws IOException {
     if (open != null) {
-      return open.read(target, offset);
+      readFully(open, target, offset);
+      return;
     }
     // Sealed and closed since the caller looked: rare enough to open it again for one read.
     try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
-      return reopened.read(target, offset);
+      readFully(reopened, target, offset);
+    }
+  }
+
+  private void readFully(StorageFile open, ByteBuffer target, long offset) throws IOException {
+    int wanted = target.remaining();
+    int count = open.read(target, offset);
+    if (count < wanted) {
+      throw new CorruptionException(
+          name, offset + count, wanted + " bytes from " + offset, "end of file");
     }
   }
 
@@ -272,6 +347,7 @@ public final class Segment {
   public void free() {
     Region current = mapping;
     mapping = null;
+    relocations = null;
     if (current != null) {
       current.free();
     }

@@ -10,17 +10,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds segments by id. A segment is added before the first pointer into it can be seen and removed
- * only when no reader, cursor or snapshot can hold one any more, so a lookup inside an epoch always
- * succeeds in a sound store.
+ * Finds the file in which a record is. Pointers name a segment by its logical id: its records are
+ * in the segment's own file, at the offset of the pointer, or, once it was rewritten, at
+ * <em>home</em> in a relocated file. A relocated file is a segment of its own as well, with its own
+ * id. A record may be in several listed files at once, and any copy is right.
  *
- * <p>Thread safe; a lookup is one volatile read and an array access.
+ * <p>A file is listed before the first pointer that needs it can be seen, and unlisted only when no
+ * reader, cursor or snapshot can hold a pointer any more that no other listed file can resolve. So
+ * a lookup inside an epoch always succeeds in a sound store.
+ *
+ * <p>Thread safe; where a segment has its own file, a lookup is one volatile read and an array
+ * access.
  */
 public final class SegmentDirectory {
-  /**
-   * Segments by {@code id - first}; holes where segments are gone. Never changed once published.
-   */
-  private record Table(long first, @Nullable Segment[] segments) {}
+  /** Files by {@code id - first}; holes where files are gone. Never changed once published. */
+  private record Table(long first, @Nullable Segment[] segments, SegmentHomes homes) {}
+
+  private static final Table EMPTY = new Table(1, new Segment[0], SegmentHomes.NONE);
 
   /** Files of sealed segments that are open at once, so that a large store stays below limits. */
   private static final int READ_FILES_MAX = 256;
@@ -31,22 +37,65 @@ public final class SegmentDirectory {
   /** Sealed segments whose file was opened to be read, in that order; guarded by openLock. */
   private final ArrayDeque<Segment> openedToRead = new ArrayDeque<>();
 
-  private volatile Table table = new Table(1, new Segment[0]);
+  private volatile Table table = EMPTY;
 
-  /** The segment with this id; a pointer to one that is not here is damage. */
+  /** The segment's own file; for one that cannot have been rewritten yet. */
   Segment get(long id) {
     Segment segment = find(id);
     if (segment == null) {
-      String name = id > 0 ? StoreFiles.segment(id) : "segment " + id;
-      throw new CorruptionException(name, 0, "a segment of this store", "no such segment");
+      throw noSuchSegment(id);
     }
     return segment;
   }
 
+  private static CorruptionException noSuchSegment(long id) {
+    String name = id > 0 ? StoreFiles.segment(id) : "segment " + id;
+    return new CorruptionException(name, 0, "a segment of this store", "no such segment");
+  }
+
+  /** The file with this id, null when it is not listed. */
   public @Nullable Segment find(long id) {
     Table current = table;
     long index = id - current.first;
     return index >= 0 && index < current.segments.length ? current.segments[(int) index] : null;
+  }
+
+  /**
+   * Finds the record that a pointer names as {@code offset} of segment {@code id}: in the segment's
+   * own file, else in the newest home that has it. The caller is inside the epochs.
+   *
+   * @return whether it is anywhere; a pointer to nowhere is damage
+   */
+  boolean locate(long id, long offset, RecordPlace result) {
+    Segment own = find(id);
+    if (own != null) {
+      result.set(own, offset);
+      return true;
+    }
+    for (Segment home : table.homes.of(id)) {
+      long found = home.find(id, offset);
+      if (found >= 0) {
+        result.set(home, found);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** As {@link #locate}; throws when the record is nowhere. */
+  void require(long id, long offset, RecordPlace result) {
+    if (locate(id, offset, result)) {
+      return;
+    }
+    Segment[] homes = table.homes.of(id);
+    if (homes.length == 0) {
+      throw noSuchSegment(id);
+    }
+    throw new CorruptionException(
+        homes[0].name(),
+        homes[0].publishedEnd(),
+        "the record that " + StoreFiles.segment(id) + " had at offset " + offset,
+        "no relocation of it");
   }
 
   /**
@@ -77,26 +126,72 @@ public final class SegmentDirectory {
     }
   }
 
+  /** Lists a file, of either kind, in place of one that has the same id. */
   public void add(Segment segment) {
-    change(segment, segment.id());
-  }
-
-  /** Forgets a segment; the caller frees it. */
-  public @Nullable Segment remove(long id) {
-    Segment removed = find(id);
-    if (removed != null) {
-      change(null, id);
-      openLock.lock();
-      try {
-        openedToRead.remove(removed);
-      } finally {
-        openLock.unlock();
-      }
+    lock.lock();
+    try {
+      List<Segment> all = all();
+      all.removeIf(existing -> existing.id() == segment.id());
+      all.add(segment);
+      table = tableOf(all, table.homes);
+    } finally {
+      lock.unlock();
     }
-    return removed;
   }
 
-  /** All segments by ascending id. */
+  /**
+   * Lets records of segment {@code id} be found in a listed relocated file. As long as the
+   * segment's own file is listed nobody looks there.
+   */
+  public void addHome(long id, Segment relocated) {
+    if (!relocated.isRelocated() || relocated.id() == id) {
+      throw new IllegalArgumentException(relocated.name() + " is no home of segment " + id);
+    }
+    lock.lock();
+    try {
+      Table current = table;
+      if (find(relocated.id()) != relocated) {
+        throw new IllegalStateException(relocated.name() + " is not listed");
+      }
+      table = new Table(current.first, current.segments, current.homes.with(id, relocated));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * From now on nobody finds the file with this id, neither as itself nor as a home. Who found it
+   * before may still read in it, so the caller frees it after a grace period.
+   *
+   * @return null when it was not listed
+   */
+  public @Nullable Segment unlist(long id) {
+    lock.lock();
+    try {
+      Segment removed = find(id);
+      if (removed == null) {
+        return null;
+      }
+      List<Segment> all = all();
+      all.remove(removed);
+      table = tableOf(all, table.homes.without(id));
+      forgetOpened(removed);
+      return removed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void forgetOpened(Segment segment) {
+    openLock.lock();
+    try {
+      openedToRead.remove(segment);
+    } finally {
+      openLock.unlock();
+    }
+  }
+
+  /** All listed files by ascending id. */
   public List<Segment> all() {
     List<Segment> all = new ArrayList<>();
     for (Segment segment : table.segments) {
@@ -107,7 +202,7 @@ public final class SegmentDirectory {
     return all;
   }
 
-  /** Bytes of all segments. */
+  /** Bytes of all listed files. */
   public long bytes() {
     long bytes = 0;
     for (Segment segment : table.segments) {
@@ -121,31 +216,20 @@ public final class SegmentDirectory {
     for (Segment segment : all()) {
       segment.free();
     }
-    table = new Table(1, new Segment[0]);
+    table = EMPTY;
   }
 
-  private void change(@Nullable Segment segment, long id) {
-    lock.lock();
-    try {
-      List<Segment> all = all();
-      all.removeIf(existing -> existing.id() == id);
-      if (segment != null) {
-        all.add(segment);
-        all.sort((a, b) -> Long.compare(a.id(), b.id()));
-      }
-      if (all.isEmpty()) {
-        table = new Table(1, new Segment[0]);
-        return;
-      }
-      long first = all.get(0).id();
-      long last = all.get(all.size() - 1).id();
-      @Nullable Segment[] segments = new Segment[Math.toIntExact(last - first + 1)];
-      for (Segment existing : all) {
-        segments[(int) (existing.id() - first)] = existing;
-      }
-      table = new Table(first, segments);
-    } finally {
-      lock.unlock();
+  private static Table tableOf(List<Segment> all, SegmentHomes homes) {
+    if (all.isEmpty()) {
+      return EMPTY;
     }
+    all.sort((a, b) -> Long.compare(a.id(), b.id()));
+    long first = all.get(0).id();
+    long last = all.get(all.size() - 1).id();
+    @Nullable Segment[] segments = new Segment[Math.toIntExact(last - first + 1)];
+    for (Segment existing : all) {
+      segments[(int) (existing.id() - first)] = existing;
+    }
+    return new Table(first, segments, homes);
   }
 }

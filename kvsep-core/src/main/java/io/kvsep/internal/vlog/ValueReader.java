@@ -7,7 +7,6 @@ import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.nio.ByteBuffer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
@@ -46,8 +45,9 @@ public final class ValueReader {
     return new ReadBatch(this);
   }
 
-  @Nullable Segment find(long segmentId) {
-    return directory.find(segmentId);
+  /** Finds the record a pointer names, which may be damaged; see {@link SegmentDirectory}. */
+  boolean locate(long segmentId, long offset, RecordPlace result) {
+    return directory.locate(segmentId, offset, result);
   }
 
   /**
@@ -67,7 +67,13 @@ public final class ValueReader {
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
-    Segment segment = directory.get(segmentId);
+    Segment segment = directory.find(segmentId);
+    if (segment == null) {
+      // The segment was rewritten: from here on, the offset is that in its present home.
+      directory.require(segmentId, offset, scratch.place);
+      segment = scratch.place.segment();
+      offset = scratch.place.offset();
+    }
     if (offset < 0 || length > segment.publishedEnd() - offset) {
       throw new CorruptionException(
           segment.name(), offset, "a record of " + length + " bytes", "end of the segment");
@@ -175,6 +181,7 @@ public final class ValueReader {
     private final GrowingRegion value;
     private final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
+    private final RecordPlace place = new RecordPlace();
     private int mappedReads;
     private boolean loaded;
 

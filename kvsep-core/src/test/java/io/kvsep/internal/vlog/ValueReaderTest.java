@@ -228,15 +228,15 @@ final class ValueReaderTest {
         assertThrows(CorruptionException.class, () -> directory.get(id));
       }
       assertEquals(7, directory.get(7).id());
-      assertTrue(directory.remove(3) != null);
-      assertNull(directory.remove(3));
+      assertTrue(directory.unlist(3) != null);
+      assertNull(directory.unlist(3));
       assertNull(directory.find(3));
       assertEquals(9, directory.get(9).id());
       assertEquals(160, directory.bytes());
       // One segment in another's place, as after a rewrite.
       directory.add(log.segment(9, 5, true));
       assertEquals(75, directory.bytes());
-      assertTrue(directory.remove(7) != null && directory.remove(9) != null);
+      assertTrue(directory.unlist(7) != null && directory.unlist(9) != null);
       assertEquals(List.of(), directory.all());
       assertFalse(directory.bytes() > 0);
     }

@@ -1,0 +1,29 @@
+package io.kvsep.internal.vlog;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a record is found at present: a file and an offset in it. A mutable holder, so that
+ * following a pointer allocates nothing. Not thread safe.
+ */
+final class RecordPlace {
+  private @Nullable Segment segment;
+  private long offset;
+
+  void set(Segment home, long offsetThere) {
+    segment = home;
+    offset = offsetThere;
+  }
+
+  Segment segment() {
+    Segment home = segment;
+    if (home == null) {
+      throw new IllegalStateException("no place");
+    }
+    return home;
+  }
+
+  long offset() {
+    return offset;
+  }
+}

@@ -1,0 +1,114 @@
+package io.kvsep.internal.vlog;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Where records were and where they are now, collected by old segment. Offsets are below 2^31. Not
+ * thread safe.
+ */
+final class RelocatedOffsets {
+  private static final long[] NONE = {};
+
+  /** Ids of the segments that may occur, ascending. */
+  private final long[] segments;
+
+  private final int[] counts;
+  private final int[] countsMax;
+
+  /** Of each segment with records, {@code old offset << 32 | new offset}. */
+  private final long[][] pairs;
+
+  private long count;
+  private int segmentCount;
+
+  /** Which of the segments have records; known once sorted. */
+  private int[] occurring = {};
+
+  RelocatedOffsets(Map<Long, Long> recordsMax) {
+    int size = recordsMax.size();
+    segments = new long[size];
+    counts = new int[size];
+    countsMax = new int[size];
+    pairs = new long[size][];
+    Arrays.fill(pairs, NONE);
+    int i = 0;
+    for (Map.Entry<Long, Long> entry : new TreeMap<>(recordsMax).entrySet()) {
+      segments[i] = entry.getKey();
+      countsMax[i++] = Math.toIntExact(entry.getValue());
+    }
+  }
+
+  void add(long segment, long oldOffset, long newOffset) {
+    int index = Arrays.binarySearch(segments, segment);
+    if (index < 0) {
+      throw new IllegalArgumentException("segment " + segment + " was not announced");
+    }
+    int at = counts[index];
+    if (at == countsMax[index]) {
+      throw new IllegalArgumentException(
+          "segment " + segment + " has more than the " + at + " records announced");
+    }
+    if (at == 0) {
+      pairs[index] = new long[countsMax[index]];
+      segmentCount++;
+    }
+    pairs[index][at] = oldOffset << 32 | newOffset;
+    counts[index] = at + 1;
+    count++;
+  }
+
+  /** Records, of all segments. */
+  long count() {
+    return count;
+  }
+
+  /** Segments with records. */
+  int segmentCount() {
+    return segmentCount;
+  }
+
+  /** Ends adding. Of a record that came twice, one copy is as good as the other. */
+  void sort() {
+    occurring = new int[segmentCount];
+    int next = 0;
+    count = 0;
+    for (int i = 0; i < segments.length; i++) {
+      if (counts[i] > 0) {
+        occurring[next++] = i;
+        Arrays.sort(pairs[i], 0, counts[i]);
+        counts[i] = withoutTwins(pairs[i], counts[i]);
+        count += counts[i];
+      }
+    }
+  }
+
+  private static int withoutTwins(long[] sorted, int length) {
+    int kept = 1;
+    for (int i = 1; i < length; i++) {
+      if (sorted[i] >>> 32 != sorted[kept - 1] >>> 32) {
+        sorted[kept++] = sorted[i];
+      }
+    }
+    return kept;
+  }
+
+  // Once sorted: of the n-th segment with records.
+
+  long segment(int n) {
+    return segments[occurring[n]];
+  }
+
+  int count(int n) {
+    return counts[occurring[n]];
+  }
+
+  int oldOffset(int n, int index) {
+    return (int) (pairs[occurring[n]][index] >>> 32);
+  }
+
+  int newOffset(int n, int index) {
+    return (int) pairs[occurring[n]][index];
+  }
+}

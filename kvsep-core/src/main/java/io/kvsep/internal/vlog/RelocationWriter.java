@@ -1,0 +1,312 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.util.Map;
+
+/**
+ * Copies records out of old segments into one new relocated file, in the order in which they are
+ * added. Owns the file from the constructor to {@link #close}, which deletes it unless {@link
+ * #finish} has returned.
+ *
+ * <p>A record's checksum is never computed anew: it is verified and then only told of the new
+ * place, so that what was computed when the record was first written still protects it.
+ *
+ * <p>Holds a buffer of 256 KiB off-heap, and on the heap eight bytes for each record that may come.
+ * Not thread safe. After any failure only {@link #close} is left.
+ */
+public final class RelocationWriter implements AutoCloseable {
+  /** No file gets longer, and so no offset in it larger: it has to be mapped as a whole. */
+  public static final long FILE_BYTES_MAX = RelocatedFormat.FILE_BYTES_MAX;
+
+  private static final int BUFFER_BYTES = 256 << 10;
+
+  /** Enough for the header and key of any record. */
+  private static final int FIRST_PIECE_BYTES = 128 << 10;
+
+  private final Storage storage;
+  private final long fileId;
+  private final String name;
+  private final SegmentDirectory directory;
+  private final RelocatedOffsets offsets;
+  private final Region buffer;
+  private final StorageFile file;
+  private final NativeWindow window = new NativeWindow();
+  private final RecordView record = new RecordView();
+  private final RecordPlace place = new RecordPlace();
+
+  /** Bytes in the file; those in the buffer go behind them. */
+  private long written;
+
+  private int buffered;
+  private boolean usable = true;
+  private boolean finished;
+  private boolean closed;
+
+  // The record added last, as its pointer names it.
+  private long lastSegment = -1;
+  private long lastOffset = -1;
+
+  /**
+   * Makes the file.
+   *
+   * @param recordsMax how many records may come from each old segment, by its logical id
+   */
+  public RelocationWriter(
+      Storage storage,
+      StoreId storeId,
+      long fileId,
+      MemoryLedger ledger,
+      SegmentDirectory directory,
+      Map<Long, Long> recordsMax)
+      throws IOException {
+    this.storage = storage;
+    this.fileId = fileId;
+    this.name = StoreFiles.segment(fileId);
+    this.directory = directory;
+    this.offsets = new RelocatedOffsets(recordsMax);
+    this.file = storage.create(name);
+    this.buffer = ledger.allocate(MemoryPurpose.RECLAIM, BUFFER_BYTES);
+    LogFormat.putHeader(buffer, RelocatedFormat.MAGIC, storeId, fileId, window);
+    buffered = LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
+  /**
+   * Copies the record that a pointer names, from wherever it is now. A pointer that equals the one
+   * before it is passed over. The caller is inside the epochs for the time of the call, in which
+   * one record is read.
+   *
+   * @return bytes of the record, 0 when it was there already
+   * @throws CorruptionException when the record, or what leads to it, does not hold, or is not one
+   *     of this key
+   * @throws StorageException when the device refused
+   * @throws IllegalArgumentException when the segment is none of those announced, or more of its
+   *     records come than were announced; nothing has changed
+   * @throws IllegalStateException when the file would get longer than {@link #FILE_BYTES_MAX}, and
+   *     nothing has changed; or when the writer has failed or ended
+   */
+  public int add(Region pointer, long pointerOffset, Region key, long keyOffset, int keyLength) {
+    requireUsable();
+    long segmentId = ValuePointer.segment(pointer, pointerOffset);
+    long offset = ValuePointer.offset(pointer, pointerOffset);
+    int length = ValuePointer.recordLength(pointer, pointerOffset);
+    if (segmentId == lastSegment && offset == lastOffset) {
+      return 0;
+    }
+    directory.require(segmentId, offset, place);
+    Segment from = place.segment();
+    long at = place.offset();
+    if (at < 0 || offset > FILE_BYTES_MAX || length > from.publishedEnd() - at) {
+      throw new CorruptionException(
+          from.name(), at, "a record of " + length + " bytes", "end of the segment");
+    }
+    if (length <= LogFormat.CRC_BYTES) {
+      throw new CorruptionException(from.name(), at, "a record", "one of " + length + " bytes");
+    }
+    requireRoom(length);
+    offsets.add(segmentId, offset, written + buffered);
+    usable = false;
+    try {
+      copy(from, at, length, key, keyOffset, keyLength);
+    } catch (IOException e) {
+      throw new StorageException("cannot write " + name, e);
+    }
+    lastSegment = segmentId;
+    lastOffset = offset;
+    usable = true;
+    return length;
+  }
+
+  /** Length the file would have if it ended here. */
+  public long bytes() {
+    return RelocatedFormat.fileBytes(written + buffered, offsets.count(), offsets.segmentCount());
+  }
+
+  /** Records copied. */
+  public long recordCount() {
+    return offsets.count();
+  }
+
+  /**
+   * Completes the file and makes its contents durable; its name is the caller's to make durable.
+   *
+   * @return length of the file
+   */
+  public long finish() throws IOException {
+    requireUsable();
+    usable = false;
+    long recordsEnd = written + buffered;
+    flush();
+    window.crc32cReset();
+    offsets.sort();
+    for (int i = 0; i < offsets.segmentCount(); i++) {
+      writeRelocations(i);
+    }
+    long relocationsEnd = written + buffered;
+    for (int i = 0; i < offsets.segmentCount(); i++) {
+      int at = makeRoomInTables(RelocatedFormat.DIRECTORY_ENTRY_BYTES);
+      buffer.putLong(at, offsets.segment(i));
+      buffer.putInt(at + 8, offsets.count(i));
+    }
+    int crc = flushTables();
+    writeFooter(recordsEnd, relocationsEnd, crc);
+    flush();
+    file.sync();
+    finished = true;
+    return written;
+  }
+
+  /** Frees the memory and closes the file; deletes it when it is not finished. */
+  @Override
+  public void close() {
+    usable = false;
+    if (closed) {
+      return;
+    }
+    closed = true;
+    buffer.free();
+    try {
+      file.close();
+    } catch (IOException e) {
+      // All that counts was synced before.
+    }
+    if (!finished) {
+      delete();
+    }
+  }
+
+  private void delete() {
+    try {
+      storage.delete(name);
+    } catch (IOException e) {
+      // The file stays as an orphan; the next open removes it.
+      return;
+    }
+  }
+
+  private void requireUsable() {
+    if (!usable) {
+      throw new IllegalStateException(name + " is finished, failed or closed");
+    }
+  }
+
+  private void requireRoom(int length) {
+    long bytes =
+        RelocatedFormat.fileBytes(
+            written + buffered + length, offsets.count() + 1, offsets.segmentCount() + 1L);
+    if (bytes > FILE_BYTES_MAX) {
+      throw new IllegalStateException(name + " would get longer than " + FILE_BYTES_MAX + " bytes");
+    }
+  }
+
+  /** Copies piece by piece and verifies what was copied rather than what lies in the source. */
+  private void copy(Segment from, long at, int length, Region key, long keyOffset, int keyLength)
+      throws IOException {
+    long target = written + buffered;
+    Region mapped = from.mapped(at + length, length);
+    boolean ownKey = false;
+    int crc = 0;
+    window.crc32cReset();
+    for (int done = 0; done < length; ) {
+      int step = pieceLength(length - done, done == 0 ? FIRST_PIECE_BYTES : BUFFER_BYTES);
+      if (step > BUFFER_BYTES - buffered) {
+        flush();
+      }
+      if (mapped != null) {
+        buffer.put(buffered, mapped, at + done, step);
+      } else {
+        from.read(window.over(buffer, buffered, step), at + done);
+      }
+      if (done == 0) {
+        ownKey = holdsKey(from, at, length, key, keyOffset, keyLength);
+      }
+      done += step;
+      int summed = done == length ? step - LogFormat.CRC_BYTES : step;
+      crc = window.crc32cMore(buffer, buffered, summed);
+      buffered += step;
+    }
+    int crcAt = buffered - LogFormat.CRC_BYTES;
+    int stored = buffer.getInt(crcAt);
+    int placed = crc ^ LogFormat.place(from.id(), at);
+    if (stored != placed) {
+      throw new CorruptionException(
+          from.name(), at, "a record with " + LogFormat.hex(placed), LogFormat.hex(stored));
+    }
+    if (!ownKey) {
+      throw new CorruptionException(from.name(), at, "the key's own record", "another key");
+    }
+    buffer.putInt(crcAt, stored ^ LogFormat.place(from.id(), at) ^ LogFormat.place(fileId, target));
+  }
+
+  /** Bytes to copy at once: the checksum at the end is never cut in two. */
+  private static int pieceLength(int rest, int most) {
+    if (rest <= most) {
+      return rest;
+    }
+    return rest - most < LogFormat.CRC_BYTES ? most - LogFormat.CRC_BYTES : most;
+  }
+
+  /** Decodes the record that begins in the buffer; its header and key are there as a whole. */
+  private boolean holdsKey(
+      Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
+    if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {
+      throw new CorruptionException(from.name(), at, "a record", "none");
+    }
+    return Region.compare(buffer, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)
+        == 0;
+  }
+
+  private void flush() throws IOException {
+    if (buffered > 0) {
+      file.write(window.over(buffer, 0, buffered), written);
+      written += buffered;
+      buffered = 0;
+    }
+  }
+
+  private void writeRelocations(int index) throws IOException {
+    for (int i = 0; i < offsets.count(index); i++) {
+      int at = makeRoomInTables(RelocatedFormat.RELOCATION_BYTES);
+      buffer.putInt(at, offsets.oldOffset(index, i));
+      buffer.putInt(at + 4, offsets.newOffset(index, i));
+    }
+  }
+
+  private int makeRoomInTables(int bytes) throws IOException {
+    if (bytes > BUFFER_BYTES - buffered) {
+      flushTables();
+    }
+    int at = buffered;
+    buffered += bytes;
+    return at;
+  }
+
+  /** Writes what is in the buffer and returns the checksum of all relocations with it. */
+  private int flushTables() throws IOException {
+    int crc = window.crc32cMore(buffer, 0, buffered);
+    flush();
+    return crc;
+  }
+
+  private void writeFooter(long recordsEnd, long relocationsEnd, int crc) {
+    buffer.putLong(0, RelocatedFormat.FOOTER_MAGIC);
+    buffer.putLong(RelocatedFormat.RECORDS_END_AT, recordsEnd);
+    buffer.putLong(RelocatedFormat.RELOCATIONS_END_AT, relocationsEnd);
+    buffer.putInt(RelocatedFormat.SEGMENT_COUNT_AT, offsets.segmentCount());
+    buffer.putInt(RelocatedFormat.TABLES_CRC_AT, crc);
+    buffer.putInt(RelocatedFormat.RECORD_COUNT_AT, (int) offsets.count());
+    buffer.putInt(
+        RelocatedFormat.FOOTER_CRC_AT, window.crc32c(buffer, 0, RelocatedFormat.FOOTER_CRC_AT));
+    buffered = RelocatedFormat.FOOTER_BYTES;
+  }
+}

@@ -1,0 +1,72 @@
+package io.kvsep.internal.vlog;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeMap;
+
+/**
+ * The relocated files in which the records of old segments are found, by segment. Immutable; a
+ * lookup allocates nothing.
+ */
+final class SegmentHomes {
+  static final SegmentHomes NONE = new SegmentHomes(new long[0], new Segment[0][]);
+
+  private static final Segment[] NOWHERE = {};
+
+  /** Ascending. */
+  private final long[] segments;
+
+  /** Of each segment, newest first. */
+  private final Segment[][] files;
+
+  private SegmentHomes(long[] segments, Segment[][] files) {
+    this.segments = segments;
+    this.files = files;
+  }
+
+  /** Newest first; not to be changed. */
+  Segment[] of(long segment) {
+    int index = Arrays.binarySearch(segments, segment);
+    return index < 0 ? NOWHERE : files[index];
+  }
+
+  SegmentHomes with(long segment, Segment file) {
+    List<Segment> homes = new ArrayList<>(Arrays.asList(of(segment)));
+    homes.removeIf(home -> home.id() == file.id());
+    homes.add(file);
+    homes.sort(Comparator.comparingLong(Segment::id).reversed());
+    TreeMap<Long, Segment[]> all = toMap();
+    all.put(segment, homes.toArray(NOWHERE));
+    return of(all);
+  }
+
+  SegmentHomes without(long fileId) {
+    TreeMap<Long, Segment[]> all = new TreeMap<>();
+    boolean found = false;
+    for (int i = 0; i < segments.length; i++) {
+      Segment[] kept =
+          Arrays.stream(files[i]).filter(home -> home.id() != fileId).toArray(Segment[]::new);
+      found |= kept.length < files[i].length;
+      if (kept.length > 0) {
+        all.put(segments[i], kept);
+      }
+    }
+    return found ? of(all) : this;
+  }
+
+  private TreeMap<Long, Segment[]> toMap() {
+    TreeMap<Long, Segment[]> all = new TreeMap<>();
+    for (int i = 0; i < segments.length; i++) {
+      all.put(segments[i], files[i]);
+    }
+    return all;
+  }
+
+  private static SegmentHomes of(TreeMap<Long, Segment[]> all) {
+    return new SegmentHomes(
+        all.keySet().stream().mapToLong(id -> id).toArray(),
+        all.values().toArray(new Segment[0][]));
+  }
+}
