@@ -46,6 +46,17 @@ final class PackageGraphTest {
                   "internal.memory",
                   "internal.memtable",
                   "internal.metrics",
+                  "internal.reclaim",
+                  "internal.sstable",
+                  "internal.version",
+                  "internal.vlog")),
+          entry(
+              "internal.reclaim",
+              Set.of(
+                  "internal.base",
+                  "internal.io",
+                  "internal.iterator",
+                  "internal.memory",
                   "internal.sstable",
                   "internal.version",
                   "internal.vlog")),
@@ -101,7 +112,7 @@ final class PackageGraphTest {
       List.of(
           Set.of(ROOT),
           Set.of("internal.engine"),
-          Set.of("internal.compaction"),
+          Set.of("internal.compaction", "internal.reclaim"),
           Set.of("internal.version"),
           Set.of("internal.memtable", "internal.sstable", "internal.vlog"),
           Set.of("internal.iterator", "internal.cache"),

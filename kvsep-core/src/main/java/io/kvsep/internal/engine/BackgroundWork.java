@@ -15,7 +15,6 @@ import io.kvsep.internal.metrics.CompactionEvent;
 import io.kvsep.internal.metrics.FlightEvents;
 import io.kvsep.internal.metrics.FlushEvent;
 import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
@@ -49,14 +48,12 @@ final class BackgroundWork {
   private final SnapshotRegistry snapshots;
   private final FailureState failure;
   private final MemoryLedger ledger;
+  private final DeadSegments deadSegments;
   private final CompactionConfig compaction;
   private final CompactionPicker picker;
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
   private final ReentrantLock flushLock = new ReentrantLock();
-
-  /** Held while dead segments are looked for and removed, so that nobody removes one twice. */
-  private final ReentrantLock segmentLock = new ReentrantLock();
 
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;
@@ -103,6 +100,11 @@ final class BackgroundWork {
     this.snapshots = snapshots;
     this.failure = failure;
     this.ledger = ledger;
+    this.deadSegments = new DeadSegments(versions, live, failure);
+  }
+
+  DeadSegments deadSegments() {
+    return deadSegments;
   }
 
   /** Writes out what is waiting, soon. */
@@ -158,7 +160,7 @@ final class BackgroundWork {
     flushNeeded();
     if (coveredAreHeld && snapshots.released() != releasedAtLook && !failure.hasFailed()) {
       dropCoveredTables(/* besidePause= */ false);
-      removeDeadSegments();
+      deadSegments.remove();
     }
     compactionNeeded();
   }
@@ -337,7 +339,7 @@ final class BackgroundWork {
     flushes.incrementAndGet();
     record(event, bytes);
     dropCoveredTables(/* besidePause= */ false);
-    removeDeadSegments();
+    deadSegments.remove();
   }
 
   private void runAndRelease(CompactionPlan plan, Version version) {
@@ -367,17 +369,8 @@ final class BackgroundWork {
     }
   }
 
-  /** The current version; a flush may put another one in place at any moment. */
-  private Version retainedVersion() {
-    Version version = versions.current();
-    while (!version.tryRetain()) {
-      version = versions.current();
-    }
-    return version;
-  }
-
   private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
-    Version version = retainedVersion();
+    Version version = versions.retainCurrent();
     try {
       CompactionPlan plan = choice.apply(version);
       if (plan != null) {
@@ -400,7 +393,7 @@ final class BackgroundWork {
     compactions.incrementAndGet();
     record(event, plan, edit);
     dropCoveredTables(/* besidePause= */ true);
-    removeDeadSegments();
+    deadSegments.remove();
   }
 
   private void record(@Nullable FlushEvent event, long tableBytes) {
@@ -476,7 +469,7 @@ final class BackgroundWork {
   }
 
   private List<CoveredTables.Covered> coveredTables() {
-    Version version = retainedVersion();
+    Version version = versions.retainCurrent();
     try {
       releasedAtLook = snapshots.released();
       CoveredTables.Found found = CoveredTables.find(version, snapshots.boundaries(), busy);
@@ -490,38 +483,6 @@ final class BackgroundWork {
     } finally {
       version.release();
     }
-  }
-
-  /**
-   * Drops segments to which neither a table nor an unflushed memtable points any more. They are
-   * wholly before the position from which the log would be replayed.
-   */
-  private void removeDeadSegments() {
-    segmentLock.lock();
-    try {
-      VersionEdit edit = deadSegments(versions.current());
-      if (edit != null) {
-        failure.guard(() -> versions.apply(edit));
-        live.installVersion(null);
-      }
-    } finally {
-      segmentLock.unlock();
-    }
-  }
-
-  private static @Nullable VersionEdit deadSegments(Version version) {
-    VersionEdit edit = new VersionEdit();
-    boolean any = false;
-    for (SegmentState segment : version.segments().values()) {
-      if (segment.id() >= version.replayFrom().segment()) {
-        break;
-      }
-      if (segment.sealedLength() >= 0 && version.liveBytes(segment.id()) == 0) {
-        edit.removeSegment(segment.id());
-        any = true;
-      }
-    }
-    return any ? edit : null;
   }
 
   private JobContext context() {

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.reclaim.ReclaimGoal;
 import java.time.Clock;
 import java.util.random.RandomGenerator;
 
@@ -20,6 +21,7 @@ import java.util.random.RandomGenerator;
  * @param ticker for metrics and pacing
  * @param random for store ids and the shape of skip lists
  * @param scheduler runs background work; the engine closes it
+ * @param reclaim how much garbage the value log may hold
  */
 public record EngineConfig(
     Storage storage,
@@ -33,7 +35,74 @@ public record EngineConfig(
     Clock clock,
     Ticker ticker,
     RandomGenerator random,
-    Scheduler scheduler) {
+    Scheduler scheduler,
+    Reclaim reclaim) {
+  /** With the usual share of garbage. */
+  public EngineConfig(
+      Storage storage,
+      OpenMode mode,
+      CommitSync sync,
+      long syncIntervalNanos,
+      int inlineValueBytesMax,
+      int compressionBytesMin,
+      long segmentBytes,
+      Shape shape,
+      Clock clock,
+      Ticker ticker,
+      RandomGenerator random,
+      Scheduler scheduler) {
+    this(
+        storage,
+        mode,
+        sync,
+        syncIntervalNanos,
+        inlineValueBytesMax,
+        compressionBytesMin,
+        segmentBytes,
+        shape,
+        clock,
+        ticker,
+        random,
+        scheduler,
+        Reclaim.holding(1.5, segmentBytes));
+  }
+
+  /** The same with another limit for garbage. */
+  public EngineConfig with(Reclaim other) {
+    return new EngineConfig(
+        storage,
+        mode,
+        sync,
+        syncIntervalNanos,
+        inlineValueBytesMax,
+        compressionBytesMin,
+        segmentBytes,
+        shape,
+        clock,
+        ticker,
+        random,
+        scheduler,
+        other);
+  }
+
+  /**
+   * How much garbage the value log may hold, and how hard it is fought.
+   *
+   * @param goal the limits
+   * @param bytesPerSecondMin bytes read and written a second while there is little to do
+   */
+  public record Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
+    private static final long SLACK_BYTES = 1 << 20;
+
+    private static final long BYTES_PER_SECOND_MIN = 64 << 20;
+
+    /** Holds the log's files at so many times what is live in them. */
+    public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
+      return new Reclaim(
+          new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes), BYTES_PER_SECOND_MIN);
+    }
+  }
+
   /** When a commit is synced. */
   public enum CommitSync {
     /** Before it is acknowledged. */

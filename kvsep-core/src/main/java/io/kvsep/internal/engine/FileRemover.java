@@ -45,15 +45,21 @@ final class FileRemover implements ObsoleteFiles {
           });
     }
     for (long id : segmentIds) {
-      epochs.retire(
-          () -> {
-            Segment segment = segments.unlist(id);
-            if (segment != null) {
-              segment.free();
-            }
-            delete(StoreFiles.segment(id));
-          });
+      // Who is inside now may have a pointer that only this file can resolve, and has to find it.
+      // Whoever enters later has none, so then it can be hidden, and then freed in its turn.
+      epochs.retire(() -> hide(id));
     }
+  }
+
+  private void hide(long id) {
+    Segment segment = segments.unlist(id);
+    epochs.retire(
+        () -> {
+          if (segment != null) {
+            segment.free();
+          }
+          delete(StoreFiles.segment(id));
+        });
   }
 
   /** Tables that are still there because somebody may be reading them. */

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
@@ -60,6 +61,15 @@ final class LogAppender {
       writer.sync();
     } catch (IOException e) {
       throw failure.fail(e);
+    }
+  }
+
+  /** Goes on in a new segment whatever the length of the active one. */
+  void roll() {
+    try {
+      startSegment();
+    } catch (IOException e) {
+      throw new StorageException("cannot begin a segment", e);
     }
   }
 

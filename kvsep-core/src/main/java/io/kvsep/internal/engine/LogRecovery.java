@@ -45,7 +45,9 @@ final class LogRecovery {
   void examine() {
     LogPosition start = version.replayFrom();
     List<SegmentState> segments =
-        new ArrayList<>(version.segments().tailMap(start.segment()).values());
+        version.segments().tailMap(start.segment()).values().stream()
+            .filter(SegmentState::isLog)
+            .toList();
     LogPosition claim = LogPosition.START;
     long leastSequence = 0;
     for (int i = 0; i < segments.size(); i++) {

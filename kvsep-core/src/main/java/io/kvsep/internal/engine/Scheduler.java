@@ -12,8 +12,10 @@ public interface Scheduler extends AutoCloseable {
   enum Lane {
     /** Writers wait for it: memtables to tables. */
     FLUSH,
-    /** Everything that nobody waits for. */
+    /** Merging of tables. */
     COMPACTION,
+    /** Rewriting of the value log; one task at a time. */
+    RECLAIM,
     /** A reader waits for it: short reads of a device; threads that have none end soon. */
     READ
   }

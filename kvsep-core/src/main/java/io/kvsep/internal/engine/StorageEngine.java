@@ -17,7 +17,6 @@ import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.TableTotal;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogWriter;
@@ -28,6 +27,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -37,6 +37,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One open store: wires the parts together, opens, maintains and closes them. Reading and writing
@@ -62,6 +63,8 @@ public final class StorageEngine implements AutoCloseable {
   private final LogAppender appender;
   private final SnapshotRegistry snapshots;
   private final BackgroundWork background;
+  private final ReclaimWork reclaim;
+  private final LogRotation rotation;
   private final IndexWriter index;
   private final KeyspaceCatalog keyspaces;
   private final CommitPipeline pipeline;
@@ -124,6 +127,8 @@ public final class StorageEngine implements AutoCloseable {
       background =
           new BackgroundWork(
               config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
+      DeadSegments dead = background.deadSegments();
+      reclaim = new ReclaimWork(config, live, versions, segments, epochs, failure, ledger, dead);
       index = new IndexWriter(config, live, log, segments, ledger, background);
       releases.push(index::close);
       releases.push(this::closeTables);
@@ -132,6 +137,7 @@ public final class StorageEngine implements AutoCloseable {
       ShutKeyspaces shut = new ShutKeyspaces();
       pipeline =
           new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
+      rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);
@@ -169,7 +175,7 @@ public final class StorageEngine implements AutoCloseable {
     try {
       failure.check();
       flushAll();
-      dropDeadLog();
+      rotation.dropDead();
     } finally {
       writes.exit(slot);
     }
@@ -182,7 +188,28 @@ public final class StorageEngine implements AutoCloseable {
       failure.check();
       flushAll();
       background.compactAll();
-      dropDeadLog();
+      rotation.dropDead();
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  /** Flushes, compacts, and rewrites what of the value log is worth it. */
+  public ReclaimResult reclaim() {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      long start = config.ticker().nanos();
+      ReclaimResult.Start before =
+          ReclaimResult.Start.of(versions.current(), logBytesInForce(), reclaim);
+      flushAll();
+      background.compactAll();
+      rotation.dropDead();
+      rotation.sealWithGarbage(1);
+      background.flushWaitingNow();
+      reclaim.runToEnd();
+      return before.result(
+          versions.current(), logBytesInForce(), reclaim, config.ticker().nanos() - start);
     } finally {
       writes.exit(slot);
     }
@@ -223,7 +250,10 @@ public final class StorageEngine implements AutoCloseable {
           levelTables,
           levelBytes,
           pipeline.userBytes(),
-          log.bytesWritten() + background.tableBytesWritten() + versions.bytesWritten(),
+          log.bytesWritten()
+              + background.tableBytesWritten()
+              + reclaim.bytesWritten()
+              + versions.bytesWritten(),
           pipeline.commits(),
           log.syncs(),
           background.flushes(),
@@ -261,9 +291,10 @@ public final class StorageEngine implements AutoCloseable {
         attempt(problems, appender::sync);
         attempt(problems, this::flushAll);
         attempt(problems, appender::sync);
-        attempt(problems, this::dropDeadLog);
+        attempt(problems, rotation::dropDead);
       }
       background.cancel();
+      reclaim.cancel();
       config.scheduler().close();
       closeView();
       freeAll();
@@ -353,7 +384,8 @@ public final class StorageEngine implements AutoCloseable {
     int segmentCount = 0;
     long segmentBytes = 0;
     for (Segment segment : there) {
-      if (!inForce.containsKey(segment.id())) {
+      SegmentState state = inForce.get(segment.id());
+      if (state == null || !state.hasFile()) {
         segmentCount++;
         segmentBytes += segment.publishedEnd();
       }
@@ -362,10 +394,20 @@ public final class StorageEngine implements AutoCloseable {
         tables.count(), tables.bytes(), segmentCount, segmentBytes, live.pinnedMemtableBytes());
   }
 
+  private long logBytesInForce() {
+    Map<Long, SegmentState> inForce = versions.current().segments();
+    long bytes = 0;
+    for (Segment segment : segments.all()) {
+      SegmentState state = inForce.get(segment.id());
+      bytes += state != null && state.hasFile() ? segment.publishedEnd() : 0;
+    }
+    return bytes;
+  }
+
   private long unflushedLogBytes(LogPosition from) {
     long bytes = 0;
     for (Segment segment : segments.all()) {
-      if (segment.id() >= from.segment()) {
+      if (segment.id() >= from.segment() && !segment.isRelocated()) {
         long start = segment.id() == from.segment() ? from.offset() : 0;
         bytes += Math.max(0, segment.publishedEnd() - start);
       }
@@ -389,25 +431,35 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void openSegments(LogRecovery recovery) {
-    boolean sealed = config.mode().readOnly();
-    for (SegmentState state : versions.current().segments().values()) {
-      long end = state.sealedLength();
-      for (LogRecovery.SoundPart part : recovery.parts()) {
-        end = part.segment() == state.id() ? part.end() : end;
+    Collection<SegmentState> states = versions.current().segments().values();
+    for (SegmentState state : states) {
+      Segment segment = state.hasFile() ? openSegment(state, recovery) : null;
+      if (segment != null) {
+        segments.add(segment);
       }
-      if (end < 0) {
-        // Behind a torn place, in a store that is open for reading only.
-        continue;
-      }
-      segments.add(
-          Segment.open(
-              config.storage(),
-              versions.storeId(),
-              state.id(),
-              end,
-              sealed || state.isSealed(),
-              epochs));
     }
+    for (SegmentState state : states) {
+      Segment home = segments.find(state.home());
+      if (!state.hasFile() && home != null) {
+        segments.addHome(state.id(), home);
+      }
+    }
+  }
+
+  /** Null behind a torn place, in a store that is open for reading only. */
+  private @Nullable Segment openSegment(SegmentState state, LogRecovery recovery) {
+    if (state.relocated()) {
+      return Segment.openRelocated(
+          config.storage(), versions.storeId(), state.id(), state.sealedLength(), epochs, ledger);
+    }
+    long end = state.sealedLength();
+    for (LogRecovery.SoundPart part : recovery.parts()) {
+      end = part.segment() == state.id() ? part.end() : end;
+    }
+    boolean sealed = config.mode().readOnly() || state.isSealed();
+    return end < 0
+        ? null
+        : Segment.open(config.storage(), versions.storeId(), state.id(), end, sealed, epochs);
   }
 
   /** Puts what the log holds behind the last flush into memtables, and those into tables. */
@@ -443,39 +495,12 @@ public final class StorageEngine implements AutoCloseable {
             () -> {
               epochs.collect();
               background.tick();
+              reclaim.tick();
             });
     if (config.sync() == CommitSync.INTERVAL) {
       config.scheduler().repeat(config.syncIntervalNanos(), this::syncInBackground);
     }
     background.compactionNeeded();
-  }
-
-  /**
-   * Drops the active segment when everything is flushed and no table points into it, as with values
-   * that all live beside their keys: otherwise it would stay until it is full.
-   */
-  private void dropDeadLog() {
-    pipeline.exclusively(
-        () -> {
-          Segment active = log.active();
-          Version version = versions.current();
-          if (active == null
-              || live.get().memtables.size() > 1
-              || !live.get().active().isEmpty()
-              || !version.replayFrom().equals(log.end())
-              || version.liveBytes(active.id()) > 0) {
-            return;
-          }
-          appender.sync();
-          VersionEdit edit =
-              new VersionEdit()
-                  .sealSegment(active.id(), active.publishedEnd())
-                  .replayFrom(new LogPosition(active.id() + 1, 0))
-                  .removeSegment(active.id());
-          failure.guard(() -> versions.apply(edit));
-          log.detach();
-          live.installVersion(null);
-        });
   }
 
   private void syncInBackground() {

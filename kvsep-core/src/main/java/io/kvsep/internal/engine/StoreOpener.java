@@ -103,7 +103,7 @@ final class StoreOpener {
       }
     }
     for (SegmentState segment : version.segments().values()) {
-      requireFile(names, StoreFiles.segment(segment.id()));
+      requireFile(names, StoreFiles.segment(segment.home()));
     }
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
@@ -123,8 +123,10 @@ final class StoreOpener {
       if (state != null && state.sealedLength() >= 0) {
         edit.sealSegment(segment, end);
       }
-      for (long later : versions.current().segments().tailMap(segment + 1).keySet()) {
-        edit.removeSegment(later);
+      for (SegmentState later : versions.current().segments().tailMap(segment + 1).values()) {
+        if (later.isLog()) {
+          edit.removeSegment(later.id());
+        }
       }
       versions.apply(edit);
     }

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The real scheduler: one thread for flushes, some for compactions, one timer; threads for reads as
- * long as there are any. Daemon threads, made when first needed.
+ * The real scheduler: one thread for flushes, one for reclaim, some for compactions, one timer;
+ * threads for reads as long as there are any. Daemon threads, made when first needed.
  */
 public final class ThreadScheduler implements Scheduler {
   /** How long a thread for reads waits for the next one. */
@@ -20,6 +20,7 @@ public final class ThreadScheduler implements Scheduler {
 
   private final ExecutorService flushes;
   private final ExecutorService compactions;
+  private final ExecutorService reclaims;
   private final ThreadPoolExecutor reads;
   private final ScheduledExecutorService timer;
   private final int compactionsMax;
@@ -28,6 +29,7 @@ public final class ThreadScheduler implements Scheduler {
     compactionsMax = Math.max(1, threads - 1);
     flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
     compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
+    reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
     reads =
         new ThreadPoolExecutor(
             READS,
@@ -56,6 +58,7 @@ public final class ThreadScheduler implements Scheduler {
     return switch (lane) {
       case FLUSH -> flushes;
       case COMPACTION -> compactions;
+      case RECLAIM -> reclaims;
       case READ -> reads;
     };
   }
@@ -90,9 +93,11 @@ public final class ThreadScheduler implements Scheduler {
     timer.shutdownNow();
     flushes.shutdown();
     compactions.shutdown();
+    reclaims.shutdown();
     reads.shutdown();
     boolean interrupted = false;
-    for (ExecutorService executor : new ExecutorService[] {timer, flushes, compactions, reads}) {
+    for (ExecutorService executor :
+        new ExecutorService[] {timer, flushes, compactions, reclaims, reads}) {
       while (!executor.isTerminated()) {
         try {
           executor.awaitTermination(1, TimeUnit.SECONDS);

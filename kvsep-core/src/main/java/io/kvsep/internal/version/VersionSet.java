@@ -211,6 +211,15 @@ public final class VersionSet implements AutoCloseable {
     return current;
   }
 
+  /** The version in force, held for the caller, who releases it. */
+  public Version retainCurrent() {
+    Version version = current;
+    while (!version.tryRetain()) {
+      version = current;
+    }
+    return version;
+  }
+
   /** For a table or a manifest. Was never given out before, not in earlier processes either. */
   public long newFileNumber() {
     return nextFileNumber.getAndIncrement();

@@ -151,6 +151,11 @@ public final class LogWriter {
    * Called by the appending thread.
    */
   public void detach() {
+    Segment sealed = active;
+    if (sealed != null) {
+      sealed.seal();
+      sealed.closeFile();
+    }
     active = null;
     end = 0;
   }

@@ -186,7 +186,8 @@ final class ManifestDamageTest {
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 13, 999_999, 0));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 14, 999_998, 999_999));
     assertThrows(
-        CorruptionException.class, () -> openWithRecord(end, 13, 999_999, 50, 14, 999_998, 999_999));
+        CorruptionException.class,
+        () -> openWithRecord(end, 13, 999_999, 50, 14, 999_998, 999_999));
     IncompatibleFormatException e =
         assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 15, 1));
     assertEquals(Reason.TOO_NEW, e.reason());

@@ -1,0 +1,69 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Drops segments to which neither a table nor an unflushed memtable points any more, without
+ * reading them. Those of the log are wholly before the position from which it would be replayed.
+ * Thread safe.
+ */
+final class DeadSegments {
+  private final VersionSet versions;
+  private final LiveView live;
+  private final FailureState failure;
+
+  /** Held by whoever decides by the segments there are and then changes them. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  DeadSegments(VersionSet versions, LiveView live, FailureState failure) {
+    this.versions = versions;
+    this.live = live;
+    this.failure = failure;
+  }
+
+  void remove() {
+    lock.lock();
+    try {
+      VersionEdit edit = new VersionEdit();
+      Set<Long> dead = deadIn(versions.current());
+      if (!dead.isEmpty()) {
+        dead.forEach(edit::removeSegment);
+        failure.guard(() -> versions.apply(edit));
+        live.installVersion(null);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Runs {@code action} while nobody else changes the set of segments but by adding some. */
+  void exclusively(Runnable action) {
+    lock.lock();
+    try {
+      action.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static Set<Long> deadIn(Version version) {
+    Set<Long> dead = new HashSet<>();
+    Set<Long> homes = new HashSet<>();
+    for (SegmentState segment : version.segments().values()) {
+      boolean replayed = segment.isLog() && segment.id() >= version.replayFrom().segment();
+      if (segment.isSealed() && !replayed && version.liveBytes(segment.id()) == 0) {
+        dead.add(segment.id());
+      } else if (!segment.hasFile()) {
+        homes.add(segment.home());
+      }
+    }
+    dead.removeAll(homes);
+    return dead;
+  }
+}

@@ -1,0 +1,292 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.reclaim.Pace;
+import io.kvsep.internal.reclaim.ReclaimContext;
+import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.reclaim.ReclaimJob;
+import io.kvsep.internal.reclaim.ReclaimPicker;
+import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
+import io.kvsep.internal.reclaim.ReclaimPlan;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rewrites files of the value log: in the background as soon as there is more garbage than there
+ * may be, on the caller's thread until hardly any is left. One job at a time, on a lane of its own,
+ * so that compaction neither starves it nor is starved.
+ *
+ * <p>A failed job leaves the victims in place. A file that turns out to be damaged is spared from
+ * then on, until the store is opened again; others go on. Thread safe.
+ */
+final class ReclaimWork {
+  private static final int TICKS_BETWEEN_TRIES_MAX = 64;
+
+  private final EngineConfig config;
+  private final LiveView live;
+  private final VersionSet versions;
+  private final SegmentDirectory segments;
+  private final Epochs<?> epochs;
+  private final FailureState failure;
+  private final MemoryLedger ledger;
+  private final DeadSegments deadSegments;
+  private final ReclaimGoal goal;
+  private final ReclaimPicker picker;
+
+  private final AtomicBoolean scheduled = new AtomicBoolean();
+
+  /** Held by the one job that runs. */
+  private final ReentrantLock jobLock = new ReentrantLock();
+
+  private final Set<Long> damagedFiles = ConcurrentHashMap.newKeySet();
+  private final Set<Long> damagedTables = ConcurrentHashMap.newKeySet();
+  private volatile @Nullable Throwable error;
+  private volatile boolean cancelled;
+
+  // Of the timer.
+  private int ticksSinceTry;
+  private int ticksBetweenTries = 1;
+
+  private final AtomicLong filesRewritten = new AtomicLong();
+  private final AtomicLong bytesRead = new AtomicLong();
+  private final AtomicLong bytesWritten = new AtomicLong();
+
+  ReclaimWork(
+      EngineConfig config,
+      LiveView live,
+      VersionSet versions,
+      SegmentDirectory segments,
+      Epochs<?> epochs,
+      FailureState failure,
+      MemoryLedger ledger,
+      DeadSegments deadSegments) {
+    this.config = config;
+    this.live = live;
+    this.versions = versions;
+    this.segments = segments;
+    this.epochs = epochs;
+    this.failure = failure;
+    this.ledger = ledger;
+    this.deadSegments = deadSegments;
+    this.goal = config.reclaim().goal();
+    this.picker = new ReclaimPicker(goal);
+  }
+
+  /** Starts a job if one is due. */
+  void needed() {
+    if (cancelled || failure.hasFailed() || scheduled.get() || !picker.isDue(versions.current())) {
+      return;
+    }
+    if (scheduled.compareAndSet(false, true)) {
+      config.scheduler().execute(Scheduler.Lane.RECLAIM, this::runDue);
+    }
+  }
+
+  /** Looks again at intervals, in longer ones after what failed. */
+  void tick() {
+    if (error == null) {
+      ticksBetweenTries = 1;
+    } else if (++ticksSinceTry < ticksBetweenTries) {
+      return;
+    } else {
+      ticksBetweenTries = Math.min(2 * ticksBetweenTries, TICKS_BETWEEN_TRIES_MAX);
+    }
+    ticksSinceTry = 0;
+    needed();
+  }
+
+  /** Rewrites all that is worth it, on the calling thread. */
+  void runToEnd() {
+    jobLock.lock();
+    try {
+      error = null;
+      boolean more = true;
+      while (more) {
+        more = runOne(/* all= */ true, Pace.UNLIMITED);
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot rewrite files of the value log", e);
+    } finally {
+      jobLock.unlock();
+    }
+  }
+
+  /** Makes a running job give up and starts no more. */
+  void cancel() {
+    cancelled = true;
+  }
+
+  /** What the last job failed with, null when it succeeded. */
+  @Nullable Throwable error() {
+    return error;
+  }
+
+  /** Names of the files in which something cannot be read, so that nothing is done with them. */
+  List<String> damagedFiles() {
+    List<String> names = new ArrayList<>();
+    damagedFiles.forEach(id -> names.add(StoreFiles.segment(id)));
+    damagedTables.forEach(number -> names.add(StoreFiles.table(number)));
+    Collections.sort(names);
+    return names;
+  }
+
+  long filesRewritten() {
+    return filesRewritten.get();
+  }
+
+  long bytesRead() {
+    return bytesRead.get();
+  }
+
+  long bytesWritten() {
+    return bytesWritten.get();
+  }
+
+  private void runDue() {
+    jobLock.lock();
+    try {
+      scheduled.set(false);
+      Pace pace =
+          new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), this::pressure);
+      boolean more = true;
+      while (more && !cancelled && live.isOpen()) {
+        more = runOne(/* all= */ false, pace);
+      }
+      error = null;
+    } catch (CancellationException e) {
+      // The store is closing; nothing was changed.
+      return;
+    } catch (IOException | RuntimeException | Error e) {
+      error = e;
+    } finally {
+      jobLock.unlock();
+    }
+  }
+
+  /** How much of the garbage that may be there beyond a due job is there. */
+  private double pressure() {
+    Balance balance = ReclaimPicker.balance(versions.current());
+    double due = goal.dueBytes(balance.neededBytes());
+    double most = goal.mostBytes(balance.neededBytes());
+    return most <= due ? 1 : (balance.garbageBytes() - due) / (most - due);
+  }
+
+  /** Does the next job; whether there was one. */
+  private boolean runOne(boolean all, Pace pace) throws IOException {
+    failure.check();
+    deadSegments.remove();
+    Version version = versions.retainCurrent();
+    try {
+      ReclaimPicker.Damage damage = new ReclaimPicker.Damage(damagedFiles, damagedTables);
+      ReclaimPlan plan = all ? picker.pickAll(version, damage) : picker.pick(version, damage);
+      if (plan == null) {
+        return false;
+      }
+      rewrite(version, plan, pace);
+      return true;
+    } catch (CorruptionException e) {
+      spare(e);
+      return true;
+    } finally {
+      version.release();
+    }
+  }
+
+  /** Leaves the file alone in which the damage is, from now on. */
+  private void spare(CorruptionException e) {
+    boolean spared =
+        switch (StoreFiles.kindOf(e.file())) {
+          case SEGMENT -> damagedFiles.add(StoreFiles.numberOf(e.file()));
+          case TABLE -> damagedTables.add(StoreFiles.numberOf(e.file()));
+          default -> false;
+        };
+    if (!spared) {
+      throw e;
+    }
+    System.getLogger("io.kvsep")
+        .log(System.Logger.Level.WARNING, "damaged, and kept by reclaim: " + e.getMessage());
+  }
+
+  private void rewrite(Version version, ReclaimPlan plan, Pace pace) throws IOException {
+    long file = versions.newSegmentId();
+    ReclaimContext context =
+        new ReclaimContext(
+            config.storage(), versions.storeId(), ledger, segments, epochs, pace, () -> cancelled);
+    ReclaimJob.Output output = ReclaimJob.run(context, version, plan, file);
+    bytesRead.addAndGet(output.recordBytes());
+    bytesWritten.addAndGet(output.fileBytes());
+    deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));
+    filesRewritten.addAndGet(plan.files().size());
+    deadSegments.remove();
+  }
+
+  /** Puts the new file in force, for all segments of the victims that are still there. */
+  private void install(ReclaimPlan plan, long file, long bytes) {
+    VersionEdit edit = new VersionEdit().addRelocated(file, bytes);
+    Segment relocated =
+        Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
+    segments.add(relocated);
+    boolean any = false;
+    for (SegmentState segment : versions.current().segments().values()) {
+      if (plan.files().contains(segment.home())) {
+        edit.relocateSegment(segment.id(), file);
+        segments.addHome(segment.id(), relocated);
+        any = true;
+      }
+    }
+    boolean applied = false;
+    try {
+      if (any) {
+        failure.guard(() -> versions.apply(edit));
+        applied = true;
+        live.installVersion(null);
+      }
+    } finally {
+      if (!applied) {
+        withdraw(file, /* unknown= */ !any);
+      }
+    }
+  }
+
+  /**
+   * Takes a file back that is not in force. Somebody may have read in it meanwhile.
+   *
+   * @param unknown whether no edit ever named it, so that it is for us to delete
+   */
+  private void withdraw(long file, boolean unknown) {
+    Segment unlisted = segments.unlist(file);
+    epochs.retire(
+        () -> {
+          if (unlisted != null) {
+            unlisted.free();
+          }
+          if (unknown) {
+            try {
+              config.storage().delete(StoreFiles.segment(file));
+            } catch (IOException e) {
+              // The file stays as an orphan; the next open removes it.
+              return;
+            }
+          }
+        });
+  }
+}

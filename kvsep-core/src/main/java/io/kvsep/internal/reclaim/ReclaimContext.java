@@ -1,0 +1,24 @@
+package io.kvsep.internal.reclaim;
+
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.function.BooleanSupplier;
+
+/**
+ * What a job needs of the store it works for.
+ *
+ * @param segments finds the records
+ * @param epochs keeps what is found from going away while it is copied
+ * @param cancelled whether the job should give up
+ */
+public record ReclaimContext(
+    Storage storage,
+    StoreId storeId,
+    MemoryLedger ledger,
+    SegmentDirectory segments,
+    Epochs<?> epochs,
+    Pace pace,
+    BooleanSupplier cancelled) {}

@@ -1,0 +1,216 @@
+package io.kvsep.internal.reclaim;
+
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses the files of the value log that are worth rewriting: those with the largest part of
+ * garbage, for they give back most for each byte that is copied (the cost-benefit idea of
+ * log-structured file systems; M. Rosenblum, J. Ousterhout, SOSP 1991). Pure: the answer depends on
+ * the arguments alone.
+ *
+ * <p>Only files that nothing but tables points into are candidates: those that reclaim wrote, and
+ * segments of the log that lie wholly before the position from which it would be replayed.
+ */
+public final class ReclaimPicker {
+  /** Below this part of garbage a file is not worth copying, in the background and when asked. */
+  private static final double SHARE_MIN = 0.1;
+
+  private static final double SHARE_MIN_ASKED = 0.03;
+
+  /** Bounds the memory for old and new places: eight bytes each. */
+  private static final long RECORDS_MAX = 2 << 20;
+
+  private static final int FILES_MAX = 64;
+
+  /** What must be left alone, because it cannot be read. */
+  public record Damage(Set<Long> segmentFiles, Set<Long> tables) {
+    public static final Damage NONE = new Damage(Set.of(), Set.of());
+  }
+
+  private final ReclaimGoal goal;
+
+  public ReclaimPicker(ReclaimGoal goal) {
+    this.goal = goal;
+  }
+
+  /** Garbage and needed bytes in all candidates. */
+  public record Balance(long garbageBytes, long neededBytes) {}
+
+  /**
+   * What rewriting everything would give back; costs a walk over the segments, and counts the
+   * relocations that a rewrite would need as garbage.
+   */
+  public static Balance balance(Version version) {
+    long bytes = 0;
+    long needed = 0;
+    for (SegmentState segment : version.segments().values()) {
+      if (isCandidate(version, segment)) {
+        bytes += segment.sealedLength();
+      }
+      if (isCandidate(version, home(version, segment))) {
+        needed += version.liveBytes(segment.id());
+      }
+    }
+    return new Balance(Math.max(0, bytes - needed), needed);
+  }
+
+  /** Whether there is more garbage than there may be. */
+  public boolean isDue(Version version) {
+    Balance balance = balance(version);
+    return balance.garbageBytes > goal.dueBytes(balance.neededBytes);
+  }
+
+  /** The next job on the way to the goal; null when it is reached, or nothing can be done. */
+  public @Nullable ReclaimPlan pick(Version version, Damage damage) {
+    if (!isDue(version)) {
+      return null;
+    }
+    Records records = new Records(version);
+    Balance balance = balance(version);
+    long tooMuch = balance.garbageBytes - goal.enoughBytes(balance.neededBytes);
+    List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN);
+    return plan(version, records, candidates, tooMuch, outputBytes(balance.neededBytes));
+  }
+
+  /** The next job on the way to no garbage at all; null when hardly any is left. */
+  public @Nullable ReclaimPlan pickAll(Version version, Damage damage) {
+    Records records = new Records(version);
+    List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN_ASKED);
+    return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax());
+  }
+
+  /** Candidates in the version, worth rewriting or not. */
+  public static int candidateCount(Version version) {
+    int count = 0;
+    for (SegmentState segment : version.segments().values()) {
+      count += isCandidate(version, segment) ? 1 : 0;
+    }
+    return count;
+  }
+
+  /** What is written before anything can be deleted is little beside what is there. */
+  private long outputBytes(long neededBytes) {
+    return Math.min(goal.outputBytesMax(), Math.max(goal.slackBytes(), neededBytes / 8));
+  }
+
+  private static @Nullable ReclaimPlan plan(
+      Version version,
+      Records records,
+      List<LogFile> candidates,
+      long garbageWanted,
+      long outputBytesMax) {
+    candidates.sort(
+        Comparator.comparingDouble(LogFile::garbageShare).reversed().thenComparing(LogFile::id));
+    Set<Long> files = new HashSet<>();
+    long bytes = 0;
+    long output = 0;
+    long copied = 0;
+    long garbage = 0;
+    for (LogFile file : candidates) {
+      boolean fits =
+          file.neededBytes() <= outputBytesMax - output
+              && file.records() <= RECORDS_MAX - copied
+              && files.size() < FILES_MAX;
+      // A file that is too long for any job is a job of its own.
+      if (garbage >= garbageWanted || (!fits && !files.isEmpty())) {
+        break;
+      }
+      files.add(file.id());
+      bytes += file.bytes();
+      output += file.neededBytes();
+      copied += file.records();
+      garbage += file.garbageBytes();
+    }
+    return files.isEmpty() ? null : new ReclaimPlan(files, records.of(version, files), bytes);
+  }
+
+  private static List<LogFile> candidates(
+      Version version, Records records, Damage damage, double shareMin) {
+    Set<Long> spared = new HashSet<>(damage.segmentFiles);
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        if (damage.tables.contains(table.meta().number())) {
+          table.meta().segments().forEach(use -> spared.add(homeOf(version, use.segment())));
+        }
+      }
+    }
+    Map<Long, Long> live = version.liveBytesByFile();
+    Map<Long, Long> counts = records.byFile(version);
+    List<LogFile> candidates = new ArrayList<>();
+    for (SegmentState segment : version.segments().values()) {
+      if (isCandidate(version, segment) && !spared.contains(segment.id())) {
+        LogFile file =
+            LogFile.of(
+                segment.id(),
+                segment.sealedLength(),
+                live.getOrDefault(segment.id(), 0L),
+                counts.getOrDefault(segment.id(), 0L));
+        if (file.garbageShare() >= shareMin && file.records() > 0) {
+          candidates.add(file);
+        }
+      }
+    }
+    return candidates;
+  }
+
+  private static boolean isCandidate(Version version, SegmentState segment) {
+    return segment.hasFile()
+        && segment.isSealed()
+        && (segment.relocated() || segment.id() < version.replayFrom().segment());
+  }
+
+  private static SegmentState home(Version version, SegmentState segment) {
+    SegmentState home = version.segments().get(segment.home());
+    return home == null ? segment : home;
+  }
+
+  private static long homeOf(Version version, long segment) {
+    SegmentState state = version.segments().get(segment);
+    return state == null ? segment : state.home();
+  }
+
+  /** How many records of each segment the tables reference. */
+  private static final class Records {
+    private final Map<Long, Long> bySegment = new HashMap<>();
+
+    Records(Version version) {
+      for (int level = 0; level < Version.LEVELS; level++) {
+        for (TableFile table : version.tables(level)) {
+          for (SegmentUse use : table.meta().segments()) {
+            bySegment.merge(use.segment(), use.records(), Long::sum);
+          }
+        }
+      }
+    }
+
+    Map<Long, Long> byFile(Version version) {
+      Map<Long, Long> counts = new HashMap<>();
+      bySegment.forEach(
+          (segment, count) -> counts.merge(homeOf(version, segment), count, Long::sum));
+      return counts;
+    }
+
+    /** Those at home in the files, as far as anything of them is referenced. */
+    Map<Long, Long> of(Version version, Set<Long> files) {
+      Map<Long, Long> counts = new HashMap<>();
+      bySegment.forEach(
+          (segment, count) -> {
+            if (files.contains(homeOf(version, segment))) {
+              counts.put(segment, count);
+            }
+          });
+      return counts;
+    }
+  }
+}

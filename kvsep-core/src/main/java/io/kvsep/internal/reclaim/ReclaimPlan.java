@@ -1,0 +1,19 @@
+package io.kvsep.internal.reclaim;
+
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Files to rewrite into one.
+ *
+ * @param files the victims
+ * @param segments the segments whose records are in them, each with how many of its records tables
+ *     reference
+ * @param victimBytes length of the victims together
+ */
+public record ReclaimPlan(Set<Long> files, Map<Long, Long> segments, long victimBytes) {
+  public ReclaimPlan {
+    files = Set.copyOf(files);
+    segments = Map.copyOf(segments);
+  }
+}
