@@ -56,6 +56,10 @@ public final class KvOptions {
     return values.keyBlockCompression;
   }
 
+  public double spaceAmplificationMax() {
+    return values.spaceAmplificationMax;
+  }
+
   public int backgroundThreads() {
     return values.backgroundThreads;
   }
@@ -87,6 +91,7 @@ public final class KvOptions {
     private ValueCompression valueCompression = ValueCompression.LZ4;
     private int valueCompressionBytesMin = 1024;
     private ValueCompression keyBlockCompression = ValueCompression.NONE;
+    private double spaceAmplificationMax = 1.5;
     private int backgroundThreads =
         Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
     private boolean readOnly;
@@ -148,7 +153,27 @@ public final class KvOptions {
       return this;
     }
 
-    /** Threads that flush and compact, from 1 to 64. Default from the number of processors. */
+    /**
+     * Bytes of the value log's files by bytes of them that are needed, which reclaim holds by
+     * itself. Default 1.5, from 1.05 to 100.
+     *
+     * <p>To give space back reclaim copies what is still needed of a file. The nearer the limit is
+     * to 1, the more is copied for each byte that comes back; below about 1.2 it is very much.
+     *
+     * <p>It is a goal that reclaim works harder for the further it is missed, and no bound: nobody
+     * is held back for it. It is about files that the log has finished and whose entries have been
+     * flushed, beyond the first MiB of garbage. What is added to them: the segment that is being
+     * written, files that open cursors keep, and during a job the file that it writes.
+     */
+    public Builder spaceAmplificationMax(double value) {
+      spaceAmplificationMax = value;
+      return this;
+    }
+
+    /**
+     * Threads that flush and compact, from 1 to 64. Reclaim has one of its own. Default from the
+     * number of processors.
+     */
     public Builder backgroundThreads(int value) {
       backgroundThreads = value;
       return this;
@@ -185,6 +210,10 @@ public final class KvOptions {
       check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
       check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
       check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);
+      // So put that NaN is a problem too.
+      if (!(spaceAmplificationMax >= 1.05 && spaceAmplificationMax <= 100)) {
+        problems.add("spaceAmplificationMax must be from 1.05 to 100, is " + spaceAmplificationMax);
+      }
       check(problems, "backgroundThreads", backgroundThreads, 1, 64);
       if (readOnly && exclusive) {
         problems.add("readOnly needs an existing store, exclusive forbids one");
@@ -200,6 +229,7 @@ public final class KvOptions {
       copy.valueCompression = valueCompression;
       copy.valueCompressionBytesMin = valueCompressionBytesMin;
       copy.keyBlockCompression = keyBlockCompression;
+      copy.spaceAmplificationMax = spaceAmplificationMax;
       copy.backgroundThreads = backgroundThreads;
       copy.readOnly = readOnly;
       copy.createIfMissing = createIfMissing;

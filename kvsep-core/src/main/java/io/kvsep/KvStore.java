@@ -107,6 +107,38 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   void compact();
 
+  /**
+   * Gives the space of overwritten, deleted and expired values back: flushes, compacts as {@link
+   * #compact} does, ends the segment that is being written if something in it is dead, removes
+   * files of the value log in which nothing is live, and copies what is live out of those of which
+   * at least 3 % would come back. Reclaim runs by itself as well, as {@link
+   * KvOptions.Builder#spaceAmplificationMax} says; this is for when as little as possible shall be
+   * left, now.
+   *
+   * <p>Works on the calling thread and returns when it is done, which may take long: it reads and
+   * writes all that is live in those files, as fast as the device allows, and needs free space for
+   * one new file at a time, of about a segment's length. Other threads go on reading and writing.
+   * Several calls, and reclaim in the background, wait for one another; {@link #close} waits for
+   * all of them.
+   *
+   * <p>Snapshots and cursors stay valid and see what they saw. What a snapshot can see is live; the
+   * files that an open cursor needs are replaced, but are deleted when it is closed.
+   *
+   * <p>A file of the value log in which something turns out to be damaged is kept as it is, with
+   * everything in it that can be read; the report names it, and others are rewritten. So are files
+   * to which a damaged table points, where compaction got past it. They are left alone until the
+   * store is opened again.
+   *
+   * <p>An error leaves every entry where it was, and keeps what was finished before it.
+   *
+   * @return what was done
+   * @throws CorruptionException when a table is damaged that compaction has to read
+   * @throws StorageException when the device refused, such as a full disk; it may be called again
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  ReclaimReport reclaim();
+
   /** Figures of now; cheap. */
   StoreStats stats();
 

@@ -30,8 +30,8 @@ public interface KvWriter {
    * Removes every key from {@code fromInclusive} up to and without {@code toExclusive}, as one
    * atomic write that takes the same time whatever it covers: reads pass over the range from then
    * on, snapshots made before go on seeing it, and its space comes back as tables are flushed and
-   * compacted. Bounds may be empty (the first key there can be) and up to 65,535 bytes long; where
-   * the first is not below the second, nothing is deleted.
+   * compacted, and files of the value log reclaimed. Bounds may be empty (the first key there can
+   * be) and up to 65,535 bytes long; where the first is not below the second, nothing is deleted.
    */
   void deleteRange(byte[] fromInclusive, byte[] toExclusive);
 }

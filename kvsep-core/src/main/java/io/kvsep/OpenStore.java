@@ -7,8 +7,10 @@ import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.OpenMode;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.engine.EngineStats;
+import io.kvsep.internal.engine.ReclaimResult;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.ThreadScheduler;
 import io.kvsep.internal.io.FileStorage;
@@ -62,7 +64,8 @@ final class OpenStore extends StoreView implements KvStore {
         options.clock(),
         Ticker.system(),
         new SplittableRandom(new SecureRandom().nextLong()),
-        new ThreadScheduler(options.backgroundThreads()));
+        new ThreadScheduler(options.backgroundThreads()),
+        Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes()));
   }
 
   @Override
@@ -150,6 +153,20 @@ final class OpenStore extends StoreView implements KvStore {
   @Override
   public void compact() {
     engine.compact();
+  }
+
+  @Override
+  public ReclaimReport reclaim() {
+    ReclaimResult result = engine.reclaim();
+    return new ReclaimReport(
+        result.filesExamined(),
+        result.filesRewritten(),
+        result.filesRemoved(),
+        result.bytesRead(),
+        result.bytesWritten(),
+        result.bytesFreed(),
+        result.nanos() / 1e9,
+        result.damagedFiles());
   }
 
   @Override

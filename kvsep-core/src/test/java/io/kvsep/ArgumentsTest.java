@@ -131,6 +131,7 @@ final class ArgumentsTest {
             .inlineValueBytesMax(-1)
             .segmentBytes(5)
             .valueCompressionBytesMin(-7)
+            .spaceAmplificationMax(Double.NaN)
             .backgroundThreads(0)
             .readOnly(true)
             .exclusive(true);
@@ -141,6 +142,7 @@ final class ArgumentsTest {
             "inlineValueBytesMax",
             "segmentBytes",
             "valueCompressionBytesMin",
+            "spaceAmplificationMax",
             "backgroundThreads",
             "readOnly",
             "exclusive")) {
