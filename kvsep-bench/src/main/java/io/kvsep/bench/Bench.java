@@ -48,15 +48,23 @@ public final class Bench {
                 the process holds
         --tables N               tables                           (21040)
         --gets G                 random reads                     (1000000)
+      space     what the files take while values are overwritten, deleted or expire, or what
+                giving it back costs
+        --what overwrite|delete|expire|cost
+        --entries N              entries                          (1000000)
+        --overwrites R           how often each, on average       (10)
+        --batch B                entries per write                (100)
+        --rounds R               of cost, with reclaim and without    (3)
 
       all but machine:
-        --dir D                  the store; load, commits and tables need one that does not exist
+        --dir D                  the store; load, commits, tables and space need one that does not exist
                                  yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
         --durability none|async|sync   (load none, commits sync)
         --memory-budget-mib M    off-heap cap                     (256)
         --inline-value-bytes-max B     values beside their key    (the store's default)
         --compression lz4|none   of values
+        --space-amplification-max-percent P    log files by live bytes    (150)
         --key-block-compression none|lz4   of keys and the values beside them
       """;
 
@@ -85,6 +93,7 @@ public final class Bench {
         case "machine" -> MachineCommand.run(rest);
         case "commits" -> CommitsCommand.run(rest);
         case "tables" -> TablesCommand.run(rest);
+        case "space" -> SpaceCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));
       }
       return 0;

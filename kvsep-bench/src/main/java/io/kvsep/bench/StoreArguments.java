@@ -7,8 +7,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What every command says about its store. */
-record StoreArguments(@Nullable Path directory, int valueBytes, KvOptions options) {
+/**
+ * What every command says about its store.
+ *
+ * @param withoutReclaim the same options with so much garbage allowed that nothing is reclaimed
+ */
+record StoreArguments(
+    @Nullable Path directory, int valueBytes, KvOptions options, KvOptions withoutReclaim) {
   /** For commands that make their store. */
   static StoreArguments forNew(Arguments arguments, String defaultDurability) {
     return read(arguments, defaultDurability, /* createIfMissing= */ true);
@@ -34,6 +39,8 @@ record StoreArguments(@Nullable Path directory, int valueBytes, KvOptions option
             .inlineValueBytesMax(
                 arguments.count(
                     "inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
+            .spaceAmplificationMax(
+                arguments.number("space-amplification-max-percent", 150, 105, 10_000) / 100.0)
             .keyBlockCompression(
                 arguments.choice("key-block-compression", "none", "lz4").equals("lz4")
                     ? ValueCompression.LZ4
@@ -42,8 +49,12 @@ record StoreArguments(@Nullable Path directory, int valueBytes, KvOptions option
                 arguments.choice("compression", "lz4", "none").equals("lz4")
                     ? ValueCompression.LZ4
                     : ValueCompression.NONE);
+    KvOptions options = builder.build();
     return new StoreArguments(
-        directory == null ? null : Path.of(directory), valueBytes, builder.build());
+        directory == null ? null : Path.of(directory),
+        valueBytes,
+        options,
+        builder.spaceAmplificationMax(100).build());
   }
 
   /** The directory of a store that must be there. */

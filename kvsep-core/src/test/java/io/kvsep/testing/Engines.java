@@ -3,9 +3,11 @@ package io.kvsep.testing;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.OpenMode;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.engine.Scheduler;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.reclaim.ReclaimGoal;
 import java.time.Clock;
 import java.util.Random;
 import java.util.random.RandomGenerator;
@@ -34,24 +36,32 @@ public final class Engines {
         scheduler);
   }
 
-  /** A variant drawn at random: inline limit, compression, segment length. */
+  /** A variant drawn at random: inline limit, compression, segment length, garbage allowed. */
   public static EngineConfig randomConfig(
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);
     int[] inlineLimits = {0, 1, 64, 300, 65_536};
     return new EngineConfig(
-        storage,
-        base.mode(),
-        sync,
-        base.syncIntervalNanos(),
-        inlineLimits[random.nextInt(inlineLimits.length)],
-        random.nextBoolean() ? 64 : Integer.MAX_VALUE,
-        (4L << 10) << random.nextInt(4),
-        tiny(random.nextBoolean()),
-        clock,
-        base.ticker(),
-        random,
-        scheduler);
+            storage,
+            base.mode(),
+            sync,
+            base.syncIntervalNanos(),
+            inlineLimits[random.nextInt(inlineLimits.length)],
+            random.nextBoolean() ? 64 : Integer.MAX_VALUE,
+            (4L << 10) << random.nextInt(4),
+            tiny(random.nextBoolean()),
+            clock,
+            base.ticker(),
+            random,
+            scheduler)
+        .with(randomReclaim(random));
+  }
+
+  private static Reclaim randomReclaim(Random random) {
+    double[] amplifications = {1.05, 1.3, 2.5};
+    double amplification = amplifications[random.nextInt(amplifications.length)];
+    long outputBytes = (2L << 10) << random.nextInt(5);
+    return new Reclaim(new ReclaimGoal(amplification, 256, outputBytes), Long.MAX_VALUE);
   }
 
   private static Shape tiny(boolean packsBlocks) {

@@ -12,6 +12,12 @@ import io.kvsep.internal.vlog.Segment;
  * keeps writers out for its time.
  */
 final class LogRotation {
+  /** Ticks without a commit after which a store counts as quiet. */
+  private static final int QUIET_TICKS = 20;
+
+  /** Less is not worth a table. */
+  private static final long QUIET_FLUSH_BYTES_MIN = 1 << 20;
+
   private final CommitPipeline pipeline;
   private final LogWriter log;
   private final LogAppender appender;
@@ -19,6 +25,10 @@ final class LogRotation {
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
+
+  // Of the timer.
+  private long commitsAtTick;
+  private int quietTicks;
 
   LogRotation(
       CommitPipeline pipeline,
@@ -38,6 +48,42 @@ final class LogRotation {
   }
 
   /**
+   * Called at intervals: when nothing was written for a while, what is in memory goes to a table.
+   * Only then does it show which of it is garbage.
+   *
+   * @param commits commits so far
+   */
+  void tick(long commits) {
+    quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
+    commitsAtTick = commits;
+    if (quietTicks != QUIET_TICKS || unflushedBytes() < QUIET_FLUSH_BYTES_MIN) {
+      return;
+    }
+    pipeline.exclusively(
+        () -> {
+          // With another one waiting, a flush is under way or has failed.
+          if (live.isOpen() && !failure.hasFailed() && live.get().memtables.size() == 1) {
+            index.switchMemtable(log.end());
+          }
+        });
+  }
+
+  /** Flushed bytes of the active segment that no table points to. */
+  long garbageBytes() {
+    Segment active = log.active();
+    return active == null ? 0 : garbageIn(active);
+  }
+
+  /** Bytes of the log that are in memtables alone, as far as they are in the active segment. */
+  private long unflushedBytes() {
+    LogPosition end = log.end();
+    LogPosition replayFrom = versions.current().replayFrom();
+    return end.segment() == replayFrom.segment()
+        ? end.offset() - replayFrom.offset()
+        : end.offset();
+  }
+
+  /**
    * Drops the active segment when everything is flushed and no table points into it, as with values
    * that all live beside their keys: otherwise it would stay until it is full.
    */
@@ -51,10 +97,7 @@ final class LogRotation {
         });
   }
 
-  /**
-   * Seals the active segment if something in it is garbage, as far as tables tell. What is not
-   * flushed of it goes to the flush.
-   */
+  /** Seals the active segment if so much in it is garbage, as far as tables tell. */
   void sealWithGarbage(long garbageBytesMin) {
     pipeline.exclusively(
         () -> {
@@ -65,8 +108,8 @@ final class LogRotation {
           if (isFlushed()) {
             detach(active, /* dead= */ false);
           } else {
+            // It can be rewritten once the memtable that began in it is flushed.
             appender.roll();
-            index.switchMemtable(log.end());
           }
         });
   }
@@ -77,7 +120,6 @@ final class LogRotation {
         && versions.current().replayFrom().equals(log.end());
   }
 
-  /** Flushed bytes of the active segment that no table points to. */
   private long garbageIn(Segment active) {
     Version version = versions.current();
     LogPosition replayFrom = version.replayFrom();

@@ -49,6 +49,7 @@ final class ReclaimWork {
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
+  private final LogRotation rotation;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
 
@@ -60,6 +61,10 @@ final class ReclaimWork {
   private final Set<Long> damagedFiles = ConcurrentHashMap.newKeySet();
   private final Set<Long> damagedTables = ConcurrentHashMap.newKeySet();
   private volatile @Nullable Throwable error;
+
+  /** Where nothing was found to do: as long as it is in force, looking again is no use. */
+  private volatile @Nullable Version fruitless;
+
   private volatile boolean cancelled;
 
   // Of the timer.
@@ -78,7 +83,8 @@ final class ReclaimWork {
       Epochs<?> epochs,
       FailureState failure,
       MemoryLedger ledger,
-      DeadSegments deadSegments) {
+      DeadSegments deadSegments,
+      LogRotation rotation) {
     this.config = config;
     this.live = live;
     this.versions = versions;
@@ -87,13 +93,19 @@ final class ReclaimWork {
     this.failure = failure;
     this.ledger = ledger;
     this.deadSegments = deadSegments;
+    this.rotation = rotation;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
   }
 
   /** Starts a job if one is due. */
   void needed() {
-    if (cancelled || failure.hasFailed() || scheduled.get() || !picker.isDue(versions.current())) {
+    if (cancelled || failure.hasFailed() || scheduled.get()) {
+      return;
+    }
+    Version version = versions.current();
+    boolean due = version != fruitless && picker.isDue(version);
+    if (!due && rotation.garbageBytes() < sealBytes(version)) {
       return;
     }
     if (scheduled.compareAndSet(false, true)) {
@@ -167,6 +179,7 @@ final class ReclaimWork {
       scheduled.set(false);
       Pace pace =
           new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), this::pressure);
+      rotation.sealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
         more = runOne(/* all= */ false, pace);
@@ -180,6 +193,11 @@ final class ReclaimWork {
     } finally {
       jobLock.unlock();
     }
+  }
+
+  /** Garbage in the active segment for the sake of which it is sealed. */
+  private long sealBytes(Version version) {
+    return goal.dueBytes(version.liveBytes()) / 2;
   }
 
   /** How much of the garbage that may be there beyond a due job is there. */
@@ -199,6 +217,7 @@ final class ReclaimWork {
       ReclaimPicker.Damage damage = new ReclaimPicker.Damage(damagedFiles, damagedTables);
       ReclaimPlan plan = all ? picker.pickAll(version, damage) : picker.pick(version, damage);
       if (plan == null) {
+        fruitless = version;
         return false;
       }
       rewrite(version, plan, pace);

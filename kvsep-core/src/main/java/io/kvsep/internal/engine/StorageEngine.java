@@ -127,8 +127,6 @@ public final class StorageEngine implements AutoCloseable {
       background =
           new BackgroundWork(
               config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
-      DeadSegments dead = background.deadSegments();
-      reclaim = new ReclaimWork(config, live, versions, segments, epochs, failure, ledger, dead);
       index = new IndexWriter(config, live, log, segments, ledger, background);
       releases.push(index::close);
       releases.push(this::closeTables);
@@ -138,6 +136,10 @@ public final class StorageEngine implements AutoCloseable {
       pipeline =
           new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
       rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
+      DeadSegments dead = background.deadSegments();
+      reclaim =
+          new ReclaimWork(
+              config, live, versions, segments, epochs, failure, ledger, dead, rotation);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);
@@ -206,7 +208,7 @@ public final class StorageEngine implements AutoCloseable {
       background.compactAll();
       rotation.dropDead();
       rotation.sealWithGarbage(1);
-      background.flushWaitingNow();
+      flushAll();
       reclaim.runToEnd();
       return before.result(
           versions.current(), logBytesInForce(), reclaim, config.ticker().nanos() - start);
@@ -495,6 +497,7 @@ public final class StorageEngine implements AutoCloseable {
             () -> {
               epochs.collect();
               background.tick();
+              rotation.tick(pipeline.commits());
               reclaim.tick();
             });
     if (config.sync() == CommitSync.INTERVAL) {

@@ -1,20 +1,20 @@
 package io.kvsep.internal.reclaim;
 
+import io.kvsep.internal.vlog.RelocationWriter;
+
 /**
  * A finished file of the value log, of which nothing but tables can point to the records.
  *
  * @param id its number
  * @param bytes its length
- * @param neededBytes what its live records take in a new file, with their relocations; 0 when none
- *     is left
+ * @param neededBytes what its live records take in a new file, with their relocations
  * @param records live records
  */
 record LogFile(long id, long bytes, long neededBytes, long records) {
-  /** Bytes of the entry that leads to a record in its new place. */
-  private static final int RELOCATION_BYTES = 8;
-
-  static LogFile of(long id, long bytes, long liveBytes, long records) {
-    return new LogFile(id, bytes, liveBytes + records * RELOCATION_BYTES, records);
+  /** Says what a file would be left with; one that was just rewritten has no garbage then. */
+  static LogFile of(long id, long bytes, long liveBytes, long records, long segments) {
+    return new LogFile(
+        id, bytes, RelocationWriter.fileBytes(liveBytes, records, segments), records);
   }
 
   /** Bytes that rewriting the file gives back. */

@@ -146,16 +146,18 @@ public final class ReclaimPicker {
       }
     }
     Map<Long, Long> live = version.liveBytesByFile();
-    Map<Long, Long> counts = records.byFile(version);
+    Map<Long, Records.Count> counts = records.byFile(version);
     List<LogFile> candidates = new ArrayList<>();
     for (SegmentState segment : version.segments().values()) {
       if (isCandidate(version, segment) && !spared.contains(segment.id())) {
+        Records.Count count = counts.getOrDefault(segment.id(), Records.Count.NONE);
         LogFile file =
             LogFile.of(
                 segment.id(),
                 segment.sealedLength(),
                 live.getOrDefault(segment.id(), 0L),
-                counts.getOrDefault(segment.id(), 0L));
+                count.records,
+                count.segments);
         if (file.garbageShare() >= shareMin && file.records() > 0) {
           candidates.add(file);
         }
@@ -194,10 +196,20 @@ public final class ReclaimPicker {
       }
     }
 
-    Map<Long, Long> byFile(Version version) {
-      Map<Long, Long> counts = new HashMap<>();
+    /** How many records tables reference in a file, and from how many segments. */
+    record Count(long records, long segments) {
+      static final Count NONE = new Count(0, 0);
+
+      Count plus(Count other) {
+        return new Count(records + other.records, segments + other.segments);
+      }
+    }
+
+    Map<Long, Count> byFile(Version version) {
+      Map<Long, Count> counts = new HashMap<>();
       bySegment.forEach(
-          (segment, count) -> counts.merge(homeOf(version, segment), count, Long::sum));
+          (segment, records) ->
+              counts.merge(homeOf(version, segment), new Count(records, 1), Count::plus));
       return counts;
     }
 

@@ -132,6 +132,12 @@ public final class RelocationWriter implements AutoCloseable {
     return RelocatedFormat.fileBytes(written + buffered, offsets.count(), offsets.segmentCount());
   }
 
+  /** Length of a file with records of so many bytes from so many segments. */
+  public static long fileBytes(long recordBytes, long records, long segments) {
+    return RelocatedFormat.fileBytes(
+        LogFormat.SEGMENT_HEADER_BYTES + recordBytes, records, segments);
+  }
+
   /** Records copied. */
   public long recordCount() {
     return offsets.count();

@@ -30,7 +30,8 @@ final class EngineCrashTest {
           Step.DELETE_RANGE,
           Step.SYNC,
           Step.FLUSH,
-          Step.COMPACT);
+          Step.COMPACT,
+          Step.RECLAIM);
 
   /** What a store has in it before the workload, so that there are tables and several segments. */
   private static final List<Step> FILLING =
@@ -42,6 +43,8 @@ final class EngineCrashTest {
           Step.BATCH,
           Step.FLUSH,
           Step.COMPACT,
+          Step.PUT_LARGE,
+          Step.RECLAIM,
           Step.DELETE_RANGE,
           Step.FLUSH,
           Step.DELETE,
@@ -118,7 +121,13 @@ final class EngineCrashTest {
     Failures failures = new Failures();
     for (Variant variant : Variant.values()) {
       for (Step last :
-          List.of(Step.PUT_LARGE, Step.BATCH_SYNCED, Step.DELETE_RANGE, Step.FLUSH, Step.COMPACT)) {
+          List.of(
+              Step.PUT_LARGE,
+              Step.BATCH_SYNCED,
+              Step.DELETE_RANGE,
+              Step.FLUSH,
+              Step.COMPACT,
+              Step.RECLAIM)) {
         TrackedEngine tracked = filled(variant, FILLING);
         tracked.run(Step.BATCH);
         tracked.run(Step.PUT_LARGE);

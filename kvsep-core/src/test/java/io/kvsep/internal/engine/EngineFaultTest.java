@@ -39,6 +39,7 @@ final class EngineFaultTest {
           Step.FLUSH,
           Step.COMPACT,
           Step.BATCH_SYNCED,
+          Step.RECLAIM,
           Step.PUT);
 
   /** What a workload still does once the device works again. */

@@ -182,6 +182,10 @@ final class ModelRun {
       note("compact");
       engine.compact();
       synced();
+    } else if (dice < 977) {
+      note("reclaim");
+      engine.reclaim();
+      synced();
     } else if (dice < 985) {
       reopen();
     } else if (dice < 992) {

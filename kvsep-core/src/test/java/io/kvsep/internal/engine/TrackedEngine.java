@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -43,6 +45,7 @@ final class TrackedEngine {
     SYNC,
     FLUSH,
     COMPACT,
+    RECLAIM,
     BACKGROUND
   }
 
@@ -70,18 +73,19 @@ final class TrackedEngine {
           Engines.config(
               storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(7), scheduler);
       return new EngineConfig(
-          storage,
-          base.mode(),
-          base.sync(),
-          base.syncIntervalNanos(),
-          inlineValueBytesMax,
-          compressionBytesMin,
-          segmentBytes,
-          base.shape(),
-          base.clock(),
-          base.ticker(),
-          base.random(),
-          scheduler);
+              storage,
+              base.mode(),
+              base.sync(),
+              base.syncIntervalNanos(),
+              inlineValueBytesMax,
+              compressionBytesMin,
+              segmentBytes,
+              base.shape(),
+              base.clock(),
+              base.ticker(),
+              base.random(),
+              scheduler)
+          .with(new Reclaim(new ReclaimGoal(1.2, 256, 8 << 10), Long.MAX_VALUE));
     }
   }
 
@@ -179,6 +183,7 @@ final class TrackedEngine {
       case SYNC -> maintain(StorageEngine::sync);
       case FLUSH -> maintain(StorageEngine::flush);
       case COMPACT -> maintain(StorageEngine::compact);
+      case RECLAIM -> maintain(StorageEngine::reclaim);
       case BACKGROUND -> {
         ManualScheduler background = scheduler;
         assertNotNull(background);

@@ -1,0 +1,71 @@
+package io.kvsep.bench;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+
+/** Watches how much the files of a store take while others work with it, on a thread of its own. */
+final class SpaceSampler implements AutoCloseable {
+  private static final long INTERVAL_MILLIS = 20;
+
+  private final Path directory;
+  private final Thread thread;
+  private final AtomicLong peakBytes = new AtomicLong();
+
+  SpaceSampler(Path directory) {
+    this.directory = directory;
+    this.thread = new Thread(this::sample, "space-sampler");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** The most bytes that were seen since the start. */
+  long peakBytes() {
+    return peakBytes.get();
+  }
+
+  /** Bytes of all files now; those that are deleted meanwhile do not count. */
+  static long bytes(Path directory) {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.mapToLong(SpaceSampler::length).sum();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static long length(Path file) {
+    try {
+      return Files.size(file);
+    } catch (NoSuchFileException e) {
+      return 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void sample() {
+    try {
+      while (true) {
+        peakBytes.accumulateAndGet(bytes(directory), Math::max);
+        Thread.sleep(INTERVAL_MILLIS);
+      }
+    } catch (InterruptedException e) {
+      // Closed.
+      return;
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
