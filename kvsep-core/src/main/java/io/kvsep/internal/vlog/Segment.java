@@ -216,11 +216,19 @@ public final class Segment {
    */
   long find(long segment, long offset) {
     Relocations known = relocations;
-    if (known == null && isRelocated()) {
-      mapped(publishedEnd, 0);
-      known = relocations;
+    return known == null ? findFirst(segment, offset) : known.find(segment, offset);
+  }
+
+  private long findFirst(long segment, long offset) {
+    if (!isRelocated()) {
+      return -1;
     }
-    return known == null ? -1 : known.find(segment, offset);
+    mapped(publishedEnd, 0);
+    Relocations known = relocations;
+    if (known == null) {
+      throw new CorruptionException(name, 0, "relocated records", "a file of no length");
+    }
+    return known.find(segment, offset);
   }
 
   /**
