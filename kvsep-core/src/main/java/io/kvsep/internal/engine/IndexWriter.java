@@ -27,6 +27,9 @@ final class IndexWriter implements AutoCloseable {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
+  /** Part of these bytes that is let through however much garbage there is. */
+  private static final double PRESSED_MIN = 0.25;
+
   private final LiveView live;
   private final LogWriter log;
   private final SegmentDirectory directory;
@@ -34,6 +37,7 @@ final class IndexWriter implements AutoCloseable {
   private final EngineConfig.Shape shape;
   private final RandomGenerator random;
   private final BackgroundWork background;
+  private final ReclaimPressure reclaim;
   private final IndexEntries entries;
   private final boolean readOnly;
   private final Memtable.Splice splice = new Memtable.Splice();
@@ -47,7 +51,8 @@ final class IndexWriter implements AutoCloseable {
       LogWriter log,
       SegmentDirectory directory,
       MemoryLedger ledger,
-      BackgroundWork background) {
+      BackgroundWork background,
+      ReclaimPressure reclaim) {
     this.live = live;
     this.log = log;
     this.directory = directory;
@@ -55,6 +60,7 @@ final class IndexWriter implements AutoCloseable {
     this.shape = config.shape();
     this.random = config.random();
     this.background = background;
+    this.reclaim = reclaim;
     this.readOnly = config.mode().readOnly();
     this.stalls = new WriteStalls(config, live);
     this.entries = new IndexEntries(ledger, config.inlineValueBytesMax());
@@ -137,23 +143,29 @@ final class IndexWriter implements AutoCloseable {
 
   private void pace(long logBytes) {
     int tables = live.get().version.tables(0).length;
-    if (tables < shape.levelZeroSlowdown()) {
-      owedNanos = 0;
-      return;
-    }
     if (tables >= shape.levelZeroStop()) {
       awaitCompaction();
       tables = live.get().version.tables(0).length;
     }
-    long room = Math.max(1, shape.levelZeroStop() - tables);
-    long range = (long) shape.levelZeroStop() - shape.levelZeroSlowdown();
-    owedNanos += logBytes * 1_000_000_000 / (SLOW_BYTES_PER_SECOND * room / Math.max(1, range) + 1);
+    double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
+    if (tables < shape.levelZeroSlowdown() && pressure < 1) {
+      owedNanos = 0;
+      return;
+    }
+    double range = Math.max(1, shape.levelZeroStop() - shape.levelZeroSlowdown());
+    double room = Math.max(1, shape.levelZeroStop() - tables) / range;
+    double relief = pressure < 1 ? 1 : Math.max(PRESSED_MIN, 2 - pressure);
+    boolean crowded = tables >= shape.levelZeroSlowdown() && room < relief;
+    double share = Math.min(1, crowded ? room : relief);
+    owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * share));
     if (owedNanos >= PARK_NANOS_MIN) {
       long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
       owedNanos = 0;
       stalls.begin();
       LockSupport.parkNanos(delayNanos);
-      stalls.end(WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN, delayNanos);
+      stalls.end(
+          crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN,
+          delayNanos);
     }
   }
 

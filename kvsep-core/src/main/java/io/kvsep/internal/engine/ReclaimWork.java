@@ -10,7 +10,6 @@ import io.kvsep.internal.reclaim.ReclaimContext;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimJob;
 import io.kvsep.internal.reclaim.ReclaimPicker;
-import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
 import io.kvsep.internal.reclaim.ReclaimPlan;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
@@ -50,6 +49,7 @@ final class ReclaimWork {
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final LogRotation rotation;
+  private final ReclaimPressure pressure;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
 
@@ -84,7 +84,8 @@ final class ReclaimWork {
       FailureState failure,
       MemoryLedger ledger,
       DeadSegments deadSegments,
-      LogRotation rotation) {
+      LogRotation rotation,
+      ReclaimPressure pressure) {
     this.config = config;
     this.live = live;
     this.versions = versions;
@@ -94,6 +95,7 @@ final class ReclaimWork {
     this.ledger = ledger;
     this.deadSegments = deadSegments;
     this.rotation = rotation;
+    this.pressure = pressure;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
   }
@@ -178,7 +180,8 @@ final class ReclaimWork {
     try {
       scheduled.set(false);
       Pace pace =
-          new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), this::pressure);
+          new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), pressure::get);
+      pressure.relieved(true);
       rotation.sealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
@@ -191,6 +194,7 @@ final class ReclaimWork {
     } catch (IOException | RuntimeException | Error e) {
       error = e;
     } finally {
+      pressure.relieved(false);
       jobLock.unlock();
     }
   }
@@ -198,14 +202,6 @@ final class ReclaimWork {
   /** Garbage in the active segment for the sake of which it is sealed. */
   private long sealBytes(Version version) {
     return goal.dueBytes(version.liveBytes()) / 2;
-  }
-
-  /** How much of the garbage that may be there beyond a due job is there. */
-  private double pressure() {
-    Balance balance = ReclaimPicker.balance(versions.current());
-    double due = goal.dueBytes(balance.neededBytes());
-    double most = goal.mostBytes(balance.neededBytes());
-    return most <= due ? 1 : (balance.garbageBytes() - due) / (most - due);
   }
 
   /** Does the next job; whether there was one. */

@@ -127,7 +127,8 @@ public final class StorageEngine implements AutoCloseable {
       background =
           new BackgroundWork(
               config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
-      index = new IndexWriter(config, live, log, segments, ledger, background);
+      ReclaimPressure pressure = new ReclaimPressure(versions, config.reclaim().goal());
+      index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments, config.ticker());
@@ -139,7 +140,7 @@ public final class StorageEngine implements AutoCloseable {
       DeadSegments dead = background.deadSegments();
       reclaim =
           new ReclaimWork(
-              config, live, versions, segments, epochs, failure, ledger, dead, rotation);
+              config, live, versions, segments, epochs, failure, ledger, dead, rotation, pressure);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);

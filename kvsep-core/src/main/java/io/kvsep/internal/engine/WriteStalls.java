@@ -15,7 +15,8 @@ final class WriteStalls {
   enum Cause {
     MEMTABLES_FULL("memtables full"),
     LEVEL_ZERO_FULL("level 0 full"),
-    LEVEL_ZERO_SLOWDOWN("level 0 slow-down");
+    LEVEL_ZERO_SLOWDOWN("level 0 slow-down"),
+    GARBAGE_SLOWDOWN("garbage slow-down");
 
     private final String text;
 
