@@ -121,15 +121,13 @@ final class BackgroundWork {
     }
     while (true) {
       CompactionPlan plan;
-      Version version;
       compactionLock.lock();
       try {
         if (paused || running >= config.scheduler().compactionsMax()) {
           return;
         }
-        version = versions.current();
-        plan = picker.pick(version, busy);
-        if (plan == null || !version.tryRetain()) {
+        plan = picker.pick(versions.current(), busy);
+        if (plan == null) {
           return;
         }
         busy.addAll(plan.tables());
@@ -137,7 +135,7 @@ final class BackgroundWork {
       } finally {
         compactionLock.unlock();
       }
-      config.scheduler().execute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan, version));
+      config.scheduler().execute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan));
     }
   }
 
@@ -342,7 +340,9 @@ final class BackgroundWork {
     deadSegments.remove();
   }
 
-  private void runAndRelease(CompactionPlan plan, Version version) {
+  private void runAndRelease(CompactionPlan plan) {
+    // Not before it runs, which it may never do: what is busy stays in every version until then.
+    Version version = retainedVersion();
     boolean succeeded = false;
     try {
       run(plan);
