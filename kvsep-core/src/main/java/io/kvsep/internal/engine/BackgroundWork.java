@@ -256,7 +256,7 @@ final class BackgroundWork {
   private boolean isStale(TableFile table) {
     return table.meta().tombstoneCount() > 0
         || table.meta().rangeCount() > 0
-        || table.meta().expiresAtMillisMax() <= config.clock().millis();
+        || table.meta().hasExpired(config.clock().millis());
   }
 
   private void pauseCompactions() {

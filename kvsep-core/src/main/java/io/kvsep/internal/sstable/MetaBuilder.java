@@ -18,7 +18,9 @@ final class MetaBuilder {
   private long tombstoneCount;
   private long rangeCount;
   private long keyBytes;
-  private long expiresAtMillisMax = Long.MIN_VALUE;
+  private long expiringCount;
+  private long expiresAtMillisMin = Long.MAX_VALUE;
+  private long expiresAtMillisMax;
 
   void add(int keyLength, long tag, Region payload, long payloadOffset) {
     int kind = Tag.kind(tag);
@@ -27,8 +29,12 @@ final class MetaBuilder {
     keyBytes += keyLength;
     smallestSequence = Math.min(smallestSequence, sequence);
     largestSequence = Math.max(largestSequence, sequence);
-    expiresAtMillisMax =
-        Math.max(expiresAtMillisMax, Payload.expiresAtMillis(kind, payload, payloadOffset));
+    if (Tag.expires(kind)) {
+      long expiry = Payload.expiresAtMillis(kind, payload, payloadOffset);
+      expiringCount++;
+      expiresAtMillisMin = Math.min(expiresAtMillisMin, expiry);
+      expiresAtMillisMax = Math.max(expiresAtMillisMax, expiry);
+    }
     if (kind == Tag.DELETE) {
       tombstoneCount++;
     } else if (Tag.baseKind(kind) == Tag.POINTER) {
@@ -58,7 +64,6 @@ final class MetaBuilder {
         smallestSequence = Math.min(smallestSequence, sequence);
         largestSequence = Math.max(largestSequence, sequence);
       }
-      expiresAtMillisMax = Payload.NEVER;
     }
   }
 
@@ -88,6 +93,8 @@ final class MetaBuilder {
         tombstoneCount,
         rangeCount,
         keyBytes,
+        expiringCount,
+        expiringCount == 0 ? 0 : expiresAtMillisMin,
         expiresAtMillisMax,
         segments.uses());
   }

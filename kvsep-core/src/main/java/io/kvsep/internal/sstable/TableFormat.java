@@ -41,12 +41,14 @@ import io.kvsep.internal.memory.Region;
  *     16      8  keyBytes
  *     24      8  smallestSequence
  *     32      8  largestSequence
- *     40      8  expiresAtMillisMax
- *     48      4  smallestKeyLength
- *     52      4  largestKeyLength
- *     56      4  segmentCount
- *     60      4  rangeCount
- *     64      …  smallest key, largest key, then for each segment, ascending:
+ *     40      8  expiringCount
+ *     48      8  expiresAtMillisMin
+ *     56      8  expiresAtMillisMax
+ *     64      4  smallestKeyLength
+ *     68      4  largestKeyLength
+ *     72      4  segmentCount
+ *     76      4  rangeCount
+ *     80      …  smallest key, largest key, then for each segment, ascending:
  *                segment:varint liveBytes:varint records:varint, then for each deleted range,
  *                ascending and disjoint: startLength:varint start endLength:varint end
  *                sequenceCount:varint (sequence:varint){sequenceCount}, newest first

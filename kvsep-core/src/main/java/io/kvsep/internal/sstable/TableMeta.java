@@ -19,8 +19,9 @@ import java.util.List;
  * @param tombstoneCount entries that are deletes
  * @param rangeCount deleted ranges, counted as fragments
  * @param keyBytes sum of the key lengths of all entries
- * @param expiresAtMillisMax highest expiry when all entries expire, {@link Long#MAX_VALUE} when
- *     some do not or a range is deleted
+ * @param expiringCount entries that expire at some time
+ * @param expiresAtMillisMin the first of their expiries, 0 when none expires
+ * @param expiresAtMillisMax the last of their expiries, 0 when none expires
  * @param segments what the table references in the value log, ascending by segment
  */
 @SuppressWarnings("ArrayRecordComponent") // equality is by content, see equals
@@ -35,6 +36,8 @@ public record TableMeta(
     long tombstoneCount,
     long rangeCount,
     long keyBytes,
+    long expiringCount,
+    long expiresAtMillisMin,
     long expiresAtMillisMax,
     List<SegmentUse> segments) {
 
@@ -51,6 +54,11 @@ public record TableMeta(
     segments = List.copyOf(segments);
   }
 
+  /** Whether an entry has expired at a time. */
+  public boolean hasExpired(long nowMillis) {
+    return expiringCount > 0 && expiresAtMillisMin <= nowMillis;
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof TableMeta that
@@ -64,6 +72,8 @@ public record TableMeta(
         && tombstoneCount == that.tombstoneCount
         && rangeCount == that.rangeCount
         && keyBytes == that.keyBytes
+        && expiringCount == that.expiringCount
+        && expiresAtMillisMin == that.expiresAtMillisMin
         && expiresAtMillisMax == that.expiresAtMillisMax
         && segments.equals(that.segments);
   }

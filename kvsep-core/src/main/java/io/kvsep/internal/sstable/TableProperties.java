@@ -17,7 +17,7 @@ import java.util.List;
  * length of the file are not repeated: the header and the file itself tell them.
  */
 final class TableProperties {
-  private static final int FIXED_BYTES = 64;
+  private static final int FIXED_BYTES = 80;
 
   private TableProperties() {}
 
@@ -30,11 +30,13 @@ final class TableProperties {
     target.putLong(16, meta.keyBytes());
     target.putLong(24, meta.smallestSequence());
     target.putLong(32, meta.largestSequence());
-    target.putLong(40, meta.expiresAtMillisMax());
-    target.putInt(48, meta.smallestKey().length);
-    target.putInt(52, meta.largestKey().length);
-    target.putInt(56, meta.segments().size());
-    target.putInt(60, ranges.count());
+    target.putLong(40, meta.expiringCount());
+    target.putLong(48, meta.expiresAtMillisMin());
+    target.putLong(56, meta.expiresAtMillisMax());
+    target.putInt(64, meta.smallestKey().length);
+    target.putInt(68, meta.largestKey().length);
+    target.putInt(72, meta.segments().size());
+    target.putInt(76, ranges.count());
     target.put(FIXED_BYTES, meta.smallestKey(), 0, meta.smallestKey().length);
     long at = FIXED_BYTES + (long) meta.smallestKey().length;
     target.put(at, meta.largestKey(), 0, meta.largestKey().length);
@@ -61,10 +63,10 @@ final class TableProperties {
    * @throws IndexOutOfBoundsException when it does not hold together
    */
   static Contents decode(Region table, long offset, long number) {
-    int smallestLength = keyLength(table, offset + 48);
-    int largestLength = keyLength(table, offset + 52);
-    int segmentCount = table.getInt(offset + 56);
-    int rangeCount = table.getInt(offset + 60);
+    int smallestLength = keyLength(table, offset + 64);
+    int largestLength = keyLength(table, offset + 68);
+    int segmentCount = table.getInt(offset + 72);
+    int rangeCount = table.getInt(offset + 76);
     long at = offset + FIXED_BYTES;
     byte[] smallest = table.getBytes(at, smallestLength);
     at += smallestLength;
@@ -94,6 +96,8 @@ final class TableProperties {
             rangeCount,
             table.getLong(offset + 16),
             table.getLong(offset + 40),
+            table.getLong(offset + 48),
+            table.getLong(offset + 56),
             segments);
     return new Contents(meta, ranges);
   }

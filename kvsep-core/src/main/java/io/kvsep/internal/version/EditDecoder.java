@@ -65,7 +65,7 @@ final class EditDecoder {
   private TableMeta table() {
     return new TableMeta(
         number(), number(), key(), key(), number(), number(), number(), number(), number(),
-        number(), number(), uses());
+        number(), number(), number(), number(), uses());
   }
 
   private List<SegmentUse> uses() {

@@ -15,7 +15,7 @@ import java.nio.charset.StandardCharsets;
 
 /** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
 final class EditEncoder {
-  private static final int TABLE_FIELDS = 14;
+  private static final int TABLE_FIELDS = 16;
   private static final int USE_FIELDS = 3;
 
   private final GrowingRegion target;
@@ -72,7 +72,8 @@ final class EditEncoder {
     putBytes(smallest);
     putBytes(largest);
     put(meta.smallestSequence(), meta.largestSequence(), meta.entryCount());
-    put(meta.tombstoneCount(), meta.rangeCount(), meta.keyBytes(), meta.expiresAtMillisMax());
+    put(meta.tombstoneCount(), meta.rangeCount(), meta.keyBytes());
+    put(meta.expiringCount(), meta.expiresAtMillisMin(), meta.expiresAtMillisMax());
     put(meta.segments().size());
     for (SegmentUse use : meta.segments()) {
       put(use.segment(), use.liveBytes(), use.records());

@@ -29,7 +29,8 @@ import io.kvsep.internal.memory.Region;
  *  4 replayFrom       segment offset
  *  5 addTable         level number fileBytes smallestKey largestKey
  *                     smallestSequence largestSequence entryCount tombstoneCount rangeCount
- *                     keyBytes expiresAtMillisMax useCount (segment liveBytes records)*
+ *                     keyBytes expiringCount expiresAtMillisMin expiresAtMillisMax
+ *                     useCount (segment liveBytes records)*
  *  6 removeTable      level number
  *  7 addSegment       id
  *  8 sealSegment      id length

@@ -150,7 +150,9 @@ final class CompactionOrderTest {
           0,
           0,
           1,
-          Long.MAX_VALUE,
+          0,
+          0,
+          0,
           List.of());
     }
 

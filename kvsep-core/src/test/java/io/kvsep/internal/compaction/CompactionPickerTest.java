@@ -63,7 +63,9 @@ final class CompactionPickerTest {
             0,
             0,
             1,
-            Long.MAX_VALUE,
+            0,
+            0,
+            0,
             List.of());
     versions.apply(new VersionEdit().addTable(level, meta));
     return number;

@@ -226,7 +226,7 @@ final class RangeCompactionTest {
       assertEquals("d", text(meta.largestKey()));
       assertEquals(5, meta.smallestSequence());
       assertEquals(5, meta.largestSequence());
-      assertEquals(Long.MAX_VALUE, meta.expiresAtMillisMax());
+      assertEquals(0, meta.expiringCount());
       VersionEdit edit = new VersionEdit();
       edit.addTable(0, meta);
       store.versions.apply(edit);

@@ -148,6 +148,8 @@ final class TableRangesTest {
             meta.tombstoneCount(),
             meta.rangeCount() - 1,
             meta.keyBytes(),
+            meta.expiringCount(),
+            meta.expiresAtMillisMin(),
             meta.expiresAtMillisMax(),
             meta.segments());
     assertThrows(CorruptionException.class, () -> fixture.open(other));

@@ -180,21 +180,30 @@ final class TableWriterTest {
     payload.free();
     TableMeta meta = fixture.write(1, OPTIONS, List.of(entry));
 
+    assertEquals(1, meta.expiringCount());
+    assertEquals(777, meta.expiresAtMillisMin());
     assertEquals(777, meta.expiresAtMillisMax());
     assertEquals(List.of(new SegmentUse(3, 50, 1)), meta.segments());
   }
 
   @Test
-  void tableExpiresOnlyWhenAllEntriesDo() throws IOException {
-    Entry early = expiring("a", 100);
-    Entry late = expiring("b", 300);
+  void firstAndLastExpiryAreThoseOfTheEntriesThatExpire() throws IOException {
+    Entry late = expiring("a", 300);
+    Entry early = expiring("b", 100);
+    Entry never = TableFixture.put("c", 1, "value");
+    TableMeta meta =
+        fixture.write(1, OPTIONS, List.of(late, early, never, TableFixture.delete("d", 1)));
 
-    assertEquals(300, fixture.write(1, OPTIONS, List.of(early, late)).expiresAtMillisMax());
-    assertEquals(
-        Long.MAX_VALUE,
-        fixture
-            .write(2, OPTIONS, List.of(early, late, TableFixture.delete("c", 1)))
-            .expiresAtMillisMax());
+    assertEquals(2, meta.expiringCount());
+    assertEquals(100, meta.expiresAtMillisMin());
+    assertEquals(300, meta.expiresAtMillisMax());
+    assertTrue(meta.hasExpired(100));
+    assertFalse(meta.hasExpired(99));
+    TableMeta without = fixture.write(2, OPTIONS, List.of(never));
+    assertEquals(0, without.expiringCount());
+    assertEquals(0, without.expiresAtMillisMin());
+    assertEquals(0, without.expiresAtMillisMax());
+    assertFalse(without.hasExpired(Long.MAX_VALUE));
   }
 
   @Test

@@ -195,7 +195,9 @@ final class FileSetModel {
         number % 20,
         number % 3,
         number * 300,
-        number % 2 == 0 ? Long.MAX_VALUE : number * 1000,
+        number % 5,
+        number % 5 == 0 ? 0 : number * 900,
+        number % 5 == 0 ? 0 : number * 1000,
         List.of(uses));
   }
 
@@ -206,7 +208,11 @@ final class FileSetModel {
     text.append(hex.formatHex(meta.largestKey())).append(' ');
     text.append(meta.smallestSequence()).append(' ').append(meta.largestSequence()).append(' ');
     text.append(meta.entryCount()).append(' ').append(meta.tombstoneCount()).append(' ');
-    text.append(meta.keyBytes()).append(' ').append(meta.expiresAtMillisMax()).append(' ');
+    text.append(meta.keyBytes()).append(' ').append(meta.expiringCount()).append(' ');
+    text.append(meta.expiresAtMillisMin())
+        .append(' ')
+        .append(meta.expiresAtMillisMax())
+        .append(' ');
     text.append(meta.segments()).append('\n');
   }
 
