@@ -114,6 +114,7 @@ final class TablesCommand {
             Integer.MAX_VALUE,
             usual.levelBaseBytes(),
             tableBytes,
+            usual.hiddenBytesMin(),
             usual.blockBytes(),
             usual.readerBytesMax(),
             usual.blockCacheBytesMax(),

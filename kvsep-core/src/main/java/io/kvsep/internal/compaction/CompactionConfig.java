@@ -8,12 +8,26 @@ import io.kvsep.internal.sstable.TableOptions;
  * @param levelZeroTables tables in level 0 that make it worth compacting
  * @param levelBaseBytes target of the first level below level 0 that is in use
  * @param tableBytes length at which an output table ends
+ * @param hiddenFraction of the values below a level, which part it may set free before it is due
+ * @param hiddenBytesMin log bytes that are worth compacting for, however few there are below
  * @param table how tables are written in the levels that are read less than they are long
  */
 public record CompactionConfig(
-    int levelZeroTables, long levelBaseBytes, long tableBytes, TableOptions table) {
+    int levelZeroTables,
+    long levelBaseBytes,
+    long tableBytes,
+    double hiddenFraction,
+    long hiddenBytesMin,
+    TableOptions table) {
   /** Each level may be this many times as large as the one above it. */
   public static final int LEVEL_MULTIPLIER = 10;
+
+  /**
+   * A quarter. Garbage that nobody can know of yet then costs about a quarter of the space of the
+   * live values. The index below is rewritten once for each quarter of the values that is written,
+   * and it is a few hundredths of them: a tenth or two of what writing the values cost.
+   */
+  public static final double HIDDEN_FRACTION = 0.25;
 
   /** What is above is short-lived and read most. */
   private static final int PACKED_LEVEL_MIN = 2;

@@ -1,5 +1,6 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.internal.version.LevelSums;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.ArrayList;
@@ -7,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,29 +28,56 @@ public final class CompactionPicker {
   /** A small neighbour is rewritten when it is at most this many times as long as the inputs. */
   private static final int LEVEL_ZERO_NEIGHBOUR_FACTOR = 4;
 
+  /**
+   * From this score on a level comes before single tables that are due. What may be set free never
+   * gives a higher one, so that level 0 comes first from this many times its number of tables on:
+   * writers are slowed down by that number, and by nothing else.
+   */
+  private static final double URGENT_SCORE = 2;
+
+  /** Twice what a table of a full level overlaps in the next one. */
+  private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;
+
   private final CompactionConfig config;
+
+  /** Of the version that was looked at last: most looks find the same one again. */
+  private volatile @Nullable HiddenBytes lastHidden;
 
   public CompactionPicker(CompactionConfig config) {
     this.config = config;
   }
 
-  /** The most urgent compaction none of whose tables is {@code busy}, null when nothing is due. */
-  public @Nullable CompactionPlan pick(Version version, Set<TableFile> busy) {
+  /**
+   * The most urgent compaction none of whose tables is {@code busy}, null when nothing is due.
+   *
+   * @param nowMillis decides what has expired
+   * @param oldestReader the lowest sequence number somebody may read at
+   */
+  public @Nullable CompactionPlan pick(
+      Version version, Set<TableFile> busy, long nowMillis, long oldestReader) {
     int base = baseLevel(version);
-    int[] order = new int[LAST];
+    HiddenBytes hidden = hiddenBytes(version, oldestReader);
     double[] scores = new double[LAST];
+    Integer[] byScore = new Integer[LAST];
     for (int level = 0; level < LAST; level++) {
-      order[level] = level;
-      scores[level] = score(version, level, base);
+      byScore[level] = level;
+      scores[level] = score(version, level, base, hidden);
     }
-    Integer[] byScore = Arrays.stream(order).boxed().toArray(Integer[]::new);
     Arrays.sort(byScore, (a, b) -> Double.compare(scores[b], scores[a]));
+    // Single tables come between: else they would wait for as long as writers keep levels full.
+    boolean singlesLookedAt = false;
     for (int level : byScore) {
+      if (!singlesLookedAt && scores[level] < URGENT_SCORE) {
+        singlesLookedAt = true;
+        CompactionPlan plan = pickSingle(version, base, busy, nowMillis, oldestReader);
+        if (plan != null) {
+          return plan;
+        }
+      }
       if (scores[level] < 1) {
         break;
       }
-      CompactionPlan plan =
-          level == 0 ? pickLevelZero(version, base, busy) : pickTable(version, level, busy);
+      CompactionPlan plan = pickFrom(version, level, base, hidden, busy);
       if (plan != null) {
         return plan;
       }
@@ -56,8 +85,124 @@ public final class CompactionPicker {
     return null;
   }
 
-  /** How many times over its target a level is; due from 1 on. */
-  public double score(Version version, int level, int base) {
+  /**
+   * A table that is due for itself: because of what has expired in it, or because it is mostly
+   * tombstones. It goes one level down or, in the last level, is rewritten. The first comes to an
+   * end as the choice by levels does. The second drops all tombstones and deleted ranges, or what
+   * has expired, which is at least one entry: see {@link TableFile#expiryDueMillis}.
+   */
+  private @Nullable CompactionPlan pickSingle(
+      Version version, int base, Set<TableFile> busy, long nowMillis, long oldestReader) {
+    for (int level = 0; level < Version.LEVELS; level++) {
+      LevelSums sums = version.sums(level);
+      CompactionPlan plan = null;
+      if (sums.expiryDueMillis() <= nowMillis) {
+        plan =
+            level == 0
+                ? pickLevelZero(version, base, busy)
+                : pickExpired(version, level, busy, nowMillis);
+      }
+      if (plan == null && level > 0) {
+        plan = pickTombstones(version, level, busy, oldestReader);
+      }
+      if (plan != null) {
+        return plan;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable CompactionPlan pickExpired(
+      Version version, int level, Set<TableFile> busy, long nowMillis) {
+    for (TableFile table : version.tables(level)) {
+      if (table.expiryDueMillis() <= nowMillis && !busy.contains(table)) {
+        CompactionPlan plan = pickDown(version, level, table, busy, /* dropsAtBottom= */ true);
+        if (plan != null) {
+          return plan;
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * In the last level tombstones and deleted ranges are left over from snapshots. A rewrite drops
+   * them once nobody reads at a moment before any of them.
+   */
+  private @Nullable CompactionPlan pickTombstones(
+      Version version, int level, Set<TableFile> busy, long oldestReader) {
+    for (TableFile table : version.sums(level).tombstoneTables()) {
+      boolean droppable = table.meta().largestSequence() <= oldestReader;
+      if (!busy.contains(table) && (level < LAST || droppable)) {
+        CompactionPlan plan = pickDown(version, level, table, busy, droppable);
+        if (plan != null && isWorthIt(plan)) {
+          return plan;
+        }
+      }
+    }
+    if (level == LAST) {
+      for (TableFile table : version.rangeTables(level)) {
+        if (!busy.contains(table) && table.meta().largestSequence() <= oldestReader) {
+          return rewrite(List.of(table));
+        }
+      }
+    }
+    return null;
+  }
+
+  /** A few tombstones are not worth rewriting large tables below them. */
+  private static boolean isWorthIt(CompactionPlan plan) {
+    return bytes(plan.overlaps()) <= TOMBSTONE_REWRITE_FACTOR * bytes(plan.inputs());
+  }
+
+  private @Nullable CompactionPlan pickDown(
+      Version version, int level, TableFile table, Set<TableFile> busy, boolean dropsAtBottom) {
+    if (level == LAST) {
+      return rewrite(List.of(table));
+    }
+    CompactionPlan plan =
+        plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ true);
+    // Where nothing lies below, reading it is what drops the entries.
+    return plan != null && plan.move() && plan.bottom() && dropsAtBottom
+        ? plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ false)
+        : plan;
+  }
+
+  private static CompactionPlan rewrite(List<TableFile> tables) {
+    return new CompactionPlan(LAST, LAST, tables, List.of(), /* bottom= */ true, /* move= */ false);
+  }
+
+  private @Nullable CompactionPlan pickFrom(
+      Version version, int level, int base, HiddenBytes hidden, Set<TableFile> busy) {
+    if (level == 0) {
+      return pickLevelZero(version, base, busy);
+    }
+    boolean forValues = hidden.score(level) > lengthScore(version, level, base);
+    return forValues
+        ? pickForValues(version, level, hidden, busy)
+        : pickForLength(version, level, busy);
+  }
+
+  /** How many times over its limits a level is; due from 1 on. */
+  public double score(Version version, int level, int base, long oldestReader) {
+    return score(version, level, base, hiddenBytes(version, oldestReader));
+  }
+
+  private double score(Version version, int level, int base, HiddenBytes hidden) {
+    double forValues = Math.min(hidden.score(level), URGENT_SCORE);
+    return Math.max(lengthScore(version, level, base), forValues);
+  }
+
+  private HiddenBytes hiddenBytes(Version version, long oldestReader) {
+    HiddenBytes hidden = lastHidden;
+    if (hidden == null || !hidden.isOf(version, oldestReader)) {
+      hidden = new HiddenBytes(version, config, oldestReader);
+      lastHidden = hidden;
+    }
+    return hidden;
+  }
+
+  private double lengthScore(Version version, int level, int base) {
     if (level == 0) {
       return version.tables(0).length / (double) config.levelZeroTables();
     }
@@ -122,7 +267,7 @@ public final class CompactionPicker {
   private static void addRewrite(
       List<CompactionPlan> plans, List<TableFile> run, Predicate<TableFile> stale) {
     if (run.size() > 1 || run.stream().anyMatch(stale)) {
-      plans.add(new CompactionPlan(LAST, LAST, run, List.of(), true, false));
+      plans.add(rewrite(run));
     }
   }
 
@@ -157,9 +302,21 @@ public final class CompactionPicker {
   }
 
   /** The table of the level whose move down rewrites least below, in relation to its own length. */
-  private @Nullable CompactionPlan pickTable(Version version, int level, Set<TableFile> busy) {
+  private @Nullable CompactionPlan pickForLength(Version version, int level, Set<TableFile> busy) {
+    return pickTable(version, level, busy, table -> table.meta().fileBytes());
+  }
+
+  /** The table that sets most free for what is rewritten. */
+  private @Nullable CompactionPlan pickForValues(
+      Version version, int level, HiddenBytes hidden, Set<TableFile> busy) {
+    return pickTable(version, level, busy, table -> hidden.of(level, table));
+  }
+
+  /** The table with the highest gain for what its move down rewrites; one that need not be read. */
+  private @Nullable CompactionPlan pickTable(
+      Version version, int level, Set<TableFile> busy, ToDoubleFunction<TableFile> gain) {
     CompactionPlan best = null;
-    double bestRatio = Double.MAX_VALUE;
+    double bestRatio = -1;
     for (TableFile table : version.tables(level)) {
       if (busy.contains(table)) {
         continue;
@@ -169,17 +326,13 @@ public final class CompactionPicker {
       if (plan == null) {
         continue;
       }
-      long overlapBytes = 0;
-      for (TableFile overlap : plan.overlaps()) {
-        overlapBytes += overlap.meta().fileBytes();
+      if (plan.move()) {
+        return plan;
       }
-      double ratio = overlapBytes / (double) table.meta().fileBytes();
-      if (ratio < bestRatio) {
+      double ratio = gain.applyAsDouble(table) / bytes(plan.tables());
+      if (ratio > bestRatio) {
         best = plan;
         bestRatio = ratio;
-      }
-      if (plan.move()) {
-        break;
       }
     }
     return best;

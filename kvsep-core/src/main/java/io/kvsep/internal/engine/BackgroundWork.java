@@ -120,13 +120,14 @@ final class BackgroundWork {
       return;
     }
     while (true) {
+      long nowMillis = config.clock().millis();
       CompactionPlan plan;
       compactionLock.lock();
       try {
         if (paused || running >= config.scheduler().compactionsMax()) {
           return;
         }
-        plan = picker.pick(versions.current(), busy);
+        plan = picker.pick(versions.current(), busy, nowMillis, snapshots.oldest());
         if (plan == null) {
           return;
         }

@@ -131,6 +131,7 @@ public record EngineConfig(
    * @param levelZeroStop tables in level 0 at which writers wait
    * @param levelBaseBytes target of the first level below level 0
    * @param tableBytes length of tables below level 0
+   * @param hiddenBytesMin garbage in the log that compactions are started for
    * @param blockBytes length of a table's blocks
    * @param readerBytesMax what open tables may cost together
    * @param blockCacheBytesMax unpacked blocks kept for lookups
@@ -147,6 +148,7 @@ public record EngineConfig(
       int levelZeroStop,
       long levelBaseBytes,
       long tableBytes,
+      long hiddenBytesMin,
       int blockBytes,
       long readerBytesMax,
       long blockCacheBytesMax,
@@ -155,6 +157,9 @@ public record EngineConfig(
 
     /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
     private static final long READER_BYTES_MAX = 32 * MIB;
+
+    /** As much as a directory may exceed its data by anyway. */
+    private static final long HIDDEN_BYTES_MIN = 16 * MIB;
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
@@ -175,6 +180,7 @@ public record EngineConfig(
           24,
           4 * memtable,
           table,
+          HIDDEN_BYTES_MIN,
           2048,
           Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
           memoryBudgetBytes / 8,

@@ -86,6 +86,11 @@ final class SnapshotRegistry {
     }
   }
 
+  /** The lowest sequence number somebody may read at; it never falls. */
+  long oldest() {
+    return boundaries()[0];
+  }
+
   /** The snapshots' sequence numbers and the visible one, ascending, each once. */
   long[] boundaries() {
     lock.lock();

@@ -425,6 +425,8 @@ public final class StorageEngine implements AutoCloseable {
         shape.levelZeroTables(),
         shape.levelBaseBytes(),
         shape.tableBytes(),
+        CompactionConfig.HIDDEN_FRACTION,
+        shape.hiddenBytesMin(),
         new TableOptions(
             shape.blockBytes(),
             defaults.restartInterval(),

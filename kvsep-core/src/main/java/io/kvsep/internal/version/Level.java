@@ -32,6 +32,7 @@ final class Level {
   final TableFile[] rangeTables;
 
   final long bytes;
+  final LevelSums sums;
   private final boolean byKey;
   private final List<TableFile> list;
 
@@ -49,6 +50,7 @@ final class Level {
     this.tables = tables;
     this.rangeTables = withRanges(tables);
     this.bytes = bytes;
+    this.sums = LevelSums.of(tables);
     this.shared = shared;
     this.prefixes = prefixes;
     this.list = Collections.unmodifiableList(Arrays.asList(tables));

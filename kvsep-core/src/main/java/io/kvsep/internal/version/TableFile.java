@@ -35,6 +35,12 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   private final StoreId storeId;
   private final TableCache cache;
 
+  /** Summed up once, since a table may reference very many segments. */
+  private final long valueBytes;
+
+  private final long recordCount;
+  private final long expiryDueMillis;
+
   /** With the pin that stands for being found here. */
   private volatile @Nullable TableReader reader;
 
@@ -49,10 +55,37 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     this.storage = storage;
     this.storeId = storeId;
     this.cache = cache;
+    long bytes = 0;
+    long records = 0;
+    for (TableMeta.SegmentUse use : meta.segments()) {
+      bytes += use.liveBytes();
+      records += use.records();
+    }
+    this.valueBytes = bytes;
+    this.recordCount = records;
+    this.expiryDueMillis = ExpiryEstimate.dueMillis(meta);
   }
 
   public TableMeta meta() {
     return meta;
+  }
+
+  /** Bytes of the log that the table references, in all segments. */
+  public long valueBytes() {
+    return valueBytes;
+  }
+
+  /** How many records of the log it references. */
+  public long recordCount() {
+    return recordCount;
+  }
+
+  /**
+   * Milliseconds since the epoch from which on so much of the table has expired that it is worth
+   * compacting; {@link Long#MAX_VALUE} for never.
+   */
+  public long expiryDueMillis() {
+    return expiryDueMillis;
   }
 
   /** The reader, for as long as the caller stays inside the epochs. */

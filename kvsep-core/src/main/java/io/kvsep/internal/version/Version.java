@@ -90,6 +90,11 @@ public final class Version {
     return levels[level].bytes;
   }
 
+  /** What a level's tables hold together. */
+  public LevelSums sums(int level) {
+    return levels[level].sums;
+  }
+
   public int tableCount() {
     return tableCount;
   }

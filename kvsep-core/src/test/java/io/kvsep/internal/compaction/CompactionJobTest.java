@@ -98,7 +98,8 @@ final class CompactionJobTest {
 
   private static CompactionPlan pick(CompactionFixture store) {
     CompactionPlan plan =
-        new CompactionPicker(store.config).pick(store.versions.current(), Set.of());
+        new CompactionPicker(store.config)
+            .pick(store.versions.current(), Set.of(), store.nowMillis, store.boundaries[0]);
     assertTrue(plan != null);
     return plan;
   }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -70,6 +71,8 @@ final class CompactionOrderTest {
               1 + random.nextInt(4),
               200L + random.nextInt(2000),
               50 + random.nextInt(200),
+              0.1 + random.nextInt(4) * 0.2,
+              random.nextInt(3) * 500L,
               TableOptions.defaults(STORE));
       picker = new CompactionPicker(config);
     }
@@ -82,6 +85,7 @@ final class CompactionOrderTest {
               ledger,
               (tables, segments) -> {},
               Readers.unbounded())) {
+        versions.apply(new VersionEdit().addSegment(1));
         int runningMax = 1 + random.nextInt(4);
         for (int step = 0; step < 300; step++) {
           int choice = random.nextInt(3);
@@ -113,7 +117,7 @@ final class CompactionOrderTest {
       Version version = versions.current();
       int base = picker.baseLevel(version);
       for (int level = 0; level < Version.LEVELS - 1; level++) {
-        assertTrue(picker.score(version, level, base) < 1);
+        assertTrue(picker.score(version, level, base, sequence) < 1);
       }
     }
 
@@ -135,25 +139,30 @@ final class CompactionOrderTest {
         VersionSet versions, NavigableMap<Integer, NavigableSet<Long>> versionsByKey) {
       long number = versions.newFileNumber();
       contents.put(number, versionsByKey);
-      long bytes = 10;
+      long entries = 0;
       for (NavigableSet<Long> of : versionsByKey.values()) {
-        bytes += 10L * of.size();
+        entries += of.size();
       }
+      // Some of the entries point to a record, of one length or of any.
+      long records = random.nextLong(entries + 1);
+      long recordBytes = random.nextBoolean() ? 1 : 1 + random.nextLong(1000);
+      List<SegmentUse> uses =
+          records == 0 ? List.of() : List.of(new SegmentUse(1, records * recordBytes, records));
       return new TableMeta(
           number,
-          bytes,
+          10 + 10 * entries,
           key(versionsByKey.firstKey()),
           key(versionsByKey.lastKey()),
           1,
           sequence,
-          1,
+          entries,
           0,
           0,
           1,
           0,
           0,
           0,
-          List.of());
+          uses);
     }
 
     private static byte[] key(int number) {
@@ -162,7 +171,7 @@ final class CompactionOrderTest {
 
     private boolean start(VersionSet versions) {
       Version version = versions.current();
-      CompactionPlan plan = picker.pick(version, Set.copyOf(busy));
+      CompactionPlan plan = picker.pick(version, Set.copyOf(busy), 0, sequence);
       if (plan == null) {
         return false;
       }

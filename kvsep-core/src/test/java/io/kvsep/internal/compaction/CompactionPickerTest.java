@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -34,7 +35,7 @@ final class CompactionPickerTest {
   private final VersionSet versions;
   private final CompactionPicker picker =
       new CompactionPicker(
-          new CompactionConfig(4, 1000, 500, new TableOptions(256, 4, 10, true, STORE)));
+          new CompactionConfig(4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, STORE)));
 
   CompactionPickerTest() throws IOException {
     versions =
@@ -48,8 +49,23 @@ final class CompactionPickerTest {
     assertEquals(0, ledger.totalBytes());
   }
 
-  /** Adds a table; its number. */
+  /** Adds a table without values; its number. */
   private long table(int level, String smallest, String largest, long bytes) {
+    return table(level, smallest, largest, bytes, 1, 0, 0);
+  }
+
+  /** Adds a table that references {@code records} records of so many bytes together. */
+  private long table(
+      int level,
+      String smallest,
+      String largest,
+      long bytes,
+      long entries,
+      long records,
+      long valueBytes) {
+    if (versions.current().segments().isEmpty()) {
+      versions.apply(new VersionEdit().addSegment(1));
+    }
     long number = versions.newFileNumber();
     TableMeta meta =
         new TableMeta(
@@ -59,20 +75,20 @@ final class CompactionPickerTest {
             largest.getBytes(StandardCharsets.UTF_8),
             number,
             number,
-            1,
+            entries,
             0,
             0,
             1,
             0,
             0,
             0,
-            List.of());
+            records == 0 ? List.of() : List.of(new SegmentUse(1, valueBytes, records)));
     versions.apply(new VersionEdit().addTable(level, meta));
     return number;
   }
 
   private @Nullable CompactionPlan pick(long... busy) {
-    return picker.pick(versions.current(), files(busy));
+    return picker.pick(versions.current(), files(busy), 0, Long.MAX_VALUE);
   }
 
   private CompactionPlan picked(long... busy) {
@@ -113,7 +129,7 @@ final class CompactionPickerTest {
     assertNull(pick());
     assertEquals(6, picker.baseLevel(versions.current()));
     for (int level = 0; level < 6; level++) {
-      assertEquals(0, picker.score(versions.current(), level, 6));
+      assertEquals(0, picker.score(versions.current(), level, 6, Long.MAX_VALUE));
     }
   }
 
@@ -248,7 +264,7 @@ final class CompactionPickerTest {
     table(6, "a", "c", 20_000);
     long number = table(5, "a", "b", 1999);
     assertNull(pick());
-    assertEquals(1999 / 2000.0, picker.score(versions.current(), 5, 5));
+    assertEquals(1999 / 2000.0, picker.score(versions.current(), 5, 5, Long.MAX_VALUE));
     versions.apply(new VersionEdit().removeTable(5, number));
     table(5, "a", "b", 2000);
     assertTrue(pick() != null);
@@ -340,5 +356,99 @@ final class CompactionPickerTest {
     // A neighbour that is busy is not waited for.
     assertPlan(picked(before), 0, 6, inputs, Set.of());
     assertPlan(picked(behind), 0, 6, inputs, Set.of(before));
+  }
+
+  @Test
+  void valuesThatMayHideAQuarterOfThoseBelowMakeALevelDue() {
+    table(6, "a", "z", 100, 10, 10, 4000);
+    long upper = table(5, "b", "c", 1, 1, 1, 999);
+    assertEquals(999 / 1000.0, picker.score(versions.current(), 5, 5, Long.MAX_VALUE), 1e-9);
+    assertNull(pick());
+    versions.apply(new VersionEdit().removeTable(5, upper));
+    table(5, "b", "c", 1, 1, 1, 1000);
+    assertPlan(picked(), 5, 6, Set.of(upper + 1), Set.of(upper - 1));
+    // Twice over is as urgent as it gets.
+    table(5, "d", "e", 1, 9, 9, 9000);
+    assertEquals(2, picker.score(versions.current(), 5, 5, Long.MAX_VALUE));
+  }
+
+  @Test
+  void levelZeroIsDueForItsValuesWithASingleTable() {
+    long below = table(6, "a", "z", 100, 10, 10, 4000);
+    long only = table(0, "b", "c", 1, 1, 1, 1000);
+    assertPlan(picked(), 0, 6, Set.of(only), Set.of(below));
+  }
+
+  @Test
+  void levelsAboveCountToo() {
+    long bottom = table(6, "a", "z", 100, 10, 10, 4000);
+    long middle = table(5, "b", "c", 1, 1, 1, 300);
+    table(4, "x", "y", 1, 1, 1, 300);
+    assertNull(pick());
+    long upper = table(0, "b", "c", 1, 1, 1, 400);
+    // The lowest first: nothing above it changes what it has to rewrite.
+    assertPlan(picked(), 5, 6, Set.of(middle), Set.of(bottom));
+    assertNull(pick(bottom, upper));
+  }
+
+  @Test
+  void tombstonesAndShortValuesCountAsWhatTheyMayReplace() {
+    table(6, "a", "z", 100, 20, 10, 4000);
+    // Two hundred bytes an entry, whatever half of them are.
+    long four = table(5, "b", "c", 1, 4, 0, 0);
+    assertNull(pick());
+    versions.apply(new VersionEdit().removeTable(5, four));
+    long five = table(5, "b", "c", 1, 5, 0, 0);
+    assertEquals(Set.of(five), numbers(picked().inputs()));
+    versions.apply(new VersionEdit().removeTable(5, five));
+    // Short records over long ones: the long ones are what becomes garbage.
+    long few = table(5, "b", "c", 1, 5, 5, 5);
+    assertEquals(Set.of(few), numbers(picked().inputs()));
+  }
+
+  @Test
+  void valuesWithNoneBelowThemFreeNothing() {
+    table(6, "a", "z", 100, 10, 10, 1L << 50);
+    assertNull(pick());
+    table(0, "a", "z", 1, 1, 0, 0);
+    assertNull(pick());
+    versions.apply(
+        new VersionEdit().removeTable(6, versions.current().level(6).get(0).meta().number()));
+    table(6, "a", "z", 100, 10, 0, 0);
+    table(0, "a", "z", 1, 10, 10, 1L << 50);
+    assertNull(pick());
+  }
+
+  @Test
+  void fewBytesAreNotWorthACompaction() {
+    long below = table(6, "a", "z", 100, 1, 1, 10);
+    table(5, "b", "c", 1, 1, 1, 99);
+    assertNull(pick());
+    table(5, "d", "e", 1, 1, 1, 1);
+    assertEquals(Set.of(below), numbers(picked().overlaps()));
+  }
+
+  @Test
+  void tableThatFreesMostForWhatIsRewrittenGoesFirst() {
+    table(6, "a", "c", 100, 10, 10, 2000);
+    long below = table(6, "d", "f", 300, 10, 10, 2000);
+    table(5, "b", "b1", 10, 1, 1, 300);
+    long most = table(5, "e", "e1", 100, 3, 3, 1200);
+    assertPlan(picked(), 5, 6, Set.of(most), Set.of(below));
+    long free = table(5, "x", "y", 50, 1, 1, 1);
+    assertTrue(picked().move());
+    assertEquals(Set.of(free), numbers(picked().inputs()));
+  }
+
+  @Test
+  void levelZeroComesFirstFromTwiceItsNumberOfTablesOn() {
+    table(6, "a", "z", 100, 10, 10, 4000);
+    table(5, "b", "c", 1, 100, 100, 400_000);
+    for (int i = 0; i < 7; i++) {
+      table(0, "x", "y", 200);
+    }
+    assertEquals(5, picked().inputLevel());
+    table(0, "x", "y", 200);
+    assertEquals(0, picked().inputLevel());
   }
 }

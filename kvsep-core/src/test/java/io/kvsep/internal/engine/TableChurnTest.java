@@ -327,6 +327,7 @@ final class TableChurnTest {
         shape.levelZeroStop(),
         shape.levelBaseBytes(),
         1 << 10,
+        shape.hiddenBytesMin(),
         shape.blockBytes(),
         readerBytesMax,
         2 << 10,
