@@ -343,7 +343,7 @@ final class BackgroundWork {
 
   private void runAndRelease(CompactionPlan plan) {
     // Not before it runs, which it may never do: what is busy stays in every version until then.
-    Version version = retainedVersion();
+    Version version = versions.retainCurrent();
     boolean succeeded = false;
     try {
       run(plan);
