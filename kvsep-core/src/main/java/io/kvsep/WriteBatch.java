@@ -90,6 +90,10 @@ public final class WriteBatch {
     for (Keyspace used : keyspaces) {
       used.idIn(engine);
     }
+    // The commit leader refuses writes to a dropped keyspace, but never sees an empty range.
+    for (Keyspace used : keyspaces) {
+      engine.keyspaces().requirePresent(used.id());
+    }
     return buffer;
   }
 }

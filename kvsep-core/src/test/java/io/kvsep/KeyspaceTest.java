@@ -202,6 +202,19 @@ final class KeyspaceTest {
   }
 
   @Test
+  void aBatchThatOnlyNamesADroppedKeyspaceIsRefused() {
+    Keyspace users = store.keyspace("users");
+    store.dropKeyspace(users);
+    WriteBatch nothing = new WriteBatch().in(users);
+    WriteBatch emptyRange = new WriteBatch().put(KEY, KEY).in(users).deleteRange(KEY, KEY);
+    for (WriteBatch batch : List.of(nothing, emptyRange)) {
+      assertThrows(IllegalStateException.class, () -> store.write(batch));
+      assertThrows(IllegalStateException.class, () -> store.write(batch, Durability.sync()));
+    }
+    assertNull(store.get(KEY));
+  }
+
+  @Test
   void theSpaceOfADroppedKeyspaceComesBack() {
     Keyspace large = store.keyspace("large");
     store.put(KEY, bytes("stays"));
