@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The store of the API over an engine. */
 final class OpenStore extends StoreView implements KvStore {
-  private OpenStore(StorageEngine engine) {
+  /** A test brings an engine of its own, with tiny limits or another storage. */
+  OpenStore(StorageEngine engine) {
     super(engine, Keyspaces.DEFAULT);
   }
 

@@ -1,0 +1,17 @@
+package io.kvsep;
+
+import io.kvsep.testing.Seeds;
+import org.junit.jupiter.api.Test;
+
+/** Long random histories of the public calls against sorted maps; see {@link KvStoreModelRun}. */
+final class KvStoreModelTest {
+  @Test
+  void everyHistoryMatchesTheModel() {
+    Seeds.run(
+        KvStoreModelTest.class,
+        "everyHistoryMatchesTheModel",
+        1,
+        Integer.getInteger("kvsep.seeds", 20),
+        seed -> new KvStoreModelRun(seed).run(1_500));
+  }
+}

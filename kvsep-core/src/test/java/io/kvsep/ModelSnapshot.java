@@ -1,0 +1,47 @@
+package io.kvsep;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.kvsep.error.StoreClosedException;
+import java.util.HashMap;
+import java.util.Map;
+
+/** A snapshot that stays open, what it must show, and the readers that were asked of it. */
+final class ModelSnapshot {
+  private final Snapshot snapshot;
+  private final ModelState state;
+  private final Map<Integer, KvReader> readers = new HashMap<>();
+
+  ModelSnapshot(Snapshot snapshot, ModelState state) {
+    this.snapshot = snapshot;
+    this.state = state;
+  }
+
+  Snapshot snapshot() {
+    return snapshot;
+  }
+
+  ModelPast past() {
+    return new ModelPast(KvStoreModelRun.DEFAULT, snapshot, state);
+  }
+
+  /** Through a reader that was made before, or a new one. */
+  ModelPast past(ModelSpace space, boolean held) {
+    KvReader reader =
+        held
+            ? readers.computeIfAbsent(space.number(), number -> snapshot.in(space.handle()))
+            : snapshot.in(space.handle());
+    assertFalse(reader instanceof KvWriter, "a snapshot that can be written to");
+    return new ModelPast(space.number(), reader, state);
+  }
+
+  /** Neither it nor what came from it can be used any more. */
+  void checkClosed(byte[] key) {
+    assertThrows(StoreClosedException.class, () -> snapshot.get(key));
+    for (KvReader reader : readers.values()) {
+      assertThrows(StoreClosedException.class, () -> reader.get(key));
+      assertThrows(StoreClosedException.class, reader::cursor);
+    }
+  }
+}
