@@ -105,6 +105,7 @@ final class TablesCommand {
         new Shape(
             usual.memtableBytes(),
             usual.memtablesMax(),
+            usual.memtableLogBytesMin(),
             usual.memtableLogBytesMax(),
             usual.commitBytesMax(),
             usual.frameRetainedBytes(),

@@ -68,6 +68,7 @@ public final class Engines {
     return new Shape(
         8 << 10,
         3,
+        32 << 10,
         64 << 10,
         16 << 10,
         1 << 10,

@@ -23,11 +23,11 @@ public record CompactionConfig(
   public static final int LEVEL_MULTIPLIER = 10;
 
   /**
-   * A quarter. Garbage that nobody can know of yet then costs about a quarter of the space of the
-   * live values. The index below is rewritten once for each quarter of the values that is written,
-   * and it is a few hundredths of them: a tenth or two of what writing the values cost.
+   * Garbage that nobody can know of yet costs at most about that part of the space of the live
+   * values. The index below is rewritten each time that much was written, but it is a few
+   * hundredths of the values: about a fifth of what writing them costs.
    */
-  public static final double HIDDEN_FRACTION = 0.25;
+  public static final double HIDDEN_FRACTION = 0.15;
 
   /** What is above is short-lived and read most. */
   private static final int PACKED_LEVEL_MIN = 2;

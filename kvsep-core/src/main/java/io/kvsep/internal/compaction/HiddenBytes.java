@@ -16,6 +16,8 @@ import io.kvsep.internal.version.Version;
  * <p>Nothing is set free that somebody reads: a table all of which is newer than the oldest reader
  * counts for nothing until that one is gone.
  *
+ * <p>The oldest table of level 0 counts as one below the others there.
+ *
  * <p>A level is due when it and the levels above it, together, may set free as much as a certain
  * part of all values below. That is why this ends, and what holds when it has ended:
  *
@@ -52,6 +54,12 @@ final class HiddenBytes {
     double[] below = new double[Version.LEVELS];
     for (int level = LAST; level >= 0; level--) {
       LevelSums sums = version.sums(level);
+      if (level == 0 && version.tables(0).length > 1) {
+        // What the other tables of level 0 replace may be in the oldest one.
+        TableFile oldest = oldestOfLevelZero(version);
+        valueBytesBelow += oldest.valueBytes();
+        entriesBelow += oldest.meta().entryCount();
+      }
       below[level] = valueBytesBelow;
       entryBytesBelow[level] = entriesBelow == 0 ? 0 : valueBytesBelow / entriesBelow;
       hidden[level] = this.oldestReader == Long.MAX_VALUE ? ofLevel(level, sums) : ofTables(level);
@@ -92,17 +100,29 @@ final class HiddenBytes {
     return oldestReader >= version.lastSequence() ? Long.MAX_VALUE : oldestReader;
   }
 
+  private static TableFile oldestOfLevelZero(Version version) {
+    TableFile[] tables = version.tables(0);
+    return tables[tables.length - 1];
+  }
+
   private double ofTables(int level) {
     double bytes = 0;
     if (level < LAST) {
       for (TableFile table : version.tables(level)) {
-        bytes += of(level, table);
+        bytes += isBelowItsLevel(level, table) ? 0 : of(level, table);
       }
     }
     return bytes;
   }
 
+  private boolean isBelowItsLevel(int level, TableFile table) {
+    return level == 0 && version.tables(0).length > 1 && table == oldestOfLevelZero(version);
+  }
+
   private double ofLevel(int level, LevelSums sums) {
+    if (level == 0) {
+      return ofTables(level);
+    }
     double bytes = estimate(level, sums.entries(), sums.records(), sums.valueBytes());
     for (TableFile table : version.rangeTables(level)) {
       bytes += RangeReach.below(version, level, table, oldestReader);

@@ -122,6 +122,7 @@ public record EngineConfig(
    *
    * @param memtableBytes arena of one memtable
    * @param memtablesMax memtables at once, the active one included
+   * @param memtableLogBytesMin log bytes one memtable may cover however little the store holds
    * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
    * @param commitBytesMax memory that encoded frames may take together; others are encoded while
    *     they are written
@@ -140,6 +141,7 @@ public record EngineConfig(
   public record Shape(
       long memtableBytes,
       int memtablesMax,
+      long memtableLogBytesMin,
       long memtableLogBytesMax,
       long commitBytesMax,
       long frameRetainedBytes,
@@ -158,8 +160,10 @@ public record EngineConfig(
     /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
     private static final long READER_BYTES_MAX = 32 * MIB;
 
-    /** As much as a directory may exceed its data by anyway. */
-    private static final long HIDDEN_BYTES_MIN = 16 * MIB;
+    /** As large as memtables get: with short values it is their own length that counts. */
+    private static final long MEMTABLE_LOG_BYTES_MIN = 64 * MIB;
+
+    private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
@@ -172,7 +176,8 @@ public record EngineConfig(
       return new Shape(
           memtable,
           3,
-          Math.max(64 * MIB, memoryBudgetBytes),
+          MEMTABLE_LOG_BYTES_MIN,
+          Math.max(MEMTABLE_LOG_BYTES_MIN, memoryBudgetBytes),
           memoryBudgetBytes / 8,
           Math.min(256 << 10, memoryBudgetBytes / 1024),
           4,

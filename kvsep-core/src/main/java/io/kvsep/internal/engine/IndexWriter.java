@@ -30,6 +30,9 @@ final class IndexWriter implements AutoCloseable {
   /** Part of these bytes that is let through however much garbage there is. */
   private static final double PRESSED_MIN = 0.25;
 
+  /** A memtable covers at most that part of the live bytes; most of the time there are two. */
+  private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
+
   private final LiveView live;
   private final LogWriter log;
   private final SegmentDirectory directory;
@@ -82,10 +85,19 @@ final class IndexWriter implements AutoCloseable {
     }
     long needed = indexBytes + recordCount * Memtable.arenaBytesFor(0, 0);
     boolean full = needed > shape.memtableBytes() - active.allocatedBytes();
-    boolean coversEnough = logBytes > shape.memtableLogBytesMax() - coveredLogBytes;
+    boolean coversEnough = logBytes > memtableLogBytes() - coveredLogBytes;
     if (full || coversEnough) {
       switchMemtable(log.end());
     }
+  }
+
+  /**
+   * What one memtable may cover of the log. Whatever it replaces is garbage that nobody knows of
+   * before it is flushed, so that is bounded by what the store holds.
+   */
+  private long memtableLogBytes() {
+    long part = live.get().version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
+    return Math.min(shape.memtableLogBytesMax(), Math.max(shape.memtableLogBytesMin(), part));
   }
 
   /** Hands the active memtable to the flush and starts another one. */

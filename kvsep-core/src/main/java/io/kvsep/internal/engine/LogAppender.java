@@ -14,33 +14,47 @@ import java.io.IOException;
  * says which segments exist.
  */
 final class LogAppender {
+  private static final long LIVE_BYTES_PER_SEGMENT_BYTE = 8;
+
+  /** Each new segment costs three syncs. */
+  private static final long SEGMENT_BYTES_MIN = 32 << 20;
+
   private final LogWriter writer;
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
-  private final long segmentBytes;
+  private final long segmentBytesMax;
 
   LogAppender(
       LogWriter writer,
       VersionSet versions,
       LiveView live,
       FailureState failure,
-      long segmentBytes) {
+      long segmentBytesMax) {
     this.live = live;
     this.writer = writer;
     this.versions = versions;
     this.failure = failure;
-    this.segmentBytes = segmentBytes;
+    this.segmentBytesMax = segmentBytesMax;
   }
 
   /**
    * Gets ready for a group of {@code bytes}, in a new segment if it does not fit the active one.
    */
   void prepare(long bytes) throws IOException {
-    if (writer.needsNewSegment(bytes, segmentBytes)) {
+    if (writer.needsNewSegment(bytes, segmentBytes())) {
       startSegment();
     }
     writer.begin();
+  }
+
+  /**
+   * Short segments as long as little is live: a file can be rewritten only once the log is through
+   * with it, and is in the way as a whole until then.
+   */
+  private long segmentBytes() {
+    long part = live.get().version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE;
+    return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
   void append(Frame frame, long firstSequence, boolean alone) throws IOException {

@@ -37,7 +37,7 @@ final class ReclaimPace implements Pace {
     }
     long now = ticker.nanos();
     // What was not used up to now is lost: no bursts after a pause.
-    paidUntil = Math.max(paidUntil, now) + (long) (bytes * 1e9 * rest / bytesPerSecondMin);
+    paidUntil = Math.max(paidUntil, now) + (long) (bytes * 1e9 * rest * rest / bytesPerSecondMin);
     if (paidUntil - now >= PARK_NANOS_MIN) {
       LockSupport.parkNanos(Math.min(PARK_NANOS_MAX, paidUntil - now));
     }

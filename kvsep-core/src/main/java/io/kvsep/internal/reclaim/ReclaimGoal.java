@@ -9,13 +9,13 @@ package io.kvsep.internal.reclaim;
  */
 public record ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
   /**
-   * Part of the allowed garbage from which on a job is due: when it is all used up, writers have
-   * produced more before the job is done.
+   * Part of the allowed garbage from which on a job is due. The rest is for what nobody knows yet
+   * to be garbage, for tables, and for what writers add before the job is done.
    */
-  private static final double DUE = 0.75;
+  private static final double DUE = 0.5;
 
   /** Part of the allowed garbage that a series of jobs leaves. */
-  private static final double ENOUGH = 0.5;
+  private static final double ENOUGH = 0.35;
 
   /** Garbage from which on a job is due. */
   public long dueBytes(long neededBytes) {

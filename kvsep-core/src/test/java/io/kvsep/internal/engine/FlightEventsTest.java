@@ -135,8 +135,8 @@ final class FlightEventsTest {
     EngineStats stats;
     try (StorageEngine engine = open()) {
       recording.start();
-      // More than a segment: 20 KiB here.
-      for (int i = 0; i < 10; i++) {
+      // More than a segment, 20 KiB here, and less than a memtable covers.
+      for (int i = 0; i < 6; i++) {
         put(engine, i, 5_000);
       }
       engine.sync();

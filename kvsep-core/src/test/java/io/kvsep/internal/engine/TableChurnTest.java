@@ -319,6 +319,7 @@ final class TableChurnTest {
     return new Shape(
         shape.memtableBytes(),
         shape.memtablesMax(),
+        shape.memtableLogBytesMin(),
         shape.memtableLogBytesMax(),
         shape.commitBytesMax(),
         shape.frameRetainedBytes(),
