@@ -64,6 +64,7 @@ public final class KvMetrics implements AutoCloseable {
     metrics.bindLevels(first.levels().size());
     metrics.bindMemory(first.memoryBytes().keySet());
     metrics.bindWork();
+    metrics.bindReclaim();
     metrics.bindReaders();
     return metrics;
   }
@@ -131,6 +132,15 @@ public final class KvMetrics implements AutoCloseable {
                 TimeUnit.NANOSECONDS)
             .tags(tags)
             .register(registry));
+  }
+
+  private void bindReclaim() {
+    Tags none = Tags.empty();
+    counter("kvsep.reclaim.files", null, none, stats -> stats.reclaim().filesRewritten());
+    counter("kvsep.reclaim.read", BYTES, none, stats -> stats.reclaim().bytesRead());
+    counter("kvsep.reclaim.written", BYTES, none, stats -> stats.reclaim().bytesWritten());
+    gauge("kvsep.log.reclaimable", BYTES, none, stats -> stats.reclaim().reclaimableBytes());
+    gauge("kvsep.reclaim.damaged", null, none, stats -> stats.reclaim().damagedFiles().size());
   }
 
   private void bindReaders() {

@@ -139,8 +139,14 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   ReclaimReport reclaim();
 
-  /** Figures of now; cheap. */
+  /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();
+
+  /**
+   * The files of the value log now, in the order they were begun, with how much of each is live.
+   * Costs as much as {@link #stats} and an object for each file.
+   */
+  List<SegmentStats> segments();
 
   /**
    * Waits for running calls, flushes and syncs what is written, and gives everything back. From

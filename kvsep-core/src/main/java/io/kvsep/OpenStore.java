@@ -178,6 +178,7 @@ final class OpenStore extends StoreView implements KvStore {
       levels.add(new StoreStats.Level(stats.levelTables()[level], stats.levelBytes()[level]));
     }
     EngineStats.Pinned pinned = stats.pinned();
+    EngineStats.Reclaim reclaim = stats.reclaim();
     long stored = stats.logBytes() + stats.tableBytes();
     long live = stats.logLiveBytes() + stats.tableBytes() - pinned.tableBytes();
     return new StoreStats(
@@ -214,8 +215,25 @@ final class OpenStore extends StoreView implements KvStore {
             pinned.segments(),
             pinned.logBytes(),
             pinned.memtableBytes()),
+        new StoreStats.Reclaim(
+            reclaim.filesRewritten(),
+            reclaim.bytesRead(),
+            reclaim.bytesWritten(),
+            reclaim.reclaimableBytes(),
+            reclaim.damagedFiles()),
         stats.replayedBytes(),
         stats.tornBytes());
+  }
+
+  @Override
+  public List<SegmentStats> segments() {
+    List<SegmentStats> files = new ArrayList<>();
+    for (EngineStats.SegmentFile file : engine.segments()) {
+      files.add(
+          new SegmentStats(
+              file.name(), file.bytes(), file.liveBytes(), file.relocated(), file.pinned()));
+    }
+    return List.copyOf(files);
   }
 
   @Override

@@ -11,9 +11,9 @@ import java.util.Map;
  *     has not dropped yet count too
  * @param keyBytes bytes of keys in tables and memtables, with one to five bytes each for the
  *     keyspace, before compression of common prefixes
- * @param logBytes bytes of all value-log segments, pinned ones included
+ * @param logBytes bytes of all files of the value log, pinned ones included
  * @param logLiveBytes bytes of log records that tables and memtables still point to
- * @param logSegments segments of the value log
+ * @param logSegments files of the value log; {@link KvStore#segments} tells them apart
  * @param tableBytes bytes of all tables, pinned ones included
  * @param memoryBytes off-heap bytes the store owns, by purpose
  * @param memoryPeakBytes the most off-heap bytes the store owned at once
@@ -37,6 +37,7 @@ import java.util.Map;
  * @param oldestSnapshotNanos for how long the oldest open snapshot has been open, 0 without one
  * @param oldestCursorNanos for how long the oldest open cursor has been open, 0 without one
  * @param pinned what is kept for open cursors and calls under way alone
+ * @param reclaim what reclaim did to the value log, and what it could still do
  * @param replayedBytes log bytes read again when the store was opened
  * @param tornBytes bytes of a torn log tail that opening the store cut off
  */
@@ -67,6 +68,7 @@ public record StoreStats(
     long oldestSnapshotNanos,
     long oldestCursorNanos,
     Pinned pinned,
+    Reclaim reclaim,
     long replayedBytes,
     long tornBytes) {
   /** Tables and their bytes in one level. */
@@ -79,12 +81,35 @@ public record StoreStats(
    *
    * @param tables tables
    * @param tableBytes their bytes, which are in {@link StoreStats#tableBytes} too
-   * @param segments segments of the value log
+   * @param segments files of the value log
    * @param logBytes their bytes, which are in {@link StoreStats#logBytes} too
    * @param memtableBytes memory of flushed memtables, which is in {@link StoreStats#memoryBytes}
    */
   public record Pinned(
       int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}
+
+  /**
+   * Reclaim, in the background and asked for.
+   *
+   * @param filesRewritten files of the value log whose live records were copied to a new one
+   * @param bytesRead bytes of records that were copied
+   * @param bytesWritten bytes of the files they were copied to; in {@link
+   *     StoreStats#deviceBytesWritten} too
+   * @param reclaimableBytes bytes that rewriting all files that the log has finished and whose
+   *     entries have been flushed would give back at most
+   * @param damagedFiles names of files, of the log and tables, in which reclaim found damage since
+   *     the store was opened, so that nothing is done with them
+   */
+  public record Reclaim(
+      long filesRewritten,
+      long bytesRead,
+      long bytesWritten,
+      long reclaimableBytes,
+      List<String> damagedFiles) {
+    public Reclaim {
+      damagedFiles = List.copyOf(damagedFiles);
+    }
+  }
 
   public StoreStats {
     memoryBytes = Map.copyOf(memoryBytes);

@@ -102,6 +102,28 @@ final class KvMetricsTest {
   }
 
   @Test
+  void metersShowWhatReclaimDid() {
+    KvOptions options =
+        KvOptions.builder().segmentBytes(1 << 20).valueCompression(ValueCompression.NONE).build();
+    try (KvStore store = KvStore.open(directory, options)) {
+      KvMetrics.bindTo(store, registry, TAGS);
+      for (int i = 0; i < 2_000; i++) {
+        store.put(bytes("key" + i % 1_500), new byte[2_000]);
+      }
+      ReclaimReport report = store.reclaim();
+      later();
+
+      StoreStats stats = store.stats();
+      assertTrue(report.filesRewritten() > 0, report::toString);
+      assertEquals(stats.reclaim().filesRewritten(), amount("kvsep.reclaim.files"));
+      assertEquals(stats.reclaim().bytesRead(), amount("kvsep.reclaim.read"));
+      assertEquals(stats.reclaim().bytesWritten(), amount("kvsep.reclaim.written"));
+      assertEquals(stats.reclaim().reclaimableBytes(), amount("kvsep.log.reclaimable"));
+      assertEquals(0, value("kvsep.reclaim.damaged"));
+    }
+  }
+
+  @Test
   void oneScrapeAsksTheStoreOnce() {
     try (KvStore store = KvStore.open(directory)) {
       AtomicInteger calls = new AtomicInteger();

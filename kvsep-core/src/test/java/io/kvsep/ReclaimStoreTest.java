@@ -149,6 +149,70 @@ final class ReclaimStoreTest {
   }
 
   @Test
+  void figuresAddUpBeforeAndAfter() {
+    try (KvStore store = open()) {
+      put(store, 1);
+      put(store, 2);
+      checkFigures(store);
+      store.flush();
+      checkFigures(store);
+      long reclaimable = store.stats().reclaim().reclaimableBytes();
+      assertTrue(reclaimable > 1_000_000, () -> reclaimable + " bytes of garbage");
+      assertFalse(store.segments().stream().anyMatch(SegmentStats::relocated));
+
+      try (KvCursor cursor = store.cursor()) {
+        ReclaimReport report = store.reclaim();
+        assertTrue(cursor.next());
+        checkFigures(store);
+        StoreStats stats = store.stats();
+        assertEquals(report.filesRewritten(), stats.reclaim().filesRewritten());
+        assertEquals(report.bytesRead(), stats.reclaim().bytesRead());
+        assertEquals(report.bytesWritten(), stats.reclaim().bytesWritten());
+        assertEquals(List.of(), stats.reclaim().damagedFiles());
+        assertTrue(stats.deviceBytesWritten() > report.bytesWritten());
+        assertTrue(stats.pinned().segments() > 0);
+      }
+      checkFigures(store);
+      StoreStats after = store.stats();
+      assertEquals(0, after.pinned().segments());
+      assertTrue(after.reclaim().reclaimableBytes() < 400_000, after::toString);
+      assertTrue(store.segments().stream().anyMatch(SegmentStats::relocated));
+      // Once more: relocated files are rewritten as well.
+      put(store, 4);
+      store.reclaim();
+      checkFigures(store);
+      check(store);
+    }
+    try (KvStore store = open()) {
+      checkFigures(store);
+      assertEquals(0, store.stats().reclaim().filesRewritten());
+    }
+    try (KvStore store = KvStore.open(directory, options().readOnly(true).build())) {
+      checkFigures(store);
+    }
+  }
+
+  private static void checkFigures(KvStore store) {
+    StoreStats stats = store.stats();
+    List<SegmentStats> files = store.segments();
+    assertEquals(stats.logSegments(), files.size());
+    assertEquals(stats.logBytes(), files.stream().mapToLong(SegmentStats::bytes).sum());
+    assertEquals(stats.logLiveBytes(), files.stream().mapToLong(SegmentStats::liveBytes).sum());
+    List<SegmentStats> pinned = files.stream().filter(SegmentStats::pinned).toList();
+    assertEquals(stats.pinned().segments(), pinned.size());
+    assertEquals(stats.pinned().logBytes(), pinned.stream().mapToLong(SegmentStats::bytes).sum());
+    assertEquals(0, pinned.stream().mapToLong(SegmentStats::liveBytes).sum());
+    for (SegmentStats file : files) {
+      assertTrue(file.liveBytes() <= file.bytes(), file::toString);
+      assertTrue(file.file().endsWith(".vlog"), file::toString);
+    }
+    assertTrue(stats.logLiveBytes() >= KEYS * VALUE_BYTES, stats::toString);
+    double stored = stats.logBytes() + stats.tableBytes();
+    double live = stats.logLiveBytes() + stats.tableBytes() - stats.pinned().tableBytes();
+    assertEquals(stored / live, stats.spaceAmplification(), 1e-9);
+  }
+
+  @Test
   void aStoreInOrderIsLeftAsItIs() {
     try (KvStore store = open()) {
       put(store, 1);
@@ -342,6 +406,7 @@ final class ReclaimStoreTest {
       ReclaimReport report = store.reclaim();
 
       assertEquals(List.of(damaged), report.damagedFiles());
+      assertEquals(List.of(damaged), store.stats().reclaim().damagedFiles());
       assertTrue(report.filesRewritten() > 0, report::toString);
       assertTrue(report.bytesFreed() > 0, report::toString);
       assertTrue(Files.exists(directory.resolve(damaged)));

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import java.util.List;
 import java.util.Map;
 
 /** The engine's figures of one moment; the public record is made of them. */
@@ -29,9 +30,22 @@ public record EngineStats(
     long oldestSnapshotNanos,
     long oldestCursorNanos,
     Pinned pinned,
+    Reclaim reclaim,
     long replayedBytes,
     long tornBytes) {
   /** What is kept for readers of an older view alone. */
   public record Pinned(
       int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}
+
+  /** What reclaim has done since the store was opened, and what it could still do. */
+  public record Reclaim(
+      long filesRewritten,
+      long bytesRead,
+      long bytesWritten,
+      long reclaimableBytes,
+      List<String> damagedFiles) {}
+
+  /** One file of the value log. */
+  public record SegmentFile(
+      String name, long bytes, long liveBytes, boolean relocated, boolean pinned) {}
 }

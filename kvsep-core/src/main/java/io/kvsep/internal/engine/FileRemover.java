@@ -24,6 +24,8 @@ final class FileRemover implements ObsoleteFiles {
   private final SegmentDirectory segments;
   private final AtomicInteger waitingTables = new AtomicInteger();
   private final AtomicLong waitingTableBytes = new AtomicLong();
+  private final AtomicInteger hiddenSegments = new AtomicInteger();
+  private final AtomicLong hiddenSegmentBytes = new AtomicLong();
 
   FileRemover(EngineConfig config, Epochs<?> epochs, SegmentDirectory segments) {
     this.storage = config.storage();
@@ -53,18 +55,35 @@ final class FileRemover implements ObsoleteFiles {
 
   private void hide(long id) {
     Segment segment = segments.unlist(id);
+    long bytes = segment == null ? 0 : segment.publishedEnd();
+    countHidden(1, bytes);
     epochs.retire(
         () -> {
           if (segment != null) {
             segment.free();
           }
           delete(StoreFiles.segment(id));
+          countHidden(-1, -bytes);
         });
   }
 
   /** Tables that are still there because somebody may be reading them. */
   TableTotal waitingTables() {
     return new TableTotal(waitingTables.get(), waitingTableBytes.get());
+  }
+
+  /** Segment files that nobody finds any more, but are still there. */
+  int hiddenSegments() {
+    return hiddenSegments.get();
+  }
+
+  long hiddenSegmentBytes() {
+    return hiddenSegmentBytes.get();
+  }
+
+  private void countHidden(int segmentFiles, long bytes) {
+    hiddenSegments.addAndGet(segmentFiles);
+    hiddenSegmentBytes.addAndGet(bytes);
   }
 
   private void countWaiting(int tables, long bytes) {

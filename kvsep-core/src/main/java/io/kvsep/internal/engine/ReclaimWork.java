@@ -5,6 +5,8 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.metrics.FlightEvents;
+import io.kvsep.internal.metrics.ReclaimEvent;
 import io.kvsep.internal.reclaim.Pace;
 import io.kvsep.internal.reclaim.ReclaimContext;
 import io.kvsep.internal.reclaim.ReclaimGoal;
@@ -163,6 +165,15 @@ final class ReclaimWork {
     return names;
   }
 
+  EngineStats.Reclaim stats(Version version) {
+    return new EngineStats.Reclaim(
+        filesRewritten.get(),
+        bytesRead.get(),
+        bytesWritten.get(),
+        ReclaimPicker.balance(version).garbageBytes(),
+        damagedFiles());
+  }
+
   long filesRewritten() {
     return filesRewritten.get();
   }
@@ -242,6 +253,7 @@ final class ReclaimWork {
   }
 
   private void rewrite(Version version, ReclaimPlan plan, Pace pace) throws IOException {
+    ReclaimEvent event = FlightEvents.beginReclaim();
     long file = versions.newSegmentId();
     ReclaimContext context =
         new ReclaimContext(
@@ -251,7 +263,23 @@ final class ReclaimWork {
     bytesWritten.addAndGet(output.fileBytes());
     deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));
     filesRewritten.addAndGet(plan.files().size());
+    record(event, plan, output);
     deadSegments.remove();
+  }
+
+  private void record(@Nullable ReclaimEvent event, ReclaimPlan plan, ReclaimJob.Output output) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.store = config.storage().location();
+      event.victims = plan.files().size();
+      event.bytesRead = output.recordBytes();
+      event.bytesWritten = output.fileBytes();
+      event.bytesFreed = Math.max(0, plan.victimBytes() - output.fileBytes());
+      event.commit();
+    }
   }
 
   /** Puts the new file in force, for all segments of the victims that are still there. */

@@ -1,7 +1,6 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
@@ -64,6 +63,7 @@ public final class StorageEngine implements AutoCloseable {
   private final SnapshotRegistry snapshots;
   private final BackgroundWork background;
   private final ReclaimWork reclaim;
+  private final LogSpace logSpace;
   private final LogRotation rotation;
   private final IndexWriter index;
   private final KeyspaceCatalog keyspaces;
@@ -127,6 +127,7 @@ public final class StorageEngine implements AutoCloseable {
       background =
           new BackgroundWork(
               config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
+      logSpace = new LogSpace(segments, versions, remover);
       ReclaimPressure pressure = new ReclaimPressure(versions, config.reclaim().goal());
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
@@ -204,7 +205,7 @@ public final class StorageEngine implements AutoCloseable {
       failure.check();
       long start = config.ticker().nanos();
       ReclaimResult.Start before =
-          ReclaimResult.Start.of(versions.current(), logBytesInForce(), reclaim);
+          ReclaimResult.Start.of(versions.current(), logSpace.bytesInForce(), reclaim);
       flushAll();
       background.compactAll();
       rotation.dropDead();
@@ -212,7 +213,7 @@ public final class StorageEngine implements AutoCloseable {
       flushAll();
       reclaim.runToEnd();
       return before.result(
-          versions.current(), logBytesInForce(), reclaim, config.ticker().nanos() - start);
+          versions.current(), logSpace.bytesInForce(), reclaim, config.ticker().nanos() - start);
     } finally {
       writes.exit(slot);
     }
@@ -238,15 +239,14 @@ public final class StorageEngine implements AutoCloseable {
         levelTables[level] = view.version.tables(level).length;
         levelBytes[level] = view.version.levelBytes(level);
       }
-      LogPosition replayFrom = view.version.replayFrom();
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
       return new EngineStats(
           Math.max(0, entries),
           keyBytes,
-          segments.bytes(),
-          view.version.liveBytes() + unflushedLogBytes(replayFrom),
-          segments.all().size(),
+          logSpace.bytes(),
+          logSpace.liveBytes(view.version),
+          logSpace.fileCount(),
           tables.all().bytes() + waiting.bytes(),
           memoryByPurpose(),
           ledger.peakBytes(),
@@ -269,9 +269,21 @@ public final class StorageEngine implements AutoCloseable {
           reads.openCursors(),
           snapshots.oldestNanos(),
           reads.oldestCursorNanos(),
-          pinned(tables.pinned().plus(waiting)),
+          logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes()),
+          reclaim.stats(view.version),
           replayedBytes,
           tornBytes);
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  /** The files of the value log by ascending number; refused when the store is closed. */
+  public List<EngineStats.SegmentFile> segments() {
+    EpochSlot<ReadContext> slot = epochs.enter();
+    try {
+      live.get();
+      return logSpace.files();
     } finally {
       epochs.exit(slot);
     }
@@ -377,44 +389,6 @@ public final class StorageEngine implements AutoCloseable {
     ledger
         .bytesByPurpose()
         .forEach((purpose, held) -> bytes.put(purpose.name().toLowerCase(Locale.ROOT), held));
-    return bytes;
-  }
-
-  /** Segments are looked at before the version, which has every one that is not pinned. */
-  private EngineStats.Pinned pinned(TableTotal tables) {
-    List<Segment> there = segments.all();
-    Map<Long, SegmentState> inForce = versions.current().segments();
-    int segmentCount = 0;
-    long segmentBytes = 0;
-    for (Segment segment : there) {
-      SegmentState state = inForce.get(segment.id());
-      if (state == null || !state.hasFile()) {
-        segmentCount++;
-        segmentBytes += segment.publishedEnd();
-      }
-    }
-    return new EngineStats.Pinned(
-        tables.count(), tables.bytes(), segmentCount, segmentBytes, live.pinnedMemtableBytes());
-  }
-
-  private long logBytesInForce() {
-    Map<Long, SegmentState> inForce = versions.current().segments();
-    long bytes = 0;
-    for (Segment segment : segments.all()) {
-      SegmentState state = inForce.get(segment.id());
-      bytes += state != null && state.hasFile() ? segment.publishedEnd() : 0;
-    }
-    return bytes;
-  }
-
-  private long unflushedLogBytes(LogPosition from) {
-    long bytes = 0;
-    for (Segment segment : segments.all()) {
-      if (segment.id() >= from.segment() && !segment.isRelocated()) {
-        long start = segment.id() == from.segment() ? from.offset() : 0;
-        bytes += Math.max(0, segment.publishedEnd() - start);
-      }
-    }
     return bytes;
   }
 

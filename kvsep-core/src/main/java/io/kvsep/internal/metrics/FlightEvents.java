@@ -24,6 +24,10 @@ public final class FlightEvents {
     return PRESENT ? CompactionEvent.beginIfRecorded() : null;
   }
 
+  public static @Nullable ReclaimEvent beginReclaim() {
+    return PRESENT ? ReclaimEvent.beginIfRecorded() : null;
+  }
+
   public static @Nullable WriteStallEvent beginWriteStall() {
     return PRESENT ? WriteStallEvent.beginIfRecorded() : null;
   }

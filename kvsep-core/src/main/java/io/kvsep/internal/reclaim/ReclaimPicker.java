@@ -173,6 +173,9 @@ public final class ReclaimPicker {
   }
 
   private static SegmentState home(Version version, SegmentState segment) {
+    if (segment.hasFile()) {
+      return segment;
+    }
     SegmentState home = version.segments().get(segment.home());
     return home == null ? segment : home;
   }

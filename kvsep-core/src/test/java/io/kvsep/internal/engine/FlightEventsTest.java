@@ -41,7 +41,12 @@ import org.junit.jupiter.api.io.TempDir;
 /** Flight Recorder's view of a real store. */
 final class FlightEventsTest {
   private static final List<String> NAMES =
-      List.of("io.kvsep.Flush", "io.kvsep.Compaction", "io.kvsep.WriteStall", "io.kvsep.LogSync");
+      List.of(
+          "io.kvsep.Flush",
+          "io.kvsep.Compaction",
+          "io.kvsep.Reclaim",
+          "io.kvsep.WriteStall",
+          "io.kvsep.LogSync");
 
   @TempDir Path directory;
 
@@ -130,6 +135,41 @@ final class FlightEventsTest {
   }
 
   @Test
+  void reclaimTellsWhatItRewrote() throws IOException {
+    Recording recording = recording();
+    ReclaimResult result;
+    EngineStats stats;
+    try (StorageEngine engine = open()) {
+      for (int i = 0; i < 200; i++) {
+        put(engine, i, 500);
+      }
+      for (int i = 0; i < 200; i += 2) {
+        put(engine, i, 500);
+      }
+      recording.start();
+      result = engine.reclaim();
+      stats = engine.stats();
+      recording.stop();
+    }
+    List<RecordedEvent> jobs = only(end(recording), "io.kvsep.Reclaim");
+
+    assertFalse(jobs.isEmpty());
+    assertEquals(result.filesRewritten(), sum(jobs, e -> e.getInt("victims")));
+    assertEquals(result.bytesRead(), sum(jobs, e -> e.getLong("bytesRead")));
+    assertEquals(result.bytesWritten(), sum(jobs, e -> e.getLong("bytesWritten")));
+    assertEquals(stats.reclaim().filesRewritten(), result.filesRewritten());
+    assertEquals(stats.reclaim().bytesRead(), result.bytesRead());
+    assertEquals(stats.reclaim().bytesWritten(), result.bytesWritten());
+    for (RecordedEvent job : jobs) {
+      assertEquals(directory.resolve("store").toString(), job.getString("store"));
+      assertTrue(job.getLong("bytesFreed") > 0, job.toString());
+      assertTrue(job.getLong("bytesWritten") > job.getLong("bytesRead"), job.toString());
+    }
+    // Files that were dead as a whole are no job's.
+    assertTrue(sum(jobs, e -> e.getLong("bytesFreed")) <= result.bytesFreed());
+  }
+
+  @Test
   void syncsTellHowMuchBecameDurable() throws IOException {
     Recording recording = recording();
     EngineStats stats;
@@ -201,6 +241,7 @@ final class FlightEventsTest {
   void eventsThatNobodyRecordsAllocateNothing() {
     assertNull(FlightEvents.beginFlush());
     assertNull(FlightEvents.beginCompaction());
+    assertNull(FlightEvents.beginReclaim());
     assertNull(FlightEvents.beginWriteStall());
     assertNull(FlightEvents.beginLogSync());
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -210,6 +251,7 @@ final class FlightEventsTest {
     for (int i = 0; i < 10_000; i++) {
       FlightEvents.beginFlush();
       FlightEvents.beginCompaction();
+      FlightEvents.beginReclaim();
       FlightEvents.beginWriteStall();
       FlightEvents.beginLogSync();
     }
@@ -246,6 +288,7 @@ final class FlightEventsTest {
       recording.start();
       assertNotNull(FlightEvents.beginFlush());
       assertNotNull(FlightEvents.beginCompaction());
+      assertNotNull(FlightEvents.beginReclaim());
       assertNotNull(FlightEvents.beginWriteStall());
       assertNotNull(FlightEvents.beginLogSync());
       Set<String> actual = new TreeSet<>();
