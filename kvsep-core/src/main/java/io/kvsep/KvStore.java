@@ -144,7 +144,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
 
   /**
    * The files of the value log now, in the order they were begun, with how much of each is live.
-   * Costs as much as {@link #stats} and an object for each file.
+   * Costs a few times as much as {@link #stats}.
    */
   List<SegmentStats> segments();
 

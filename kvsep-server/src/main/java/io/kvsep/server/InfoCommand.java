@@ -1,6 +1,7 @@
 package io.kvsep.server;
 
 import io.kvsep.KvStore;
+import io.kvsep.SegmentStats;
 import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.util.List;
@@ -28,13 +29,22 @@ final class InfoCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     StoreStats stats;
+    List<SegmentStats> segments;
     try (KvStore open = store.openToRead()) {
       stats = open.stats();
+      segments = open.segments();
     }
     if (json) {
-      streams.output().line(json(stats).put("directory", store.directory().toString()).toString());
+      streams
+          .output()
+          .line(
+              json(stats)
+                  .put("segments", segments(segments))
+                  .put("directory", store.directory().toString())
+                  .toString());
     } else {
       show(stats);
+      show(segments);
     }
     return Kvsep.DONE;
   }
@@ -68,6 +78,7 @@ final class InfoCommand implements Callable<Integer> {
         .put("oldestSnapshotNanos", stats.oldestSnapshotNanos())
         .put("oldestCursorNanos", stats.oldestCursorNanos())
         .put("pinned", pinned(stats.pinned()))
+        .put("reclaim", reclaim(stats.reclaim()))
         .put("replayedBytes", stats.replayedBytes())
         .put("tornBytes", stats.tornBytes());
   }
@@ -85,6 +96,28 @@ final class InfoCommand implements Callable<Integer> {
         .put("segments", pinned.segments())
         .put("logBytes", pinned.logBytes())
         .put("memtableBytes", pinned.memtableBytes());
+  }
+
+  private static JsonObject reclaim(StoreStats.Reclaim reclaim) {
+    return new JsonObject()
+        .put("filesRewritten", reclaim.filesRewritten())
+        .put("bytesRead", reclaim.bytesRead())
+        .put("bytesWritten", reclaim.bytesWritten())
+        .put("reclaimableBytes", reclaim.reclaimableBytes())
+        .putNames("damagedFiles", reclaim.damagedFiles());
+  }
+
+  private static List<JsonObject> segments(List<SegmentStats> segments) {
+    return segments.stream()
+        .map(
+            segment ->
+                new JsonObject()
+                    .put("file", segment.file())
+                    .put("bytes", segment.bytes())
+                    .put("liveBytes", segment.liveBytes())
+                    .put("relocated", segment.relocated())
+                    .put("pinned", segment.pinned()))
+        .toList();
   }
 
   static List<JsonObject> levels(StoreStats stats) {
@@ -120,6 +153,7 @@ final class InfoCommand implements Callable<Integer> {
             + Amounts.of(stats.logSegments(), "segment")
             + ", live "
             + Amounts.bytes(stats.logLiveBytes()));
+    row("reclaimable", Amounts.bytes(stats.reclaim().reclaimableBytes()));
     row("tables", Amounts.bytes(stats.tableBytes()));
     row("levels", levelsLine(stats));
     row("space amplification", String.format(Locale.ROOT, "%.2f", stats.spaceAmplification()));
@@ -130,6 +164,20 @@ final class InfoCommand implements Callable<Integer> {
             + " of log read again, "
             + Amounts.bytes(stats.tornBytes())
             + " torn");
+  }
+
+  /** A line for each file, such as {@code 000003.vlog 268.4 MB, live 120.1 MB (45 %)}. */
+  private void show(List<SegmentStats> segments) throws IOException {
+    for (SegmentStats segment : segments) {
+      double share = segment.bytes() == 0 ? 0 : segment.liveBytes() / (double) segment.bytes();
+      row(
+          segment.file(),
+          Amounts.bytes(segment.bytes())
+              + ", live "
+              + Amounts.bytes(segment.liveBytes())
+              + String.format(Locale.ROOT, " (%.0f %%)", 100 * share)
+              + (segment.relocated() ? ", relocated" : ""));
+    }
   }
 
   private void row(String name, String text) throws IOException {

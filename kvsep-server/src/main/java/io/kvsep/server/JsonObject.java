@@ -31,6 +31,10 @@ final class JsonObject {
     return raw(name, values.stream().map(JsonObject::toString).toList().toString());
   }
 
+  JsonObject putNames(String name, List<String> values) {
+    return raw(name, values.stream().map(JsonObject::quoted).toList().toString());
+  }
+
   JsonObject put(String name, JsonObject value) {
     return raw(name, value.toString());
   }

@@ -49,7 +49,9 @@ public final class Kvsep {
   private Kvsep() {}
 
   public static void main(String[] arguments) {
-    System.exit(run(Streams.ofProcess(), arguments));
+    Streams streams = Streams.ofProcess();
+    WarningLines.install(streams);
+    System.exit(run(streams, arguments));
   }
 
   /** Runs one command to its end; the exit code. */
@@ -82,6 +84,7 @@ public final class Kvsep {
     line.addSubcommand(new ExportCommand(streams));
     line.addSubcommand(new InfoCommand(streams));
     line.addSubcommand(new CompactCommand(streams));
+    line.addSubcommand(new ReclaimCommand(streams));
     line.addSubcommand(new CrashWriterCommand(streams));
     line.addMixin("common", new CommonOptions());
     line.getSubcommands()
@@ -127,7 +130,8 @@ public final class Kvsep {
     return FAILED;
   }
 
-  private static String line(String message) {
+  /** As every line on standard error. */
+  static String line(String message) {
     return "kvsep: " + message.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
   }
 

@@ -55,6 +55,13 @@ final class JsonObjectTest {
   }
 
   @Test
+  void namesAreAListOfStrings() {
+    assertEquals("{\"a\":[]}", new JsonObject().putNames("a", List.of()).toString());
+    String names = new JsonObject().putNames("a", List.of("1.vlog", "\"")).toString();
+    assertEquals(Map.of("a", List.of("1.vlog", "\"")), JsonText.object(names));
+  }
+
+  @Test
   void whatJsonCannotSayIsRefused() {
     assertThrows(IllegalArgumentException.class, () -> new JsonObject().put("a", Double.NaN));
     assertThrows(IllegalArgumentException.class, () -> new JsonObject().put("a", 1 / 0.0));

@@ -13,6 +13,8 @@ import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,7 +24,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What all commands have in common. */
 final class KvsepTest {
   private static final List<String> COMMANDS =
-      List.of("demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact");
+      List.of(
+          "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim");
 
   @TempDir Path folder;
 
@@ -65,6 +68,8 @@ final class KvsepTest {
         "get a --dir",
         "info extra",
         "info --json --json",
+        "reclaim extra",
+        "reclaim --json --json",
         "ingest",
         "export",
         "demo a b",
@@ -78,6 +83,19 @@ final class KvsepTest {
     String message = run.failsWith(2);
     assertTrue(message.matches(".*\\(see kvsep( [a-z]+)? --help\\)"), message);
     assertEquals(0, run.output().length);
+  }
+
+  @Test
+  void whatAStoreWarnsOfIsOneLine() {
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    WarningLines lines =
+        new WarningLines(
+            Streams.of(InputStream.nullInputStream(), OutputStream.nullOutputStream(), errors));
+
+    lines.publish(new LogRecord(Level.WARNING, "damaged:\n  1.vlog"));
+    lines.publish(new LogRecord(Level.INFO, "chatter"));
+
+    assertEquals("kvsep: damaged: 1.vlog", errors.toString(UTF_8).strip());
   }
 
   @Test

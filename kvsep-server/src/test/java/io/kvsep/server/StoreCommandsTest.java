@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
+import io.kvsep.ReclaimReport;
 import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,6 +17,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -26,7 +28,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** info and compact, and what every command does about a directory that is no usable store. */
+/**
+ * info, compact and reclaim, and what every command does about a directory that is no usable store.
+ */
 final class StoreCommandsTest {
   /** Each works on an existing store; %s is where export writes to. */
   private static final List<List<String>> ON_EXISTING =
@@ -36,7 +40,8 @@ final class StoreCommandsTest {
           List.of("scan"),
           List.of("export", "%s"),
           List.of("info"),
-          List.of("compact"));
+          List.of("compact"),
+          List.of("reclaim"));
 
   @TempDir Path folder;
 
@@ -63,6 +68,25 @@ final class StoreCommandsTest {
     return store;
   }
 
+  private Path halfDeletedStore() {
+    Path store = filledStore();
+    try (KvStore open = KvStore.open(store)) {
+      for (int i = 0; i < 1000; i += 2) {
+        open.delete(("key" + i).getBytes(UTF_8));
+      }
+    }
+    return store;
+  }
+
+  private static long logFileBytes(Path store) throws IOException {
+    try (Stream<Path> files = Files.list(store)) {
+      return files
+          .filter(file -> file.toString().endsWith(".vlog"))
+          .mapToLong(file -> file.toFile().length())
+          .sum();
+    }
+  }
+
   @Test
   void infoTellsWhatIsThere() {
     Path store = filledStore();
@@ -86,7 +110,7 @@ final class StoreCommandsTest {
   void infoAsJsonHasEveryFigure() {
     Map<String, Object> info = run(filledStore(), "info", "--json").succeeds().json();
     Set<String> names = new TreeSet<>(info.keySet());
-    names.remove("directory");
+    names.removeAll(List.of("directory", "segments"));
 
     Set<String> figures = new TreeSet<>();
     Arrays.stream(StoreStats.class.getRecordComponents()).forEach(c -> figures.add(c.getName()));
@@ -94,7 +118,36 @@ final class StoreCommandsTest {
     assertEquals(1L, info.get("logSegments"));
     assertTrue(
         info.get("memoryBytes") instanceof Map<?, ?> memory && memory.containsKey("memtable"));
+    assertTrue(
+        info.get("reclaim") instanceof Map<?, ?> reclaim
+            && List.of().equals(reclaim.get("damagedFiles")));
     assertTrue(info.get("pinned") instanceof Map<?, ?> pinned && pinned.containsKey("logBytes"));
+  }
+
+  @Test
+  void infoTellsWhatIsLiveInEachFile() {
+    Path store = halfDeletedStore();
+    Map<String, Object> info = run(store, "info", "--json").succeeds().json();
+
+    long bytes = 0;
+    long live = 0;
+    List<?> segments = (List<?>) Objects.requireNonNull(info.get("segments"));
+    for (Object segment : segments) {
+      Map<?, ?> file = (Map<?, ?>) segment;
+      assertTrue(Files.exists(store.resolve(String.valueOf(file.get("file")))), file.toString());
+      assertEquals(false, file.get("relocated"));
+      bytes += (Long) Objects.requireNonNull(file.get("bytes"));
+      live += (Long) Objects.requireNonNull(file.get("liveBytes"));
+    }
+    assertEquals(info.get("logSegments"), (long) segments.size());
+    assertEquals(info.get("logBytes"), bytes);
+    assertEquals(info.get("logLiveBytes"), live);
+    List<String> lines = run(store, "info").succeeds().lines();
+    assertTrue(
+        lines.stream()
+            .anyMatch(line -> line.matches("\\d+\\.vlog +\\S+ MB, live \\S+ MB \\(\\d+ %\\)")),
+        lines.toString());
+    assertTrue(lines.stream().anyMatch(line -> line.startsWith("reclaimable ")), lines.toString());
   }
 
   @Test
@@ -116,6 +169,57 @@ final class StoreCommandsTest {
     assertTrue(run(store, "compact").succeeds().text().startsWith("tables: "));
 
     assertArrayEquals(before, run(store, "scan").succeeds().output());
+  }
+
+  @Test
+  void reclaimGivesSpaceBackAndKeepsEveryEntry() throws IOException {
+    Path store = halfDeletedStore();
+    byte[] before = run(store, "scan").succeeds().output();
+    long bytes = logFileBytes(store);
+
+    String line = run(store, "reclaim").succeeds().text();
+
+    assertTrue(
+        line.matches(
+            "freed \\S+ kB: rewrote \\d+ and removed \\d+ of \\d+ files? of the value log;"
+                + " read \\S+ kB, wrote \\S+ kB in \\S+ s\\R"),
+        line);
+    assertTrue(logFileBytes(store) < 0.6 * bytes, () -> bytes + " bytes before");
+    assertArrayEquals(before, run(store, "scan").succeeds().output());
+    assertTrue(
+        run(store, "info").succeeds().lines().stream().anyMatch(l -> l.endsWith(", relocated")));
+  }
+
+  @Test
+  void reclaimAsJsonHasTheWholeReport() {
+    Map<String, Object> report = run(halfDeletedStore(), "reclaim", "--json").succeeds().json();
+
+    Set<String> figures = new TreeSet<>();
+    Arrays.stream(ReclaimReport.class.getRecordComponents()).forEach(c -> figures.add(c.getName()));
+    assertEquals(figures, report.keySet());
+    assertTrue(CommandRun.number(report, "filesRewritten") > 0, report.toString());
+    assertTrue(CommandRun.number(report, "bytesFreed") > 300_000, report.toString());
+    assertTrue(CommandRun.number(report, "bytesWritten") > 300_000, report.toString());
+    assertEquals(List.of(), report.get("damagedFiles"));
+  }
+
+  @Test
+  void reclaimNamesDamagedFilesAndFails() throws IOException {
+    Path store = halfDeletedStore();
+    Path log = longestFile(store);
+    byte[] content = Files.readAllBytes(log);
+    // Something in each record.
+    for (int i = 500; i < content.length; i += 500) {
+      content[i] ^= 1;
+    }
+    Files.write(log, content);
+
+    CommandRun run = run(store, "reclaim", "--json");
+
+    assertEquals(
+        "damaged, and kept as they are: " + log.getFileName(), run.failsWith(1), run.text());
+    assertEquals(List.of(String.valueOf(log.getFileName())), run.json().get("damagedFiles"));
+    assertArrayEquals(content, Files.readAllBytes(log));
   }
 
   @Test
