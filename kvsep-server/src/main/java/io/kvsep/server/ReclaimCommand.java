@@ -16,8 +16,9 @@ import picocli.CommandLine.Option;
     description = "Give the space of overwritten, deleted and expired values back.",
     footer = {
       "",
-      "Compacts the tables, then copies what is live out of those files of the value log that are",
-      "worth it. Files that cannot be read are kept and named, with exit code 1; others go on."
+      "Compacts the tables, then copies what is live out of those files of the value",
+      "log that are worth it. Files that cannot be read are kept and named, with exit",
+      "code 1; others go on."
     })
 final class ReclaimCommand implements Callable<Integer> {
   private final Streams streams;
