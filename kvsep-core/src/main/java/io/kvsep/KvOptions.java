@@ -160,10 +160,11 @@ public final class KvOptions {
      * <p>To give space back reclaim copies what is still needed of a file. The nearer the limit is
      * to 1, the more is copied for each byte that comes back; below about 1.2 it is very much.
      *
-     * <p>It is a goal that reclaim works harder for the further it is missed, and no bound: nobody
-     * is held back for it. It is about files that the log has finished and whose entries have been
-     * flushed, beyond the first MiB of garbage. What is added to them: the segment that is being
-     * written, files that open cursors keep, and during a job the file that it writes.
+     * <p>It is a goal and no strict bound: reclaim works harder the nearer garbage comes to it, and
+     * beyond it writers are slowed down as long as reclaim is at work. It is about files that the
+     * log has finished and whose entries have been flushed, beyond the first MiB of garbage. What
+     * is added to them: the segment that is being written, which ends early when much in it is
+     * garbage; files that open cursors keep; and during a job the file that it writes.
      */
     public Builder spaceAmplificationMax(double value) {
       spaceAmplificationMax = value;

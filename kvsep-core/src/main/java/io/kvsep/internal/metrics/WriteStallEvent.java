@@ -22,7 +22,7 @@ public final class WriteStallEvent extends Event {
   public String store = "";
 
   @Label("Cause")
-  @Description("Memtables or level 0 being full, or the slow-down before that")
+  @Description("Memtables or level 0 being full, the slow-down before that, or garbage")
   public String cause = "";
 
   @Label("Memtables")
