@@ -41,6 +41,7 @@ final class StressRun {
       List.of(
           new Chore("flush calls", 12, KvStore::flush),
           new Chore("compact calls", 2, KvStore::compact),
+          new Chore("reclaim calls", 2, KvStore::reclaim),
           new Chore("sync calls", 5, KvStore::sync),
           new Chore("stats calls", 5, KvStore::stats));
 

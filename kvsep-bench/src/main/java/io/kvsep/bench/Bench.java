@@ -54,11 +54,11 @@ public final class Bench {
         --entries N              entries                          (1000000)
         --overwrites R           how often each, on average       (10)
         --batch B                entries per write                (100)
-        --rounds R               of cost, with reclaim and without    (3)
+        --rounds R               of cost, with reclaim and without (3)
 
       all but machine:
-        --dir D                  the store; load, commits, tables and space need one that does not exist
-                                 yet and use a temporary one, removed afterwards, without it
+        --dir D                  the store; load, commits, tables and space need one that does not
+                                 exist yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
         --durability none|async|sync   (load none, commits sync)
         --memory-budget-mib M    off-heap cap                     (256)

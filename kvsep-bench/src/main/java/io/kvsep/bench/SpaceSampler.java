@@ -6,11 +6,12 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** Watches how much the files of a store take while others work with it, on a thread of its own. */
 final class SpaceSampler implements AutoCloseable {
-  private static final long INTERVAL_MILLIS = 20;
+  private static final long INTERVAL_NANOS = 20_000_000;
 
   private final Path directory;
   private final Thread thread;
@@ -48,14 +49,9 @@ final class SpaceSampler implements AutoCloseable {
   }
 
   private void sample() {
-    try {
-      while (true) {
-        peakBytes.accumulateAndGet(bytes(directory), Math::max);
-        Thread.sleep(INTERVAL_MILLIS);
-      }
-    } catch (InterruptedException e) {
-      // Closed.
-      return;
+    while (!Thread.currentThread().isInterrupted()) {
+      peakBytes.accumulateAndGet(bytes(directory), Math::max);
+      LockSupport.parkNanos(INTERVAL_NANOS);
     }
   }
 

@@ -27,7 +27,15 @@ final class IndexWriter implements AutoCloseable {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
-  /** Part of these bytes that is let through however much garbage there is. */
+  /** Pressure of garbage from which on writers are slowed down: before there is too much. */
+  private static final double PRESSURE_SLOWDOWN = 0.7;
+
+  /** How many times these bytes are let through then, by how much less the more pressure. */
+  private static final double PRESSED_MAX = 2;
+
+  private static final double PRESSED_STEP = 2.5;
+
+  /** What is let through however much garbage there is. */
   private static final double PRESSED_MIN = 0.25;
 
   /** A memtable covers at most that part of the live bytes; most of the time there are two. */
@@ -119,6 +127,9 @@ final class IndexWriter implements AutoCloseable {
   void insertAll(IndexEntries source, long segment, long offset) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
+        if (live.get().active().isEmpty()) {
+          throw new IllegalStateException("an entry is longer than a memtable");
+        }
         // The frame is in the log already: a full disk must not make its commit fail any more.
         switchMemtable(new LogPosition(segment, offset), /* mayFail= */ false);
       }
@@ -160,15 +171,16 @@ final class IndexWriter implements AutoCloseable {
       tables = live.get().version.tables(0).length;
     }
     double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
-    if (tables < shape.levelZeroSlowdown() && pressure < 1) {
+    if (tables < shape.levelZeroSlowdown() && pressure < PRESSURE_SLOWDOWN) {
       owedNanos = 0;
       return;
     }
     double range = Math.max(1, shape.levelZeroStop() - shape.levelZeroSlowdown());
     double room = Math.max(1, shape.levelZeroStop() - tables) / range;
-    double relief = pressure < 1 ? 1 : Math.max(PRESSED_MIN, 2 - pressure);
-    boolean crowded = tables >= shape.levelZeroSlowdown() && room < relief;
-    double share = Math.min(1, crowded ? room : relief);
+    double relief =
+        Math.max(PRESSED_MIN, PRESSED_MAX - PRESSED_STEP * (pressure - PRESSURE_SLOWDOWN));
+    boolean crowded = tables >= shape.levelZeroSlowdown() && room <= relief;
+    double share = crowded ? room : relief;
     owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * share));
     if (owedNanos >= PARK_NANOS_MIN) {
       long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
