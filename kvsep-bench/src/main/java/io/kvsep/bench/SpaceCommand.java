@@ -73,9 +73,14 @@ final class SpaceCommand {
       load(target, null);
       figures.ratio("files / live, loaded", ratio(SpaceSampler.bytes(directory)));
       long nanos;
-      try (SpaceSampler sampler = new SpaceSampler(directory)) {
+      try (SpaceSampler sampler = new SpaceSampler(directory, target)) {
         nanos = overwriteAll(target);
         figures.ratio("files / live, peak", ratio(sampler.peakBytes()));
+        StoreStats peak = sampler.peakStats();
+        figures.ratio("  log that tables need", ratio(peak.logLiveBytes()));
+        figures.ratio("  known garbage", ratio(peak.reclaim().reclaimableBytes()));
+        figures.ratio("  pinned", ratio(peak.pinned().logBytes()));
+        figures.ratio("  tables", ratio(peak.tableBytes()));
       }
       long writes = dataset.entryCount() * overwrites;
       figures.rate("overwrite rate", writes, overwrites * dataset.rawBytes(), nanos);
@@ -95,7 +100,7 @@ final class SpaceCommand {
       load(target, null);
       target.flush();
       long peak;
-      try (SpaceSampler sampler = new SpaceSampler(directory)) {
+      try (SpaceSampler sampler = new SpaceSampler(directory, target)) {
         byte[] key = dataset.newKey();
         WriteBatch batch = new WriteBatch();
         for (long ordinal = 0; ordinal < dataset.entryCount(); ordinal++) {

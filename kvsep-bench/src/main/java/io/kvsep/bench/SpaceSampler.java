@@ -1,24 +1,33 @@
 package io.kvsep.bench;
 
+import io.kvsep.KvStore;
+import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Watches how much the files of a store take while others work with it, on a thread of its own. */
 final class SpaceSampler implements AutoCloseable {
   private static final long INTERVAL_NANOS = 20_000_000;
 
   private final Path directory;
+  private final KvStore store;
   private final Thread thread;
   private final AtomicLong peakBytes = new AtomicLong();
 
-  SpaceSampler(Path directory) {
+  /** Figures from the moment of the peak. */
+  private volatile @Nullable StoreStats peakStats;
+
+  SpaceSampler(Path directory, KvStore store) {
     this.directory = directory;
+    this.store = store;
     this.thread = new Thread(this::sample, "space-sampler");
     thread.setDaemon(true);
     thread.start();
@@ -27,6 +36,11 @@ final class SpaceSampler implements AutoCloseable {
   /** The most bytes that were seen since the start. */
   long peakBytes() {
     return peakBytes.get();
+  }
+
+  /** What the store said when the most was seen. */
+  StoreStats peakStats() {
+    return Objects.requireNonNull(peakStats);
   }
 
   /** Bytes of all files now; those that are deleted meanwhile do not count. */
@@ -50,7 +64,11 @@ final class SpaceSampler implements AutoCloseable {
 
   private void sample() {
     while (!Thread.currentThread().isInterrupted()) {
-      peakBytes.accumulateAndGet(bytes(directory), Math::max);
+      long bytes = bytes(directory);
+      if (bytes > peakBytes.get()) {
+        peakBytes.set(bytes);
+        peakStats = store.stats();
+      }
       LockSupport.parkNanos(INTERVAL_NANOS);
     }
   }
