@@ -5,6 +5,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogWriter;
@@ -27,19 +28,8 @@ final class IndexWriter implements AutoCloseable {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
-  /** Pressure of garbage from which on writers are slowed down: before there is too much. */
-  private static final double PRESSURE_SLOWDOWN = 0.7;
-
-  /** How many times these bytes are let through then, by how much less the more pressure. */
-  private static final double PRESSED_MAX = 2;
-
-  private static final double PRESSED_STEP = 2.5;
-
-  /** What is let through however much garbage there is. */
-  private static final double PRESSED_MIN = 0.25;
-
-  /** A memtable covers at most that part of the live bytes; most of the time there are two. */
-  private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
+  /** A memtable covers at most an eighth of the live bytes; most of the time there are two. */
+  private static final long LIVE_BYTES_PER_LOG_BYTE = 8;
 
   private final LiveView live;
   private final LogWriter log;
@@ -93,19 +83,22 @@ final class IndexWriter implements AutoCloseable {
     }
     long needed = indexBytes + recordCount * Memtable.arenaBytesFor(0, 0);
     boolean full = needed > shape.memtableBytes() - active.allocatedBytes();
-    boolean coversEnough = logBytes > memtableLogBytes() - coveredLogBytes;
-    if (full || coversEnough) {
+    if (full || coversEnough(active, logBytes)) {
       switchMemtable(log.end());
     }
   }
 
   /**
-   * What one memtable may cover of the log. Whatever it replaces is garbage that nobody knows of
-   * before it is flushed, so that is bounded by what the store holds.
+   * Whatever a memtable replaces is garbage that nobody knows of before it is flushed. So what it
+   * may cover of the log depends on what the store holds; and since short tombstones cover little
+   * but may replace long values, an entry counts for no less than those in the tables do.
    */
-  private long memtableLogBytes() {
-    long part = live.get().version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
-    return Math.min(shape.memtableLogBytesMax(), Math.max(shape.memtableLogBytesMin(), part));
+  private boolean coversEnough(Memtable active, long logBytes) {
+    Version version = live.get().version;
+    long part = version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
+    long most = Math.min(shape.memtableLogBytesMax(), Math.max(shape.memtableLogBytesMin(), part));
+    double average = version.liveBytes() / (double) Math.max(1, version.entryCount());
+    return logBytes > most - coveredLogBytes || active.entryCount() * average > most;
   }
 
   /** Hands the active memtable to the flush and starts another one. */

@@ -25,6 +25,7 @@ public final class Version {
   private final SegmentLiveness liveness;
   private final KeyspaceIds keyspaces;
   private final int tableCount;
+  private final long entryCount;
   private final LogPosition replayFrom;
   private final long lastSequence;
 
@@ -46,10 +47,13 @@ public final class Version {
     this.replayFrom = replayFrom;
     this.lastSequence = lastSequence;
     int count = 0;
+    long entries = 0;
     for (Level level : levels) {
       count += level.tables.length;
+      entries += level.sums.entries();
     }
     this.tableCount = count;
+    this.entryCount = entries;
   }
 
   /**
@@ -97,6 +101,11 @@ public final class Version {
 
   public int tableCount() {
     return tableCount;
+  }
+
+  /** Entries of all tables, every version and tombstone counted. */
+  public long entryCount() {
+    return entryCount;
   }
 
   /** Sum of the file lengths of all tables. */
