@@ -341,9 +341,11 @@ final class BackgroundWork {
     deadSegments.remove();
   }
 
+  /**
+   * Holds no version: a busy table stays in every version until this puts the result in force, and
+   * a version would keep segments of the log too, which nobody here reads.
+   */
   private void runAndRelease(CompactionPlan plan) {
-    // Not before it runs, which it may never do: what is busy stays in every version until then.
-    Version version = versions.retainCurrent();
     boolean succeeded = false;
     try {
       run(plan);
@@ -362,7 +364,6 @@ final class BackgroundWork {
       } finally {
         compactionLock.unlock();
       }
-      version.release();
       live.signal();
     }
     if (succeeded) {
@@ -371,14 +372,15 @@ final class BackgroundWork {
   }
 
   private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
+    CompactionPlan plan;
     Version version = versions.retainCurrent();
     try {
-      CompactionPlan plan = choice.apply(version);
-      if (plan != null) {
-        run(plan);
-      }
+      plan = choice.apply(version);
     } finally {
       version.release();
+    }
+    if (plan != null) {
+      run(plan);
     }
   }
 

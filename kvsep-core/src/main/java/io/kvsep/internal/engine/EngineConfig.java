@@ -163,8 +163,7 @@ public record EngineConfig(
     /** As large as memtables get: with short values it is their own length that counts. */
     private static final long MEMTABLE_LOG_BYTES_MIN = 64 * MIB;
 
-    /** As much as a directory may exceed its data by anyway. */
-    private static final long HIDDEN_BYTES_MIN = 16 * MIB;
+    private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
