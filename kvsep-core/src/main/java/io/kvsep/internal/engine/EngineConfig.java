@@ -94,7 +94,7 @@ public record EngineConfig(
   public record Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
     private static final long SLACK_BYTES = 1 << 20;
 
-    private static final long BYTES_PER_SECOND_MIN = 64 << 20;
+    private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
     /** Holds the log's files at so many times what is live in them. */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {

@@ -29,7 +29,7 @@ final class IndexWriter implements AutoCloseable {
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
   /** Pressure of garbage from which on writers are slowed down: before there is too much. */
-  private static final double PRESSURE_SLOWDOWN = 0.7;
+  private static final double PRESSURE_SLOWDOWN = 0.4;
 
   /** How many times these bytes are let through then, by how much less the more pressure. */
   private static final double PRESSED_MAX = 2;
@@ -37,7 +37,7 @@ final class IndexWriter implements AutoCloseable {
   private static final double PRESSED_STEP = 2.5;
 
   /** What is let through however much garbage there is. */
-  private static final double PRESSED_MIN = 0.25;
+  private static final double PRESSED_MIN = 0.125;
 
   /** A memtable covers at most that part of the live bytes; most of the time there are two. */
   private static final long LIVE_BYTES_PER_LOG_BYTE = 16;

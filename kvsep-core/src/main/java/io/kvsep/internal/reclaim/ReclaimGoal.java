@@ -12,10 +12,10 @@ public record ReclaimGoal(double spaceAmplificationMax, long slackBytes, long ou
    * Part of the allowed garbage from which on a job is due. The rest is for what nobody knows yet
    * to be garbage, for tables, and for what writers add before the job is done.
    */
-  private static final double DUE = 0.5;
+  private static final double DUE = 0.4;
 
   /** Part of the allowed garbage that a series of jobs leaves. */
-  private static final double ENOUGH = 0.35;
+  private static final double ENOUGH = 0.3;
 
   /** Garbage from which on a job is due. */
   public long dueBytes(long neededBytes) {
