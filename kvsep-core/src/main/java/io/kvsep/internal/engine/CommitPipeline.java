@@ -126,6 +126,29 @@ final class CommitPipeline {
     }
   }
 
+  /**
+   * As {@link #exclusively}, but only if nobody is writing just now; for what can be tried again.
+   *
+   * @return whether the action was run
+   */
+  boolean tryExclusively(Runnable action) {
+    queueLock.lock();
+    try {
+      if (leading) {
+        return false;
+      }
+      leading = true;
+    } finally {
+      queueLock.unlock();
+    }
+    try {
+      action.run();
+    } finally {
+      handOver();
+    }
+    return true;
+  }
+
   /** Refuses new writes from now on; those under way end as usual. */
   void close() {
     queueLock.lock();

@@ -59,7 +59,7 @@ final class LogRotation {
     if (quietTicks != QUIET_TICKS || unflushedBytes() < QUIET_FLUSH_BYTES_MIN) {
       return;
     }
-    pipeline.exclusively(
+    pipeline.tryExclusively(
         () -> {
           // With another one waiting, a flush is under way or has failed.
           if (live.isOpen() && !failure.hasFailed() && live.get().memtables.size() == 1) {
@@ -99,19 +99,28 @@ final class LogRotation {
 
   /** Seals the active segment if so much in it is garbage, as far as tables tell. */
   void sealWithGarbage(long garbageBytesMin) {
-    pipeline.exclusively(
-        () -> {
-          Segment active = log.active();
-          if (active == null || garbageIn(active) < garbageBytesMin) {
-            return;
-          }
-          if (isFlushed()) {
-            detach(active, /* dead= */ false);
-          } else {
-            // It can be rewritten once the memtable that began in it is flushed.
-            appender.roll();
-          }
-        });
+    pipeline.exclusively(() -> seal(garbageBytesMin));
+  }
+
+  /**
+   * As {@link #sealWithGarbage}, unless somebody is writing just now: he may be waiting for the
+   * thread that calls this.
+   */
+  void trySealWithGarbage(long garbageBytesMin) {
+    pipeline.tryExclusively(() -> seal(garbageBytesMin));
+  }
+
+  private void seal(long garbageBytesMin) {
+    Segment active = log.active();
+    if (active == null || garbageIn(active) < garbageBytesMin) {
+      return;
+    }
+    if (isFlushed()) {
+      detach(active, /* dead= */ false);
+    } else {
+      // It can be rewritten once the memtable that began in it is flushed.
+      appender.roll();
+    }
   }
 
   private boolean isFlushed() {

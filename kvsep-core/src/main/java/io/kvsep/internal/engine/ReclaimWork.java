@@ -193,7 +193,7 @@ final class ReclaimWork {
       Pace pace =
           new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), pressure::get);
       pressure.relieved(true);
-      rotation.sealWithGarbage(sealBytes(versions.current()));
+      rotation.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
         more = runOne(/* all= */ false, pace);

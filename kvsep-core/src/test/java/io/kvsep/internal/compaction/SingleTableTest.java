@@ -37,7 +37,7 @@ final class SingleTableTest {
                 4,
                 1 << 20,
                 1 << 20,
-                CompactionConfig.HIDDEN_FRACTION,
+                0.25,
                 100,
                 new TableOptions(256, 4, 10, false, CompactionFixture.STORE)));
     picker = new CompactionPicker(store.config);

@@ -171,14 +171,14 @@ final class HiddenSpaceTest {
     long[] flushes = new long[3];
     for (int part = 0; part < 3; part++) {
       long before = engine.stats().flushes();
-      for (int i = 0; i < 64; i++) {
-        engine.writes().put(0, key(64 * part + i), value, 0);
+      for (int i = 0; i < 128; i++) {
+        engine.writes().put(0, key(128 * part + i), value, 0);
         scheduler.runAll();
       }
       flushes[part] = engine.stats().flushes() - before;
     }
     // From seven values each at first to fifteen in the end.
-    assertTrue(flushes[0] > 6, () -> Arrays.toString(flushes));
+    assertTrue(flushes[0] > 12, () -> Arrays.toString(flushes));
     assertTrue(flushes[1] < flushes[0], () -> Arrays.toString(flushes));
     assertTrue(flushes[2] < flushes[1], () -> Arrays.toString(flushes));
   }

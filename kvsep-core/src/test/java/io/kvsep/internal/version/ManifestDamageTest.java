@@ -182,7 +182,7 @@ final class ManifestDamageTest {
         CorruptionException.class, () -> openWithRecord(end, 10, 5, 1, 'a', 10, 5, 1, 'b'));
     assertThrows(
         CorruptionException.class, () -> openWithRecord(end, 10, 5, 1, 'a', 10, 6, 1, 'a'));
-    assertThrows(CorruptionException.class, () -> openWithRecord(end, 11, 1));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 11, 999_999));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 13, 999_999, 0));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 14, 999_998, 999_999));
     assertThrows(
