@@ -125,7 +125,10 @@ public final class KvOptions {
       return this;
     }
 
-    /** Length of a value-log segment. Default 256 MiB, from 1 MiB to 1 GiB. */
+    /**
+     * Length of a value-log segment; shorter ones, from 32 MiB, are made as long as little is live.
+     * Default 256 MiB, from 1 MiB to 1 GiB.
+     */
     public Builder segmentBytes(long value) {
       segmentBytes = value;
       return this;

@@ -62,7 +62,10 @@ final class LogRotation {
     pipeline.tryExclusively(
         () -> {
           // With another one waiting, a flush is under way or has failed.
-          if (live.isOpen() && !failure.hasFailed() && live.get().memtables.size() == 1) {
+          if (live.isOpen()
+              && !failure.hasFailed()
+              && live.get().memtables.size() == 1
+              && !live.get().active().isEmpty()) {
             index.switchMemtable(log.end());
           }
         });

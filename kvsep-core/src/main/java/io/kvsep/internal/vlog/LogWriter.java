@@ -52,6 +52,10 @@ public final class LogWriter {
 
   // Of the appending thread.
   private long end;
+
+  /** Behind the segment that was let go of last. */
+  private LogPosition detachedAt = LogPosition.START;
+
   private long groupStart;
 
   /** Whether nothing may be appended to the active segment any more. */
@@ -155,6 +159,7 @@ public final class LogWriter {
     if (sealed != null) {
       sealed.seal();
       sealed.closeFile();
+      detachedAt = new LogPosition(sealed.id() + 1, 0);
     }
     active = null;
     end = 0;
@@ -182,7 +187,11 @@ public final class LogWriter {
   /** Where the next frame goes, at the earliest. */
   public LogPosition end() {
     Segment segment = active;
-    return segment == null ? durable : new LogPosition(segment.id(), end);
+    return segment == null ? later(durable, detachedAt) : new LogPosition(segment.id(), end);
+  }
+
+  private static LogPosition later(LogPosition a, LogPosition b) {
+    return a.compareTo(b) >= 0 ? a : b;
   }
 
   public void begin() {

@@ -315,6 +315,47 @@ final class ReclaimTest {
     assertEquals(0, engine.memoryBytes());
   }
 
+  /** A log without an active segment goes on behind the one that was sealed. */
+  @Test
+  void aQuietStoreWhoseLogWasSealedGoesOn() throws Exception {
+    engine.close();
+    storage = new CrashableStorage();
+    scheduler = new ManualScheduler(1, 2);
+    EngineConfig base =
+        Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler);
+    EngineConfig longSegments =
+        new EngineConfig(
+            storage,
+            base.mode(),
+            base.sync(),
+            base.syncIntervalNanos(),
+            base.inlineValueBytesMax(),
+            base.compressionBytesMin(),
+            8 << 20,
+            base.shape(),
+            clock,
+            base.ticker(),
+            base.random(),
+            scheduler);
+    engine = StorageEngine.open(longSegments);
+    Random random = new Random(9);
+    for (int i = 0; i < 200; i++) {
+      put(random, i % 100, 20 << 10);
+    }
+    ReclaimResult result = engine.reclaim();
+    assertTrue(result.filesRewritten() > 0, result::toString);
+    for (int i = 0; i < 50; i++) {
+      scheduler.tick();
+      scheduler.runAll();
+    }
+    check();
+    put(random, 7, 300);
+    engine.flush();
+    check();
+    reopen(1.5);
+    check();
+  }
+
   @Test
   void aClosedStoreRefuses() {
     engine.close();
