@@ -116,6 +116,7 @@ public final class KvMetrics implements AutoCloseable {
   private void bindWork() {
     counter("kvsep.user.written", BYTES, Tags.empty(), StoreStats::userBytesWritten);
     counter("kvsep.device.written", BYTES, Tags.empty(), StoreStats::deviceBytesWritten);
+    counter("kvsep.log.written", BYTES, Tags.empty(), StoreStats::logBytesWritten);
     counter("kvsep.commits", null, Tags.empty(), StoreStats::commits);
     counter("kvsep.log.syncs", null, Tags.empty(), StoreStats::syncs);
     counter("kvsep.flushes", null, Tags.empty(), StoreStats::flushes);

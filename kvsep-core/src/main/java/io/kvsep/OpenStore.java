@@ -193,6 +193,7 @@ final class OpenStore extends StoreView implements KvStore {
         levels,
         stats.userBytesWritten(),
         stats.deviceBytesWritten(),
+        stats.logBytesWritten(),
         stats.userBytesWritten() == 0
             ? 0
             : stats.deviceBytesWritten() / (double) stats.userBytesWritten(),

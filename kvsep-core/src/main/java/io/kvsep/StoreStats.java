@@ -20,6 +20,8 @@ import java.util.Map;
  * @param levels tables in force per level, from level 0
  * @param userBytesWritten keys and values handed to the store
  * @param deviceBytesWritten bytes written to files
+ * @param logBytesWritten those of them that were written to files of the value log, by writers and
+ *     by reclaim; by userBytesWritten this is the write amplification of the log
  * @param writeAmplification deviceBytesWritten / userBytesWritten, 0 before the first write
  * @param spaceAmplification bytes of log and tables / bytes that are live in them, 1 when empty
  * @param commits write calls that were committed
@@ -53,6 +55,7 @@ public record StoreStats(
     List<Level> levels,
     long userBytesWritten,
     long deviceBytesWritten,
+    long logBytesWritten,
     double writeAmplification,
     double spaceAmplification,
     long commits,

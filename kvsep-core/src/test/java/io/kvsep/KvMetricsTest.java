@@ -84,6 +84,9 @@ final class KvMetricsTest {
       assertEquals(0, amount("kvsep.level.used", "level", "6"));
       assertEquals(stats.userBytesWritten(), amount("kvsep.user.written"));
       assertEquals(stats.deviceBytesWritten(), amount("kvsep.device.written"));
+      assertEquals(stats.logBytesWritten(), amount("kvsep.log.written"));
+      assertTrue(stats.logBytesWritten() < stats.deviceBytesWritten(), "tables were written too");
+      assertTrue(stats.logBytesWritten() >= stats.logBytes());
       assertEquals(1_001, value("kvsep.commits"));
       assertEquals(stats.syncs(), amount("kvsep.log.syncs"));
       assertEquals(1, value("kvsep.flushes"));

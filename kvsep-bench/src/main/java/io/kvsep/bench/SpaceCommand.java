@@ -241,6 +241,7 @@ final class SpaceCommand {
 
   private void printStats(StoreStats stats) {
     figures.ratio("write amplification", stats.writeAmplification());
+    figures.ratio("  of the log", stats.logBytesWritten() / (double) stats.userBytesWritten());
     figures.seconds("stalled", stats.stallNanos());
   }
 

@@ -63,6 +63,7 @@ final class InfoCommand implements Callable<Integer> {
         .put("levels", levels(stats))
         .put("userBytesWritten", stats.userBytesWritten())
         .put("deviceBytesWritten", stats.deviceBytesWritten())
+        .put("logBytesWritten", stats.logBytesWritten())
         .put("writeAmplification", stats.writeAmplification())
         .put("spaceAmplification", stats.spaceAmplification())
         .put("commits", stats.commits())

@@ -17,6 +17,7 @@ public record EngineStats(
     long[] levelBytes,
     long userBytesWritten,
     long deviceBytesWritten,
+    long logBytesWritten,
     long commits,
     long syncs,
     long flushes,

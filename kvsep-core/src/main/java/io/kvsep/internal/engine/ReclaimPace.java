@@ -3,43 +3,87 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.reclaim.Pace;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * Lets background reclaim move a limited number of bytes a second: few when there is hardly more
- * garbage than there may be, more the nearer it comes to the limit, and any number beyond. Used by
- * one thread.
+ * garbage than there may be, more the nearer it comes to the limit, and any number beyond. "Few" is
+ * in proportion to what is being written, for that is what turns values into garbage: a pace that
+ * is too slow for it only makes writers wait later on.
+ *
+ * <p>Used by one thread at a time.
  */
 final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MIN = 1_000_000;
   private static final long PARK_NANOS_MAX = 100_000_000;
 
-  private final Ticker ticker;
-  private final long bytesPerSecondMin;
-  private final DoubleSupplier pressure;
-  private long paidUntil;
+  /** Over which it is measured how much is written. */
+  private static final long SAMPLE_NANOS = 50_000_000;
 
   /**
-   * @param bytesPerSecondMin what may be moved when there is no pressure
-   * @param pressure 0 when a job has just become due, 1 when the limit is reached
+   * Bytes moved for each one written. In files that are worth it about two fifths are garbage, so
+   * giving one byte back takes the reading and the writing of one and a half. The rest is for not
+   * falling behind after garbage of many writes has shown at once.
    */
-  ReclaimPace(Ticker ticker, long bytesPerSecondMin, DoubleSupplier pressure) {
+  private static final double MOVED_PER_WRITTEN = 4;
+
+  private final Ticker ticker;
+  private final long bytesPerSecondMin;
+  private final ReclaimPressure pressure;
+  private final LongSupplier writtenBytes;
+  private long paidUntil;
+
+  private long sampledAt;
+  private long sampledBytes;
+  private double writtenPerSecond;
+
+  /**
+   * @param bytesPerSecondMin what may be moved when there is no pressure and nothing is written
+   * @param writtenBytes what has been appended to the log so far
+   */
+  ReclaimPace(
+      Ticker ticker, long bytesPerSecondMin, ReclaimPressure pressure, LongSupplier writtenBytes) {
     this.ticker = ticker;
     this.bytesPerSecondMin = bytesPerSecondMin;
     this.pressure = pressure;
+    this.writtenBytes = writtenBytes;
+    this.sampledAt = ticker.nanos();
+    this.sampledBytes = writtenBytes.getAsLong();
+  }
+
+  /** Jobs are at work from now on, so waiting for them helps. */
+  void begin() {
+    pressure.relieved(true);
+  }
+
+  void end() {
+    pressure.relieved(false);
   }
 
   @Override
   public void moved(long bytes) {
-    double rest = 1 - pressure.getAsDouble();
+    long now = ticker.nanos();
+    sample(now);
+    double rest = 1 - pressure.get();
     if (rest <= 0) {
       return;
     }
-    long now = ticker.nanos();
+    double bytesPerSecond =
+        Math.max((double) bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond);
     // What was not used up to now is lost: no bursts after a pause.
-    paidUntil = Math.max(paidUntil, now) + (long) (bytes * 1e9 * rest * rest / bytesPerSecondMin);
+    paidUntil = Math.max(paidUntil, now) + (long) (bytes * 1e9 * rest * rest / bytesPerSecond);
     if (paidUntil - now >= PARK_NANOS_MIN) {
       LockSupport.parkNanos(Math.min(PARK_NANOS_MAX, paidUntil - now));
+    }
+  }
+
+  private void sample(long now) {
+    long nanos = now - sampledAt;
+    if (nanos >= SAMPLE_NANOS) {
+      long written = writtenBytes.getAsLong();
+      writtenPerSecond = (written - sampledBytes) * 1e9 / nanos;
+      sampledAt = now;
+      sampledBytes = written;
     }
   }
 }

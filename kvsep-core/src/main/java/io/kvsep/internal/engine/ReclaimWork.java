@@ -51,7 +51,7 @@ final class ReclaimWork {
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final LogRotation rotation;
-  private final ReclaimPressure pressure;
+  private final ReclaimPace pace;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
 
@@ -87,7 +87,7 @@ final class ReclaimWork {
       MemoryLedger ledger,
       DeadSegments deadSegments,
       LogRotation rotation,
-      ReclaimPressure pressure) {
+      ReclaimPace pace) {
     this.config = config;
     this.live = live;
     this.versions = versions;
@@ -97,7 +97,7 @@ final class ReclaimWork {
     this.ledger = ledger;
     this.deadSegments = deadSegments;
     this.rotation = rotation;
-    this.pressure = pressure;
+    this.pace = pace;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
   }
@@ -151,11 +151,6 @@ final class ReclaimWork {
     cancelled = true;
   }
 
-  /** What the last job failed with, null when it succeeded. */
-  @Nullable Throwable error() {
-    return error;
-  }
-
   /** Names of the files in which something cannot be read, so that nothing is done with them. */
   List<String> damagedFiles() {
     List<String> names = new ArrayList<>();
@@ -190,9 +185,7 @@ final class ReclaimWork {
     jobLock.lock();
     try {
       scheduled.set(false);
-      Pace pace =
-          new ReclaimPace(config.ticker(), config.reclaim().bytesPerSecondMin(), pressure::get);
-      pressure.relieved(true);
+      pace.begin();
       rotation.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
@@ -205,7 +198,7 @@ final class ReclaimWork {
     } catch (IOException | RuntimeException | Error e) {
       error = e;
     } finally {
-      pressure.relieved(false);
+      pace.end();
       jobLock.unlock();
     }
   }
@@ -216,7 +209,7 @@ final class ReclaimWork {
   }
 
   /** Does the next job; whether there was one. */
-  private boolean runOne(boolean all, Pace pace) throws IOException {
+  private boolean runOne(boolean all, Pace jobPace) throws IOException {
     failure.check();
     deadSegments.remove();
     Version version = versions.retainCurrent();
@@ -227,7 +220,7 @@ final class ReclaimWork {
         fruitless = version;
         return false;
       }
-      rewrite(version, plan, pace);
+      rewrite(version, plan, jobPace);
       return true;
     } catch (CorruptionException e) {
       spare(e);
@@ -252,12 +245,18 @@ final class ReclaimWork {
         .log(System.Logger.Level.WARNING, "damaged, and kept by reclaim: " + e.getMessage());
   }
 
-  private void rewrite(Version version, ReclaimPlan plan, Pace pace) throws IOException {
+  private void rewrite(Version version, ReclaimPlan plan, Pace jobPace) throws IOException {
     ReclaimEvent event = FlightEvents.beginReclaim();
     long file = versions.newSegmentId();
     ReclaimContext context =
         new ReclaimContext(
-            config.storage(), versions.storeId(), ledger, segments, epochs, pace, () -> cancelled);
+            config.storage(),
+            versions.storeId(),
+            ledger,
+            segments,
+            epochs,
+            jobPace,
+            () -> cancelled);
     ReclaimJob.Output output = ReclaimJob.run(context, version, plan, file);
     bytesRead.addAndGet(output.recordBytes());
     bytesWritten.addAndGet(output.fileBytes());

@@ -138,10 +138,7 @@ public final class StorageEngine implements AutoCloseable {
       pipeline =
           new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
       rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
-      DeadSegments dead = background.deadSegments();
-      reclaim =
-          new ReclaimWork(
-              config, live, versions, segments, epochs, failure, ledger, dead, rotation, pressure);
+      reclaim = reclaimWork(pressure);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);
@@ -241,6 +238,7 @@ public final class StorageEngine implements AutoCloseable {
       }
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
+      long logBytesWritten = log.bytesWritten() + reclaim.bytesWritten();
       return new EngineStats(
           Math.max(0, entries),
           keyBytes,
@@ -253,10 +251,8 @@ public final class StorageEngine implements AutoCloseable {
           levelTables,
           levelBytes,
           pipeline.userBytes(),
-          log.bytesWritten()
-              + background.tableBytesWritten()
-              + reclaim.bytesWritten()
-              + versions.bytesWritten(),
+          logBytesWritten + background.tableBytesWritten() + versions.bytesWritten(),
+          logBytesWritten,
           pipeline.commits(),
           log.syncs(),
           background.flushes(),
@@ -407,6 +403,15 @@ public final class StorageEngine implements AutoCloseable {
             defaults.filterBitsPerKey(),
             shape.packsBlocks(),
             versions.storeId()));
+  }
+
+  private ReclaimWork reclaimWork(ReclaimPressure pressure) {
+    ReclaimPace pace =
+        new ReclaimPace(
+            config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, log::bytesWritten);
+    DeadSegments dead = background.deadSegments();
+    return new ReclaimWork(
+        config, live, versions, segments, epochs, failure, ledger, dead, rotation, pace);
   }
 
   private void openSegments(LogRecovery recovery) {

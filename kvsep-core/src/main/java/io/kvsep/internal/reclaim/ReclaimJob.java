@@ -110,7 +110,7 @@ public final class ReclaimJob {
       return 0;
     }
     long pointer = entry.payloadOffset() + Payload.headerLength(kind);
-    if (!wanted.contains(ValuePointer.segment(entry.payloadRegion(), pointer))) {
+    if (!writer.isAnnounced(ValuePointer.segment(entry.payloadRegion(), pointer))) {
       return 0;
     }
     return writer.add(

@@ -90,15 +90,6 @@ public final class ReclaimPicker {
     return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax());
   }
 
-  /** Candidates in the version, worth rewriting or not. */
-  public static int candidateCount(Version version) {
-    int count = 0;
-    for (SegmentState segment : version.segments().values()) {
-      count += isCandidate(version, segment) ? 1 : 0;
-    }
-    return count;
-  }
-
   /** What is written before anything can be deleted is little beside what is there. */
   private long outputBytes(long neededBytes) {
     return Math.min(goal.outputBytesMax(), Math.max(goal.slackBytes(), neededBytes / 8));

@@ -11,8 +11,14 @@ import java.util.TreeMap;
 final class RelocatedOffsets {
   private static final long[] NONE = {};
 
+  /** Slots of the hash table by segments, so that most of what is not there meets a free slot. */
+  private static final int SLOTS_PER_SEGMENT = 4;
+
   /** Ids of the segments that may occur, ascending. */
   private final long[] segments;
+
+  /** Index in {@link #segments} plus 1 by hash of the id, 0 where there is none. */
+  private final int[] slots;
 
   private final int[] counts;
   private final int[] countsMax;
@@ -38,10 +44,23 @@ final class RelocatedOffsets {
       segments[i] = entry.getKey();
       countsMax[i++] = Math.toIntExact(entry.getValue());
     }
+    slots = new int[Integer.highestOneBit(Math.max(1, size)) * 2 * SLOTS_PER_SEGMENT];
+    for (int index = 0; index < size; index++) {
+      int slot = slotOf(segments[index]);
+      while (slots[slot] != 0) {
+        slot = slot + 1 & slots.length - 1;
+      }
+      slots[slot] = index + 1;
+    }
+  }
+
+  /** Asked for every entry of the tables, of which most may be in other segments. */
+  boolean isAnnounced(long segment) {
+    return indexOf(segment) >= 0;
   }
 
   void add(long segment, long oldOffset, long newOffset) {
-    int index = Arrays.binarySearch(segments, segment);
+    int index = indexOf(segment);
     if (index < 0) {
       throw new IllegalArgumentException("segment " + segment + " was not announced");
     }
@@ -57,6 +76,21 @@ final class RelocatedOffsets {
     pairs[index][at] = oldOffset << 32 | newOffset;
     counts[index] = at + 1;
     count++;
+  }
+
+  private int indexOf(long segment) {
+    for (int slot = slotOf(segment); slots[slot] != 0; slot = slot + 1 & slots.length - 1) {
+      int index = slots[slot] - 1;
+      if (segments[index] == segment) {
+        return index;
+      }
+    }
+    return -1;
+  }
+
+  /** Ids count up, so those of one job fall into different slots. */
+  private int slotOf(long segment) {
+    return (int) segment & slots.length - 1;
   }
 
   /** Records, of all segments. */

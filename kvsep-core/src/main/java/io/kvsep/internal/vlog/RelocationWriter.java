@@ -81,6 +81,11 @@ public final class RelocationWriter implements AutoCloseable {
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
   }
 
+  /** Whether records of the segment may come. */
+  public boolean isAnnounced(long segment) {
+    return offsets.isAnnounced(segment);
+  }
+
   /**
    * Copies the record that a pointer names, from wherever it is now. A pointer that equals the one
    * before it is passed over. The caller is inside the epochs for the time of the call, in which
