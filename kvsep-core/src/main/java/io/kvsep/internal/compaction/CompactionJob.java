@@ -54,7 +54,7 @@ public final class CompactionJob {
                 context.config().tableOptions(plan.outputLevel()),
                 context.fileNumbers(),
                 context.config().tableBytes())) {
-      output.writeAll(merged, filter, context.cancelled());
+      output.writeAll(merged, filter, context.pointers(), context.cancelled());
       return output.finish();
     }
   }

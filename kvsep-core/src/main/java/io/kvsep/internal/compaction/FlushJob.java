@@ -34,7 +34,7 @@ public final class FlushJob {
                 context.config().tableOptions(0),
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
-      output.writeAll(memtable, filter, context.cancelled());
+      output.writeAll(memtable, filter, context.pointers(), context.cancelled());
       return output.finish();
     }
   }

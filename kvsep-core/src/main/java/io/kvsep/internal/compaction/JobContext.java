@@ -11,6 +11,7 @@ import java.util.function.LongSupplier;
  * @param fileNumbers hands out numbers for new tables
  * @param boundaries sequence numbers somebody may read at, ascending, never empty
  * @param nowMillis decides what has expired
+ * @param pointers brings pointers up to date that are written anew
  * @param cancelled whether the job should give up
  */
 public record JobContext(
@@ -20,4 +21,5 @@ public record JobContext(
     LongSupplier fileNumbers,
     long[] boundaries,
     long nowMillis,
+    PointerRefresh pointers,
     BooleanSupplier cancelled) {}

@@ -5,8 +5,13 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.sstable.TableWriter;
@@ -41,6 +46,9 @@ final class TableOutput implements AutoCloseable {
   private @Nullable TableWriter writer;
   private boolean finished;
 
+  /** An entry's payload with a pointer brought up to date. */
+  private final GrowingRegion refreshedPayload;
+
   private RangeTombstones ranges = RangeTombstones.NONE;
 
   /** Where the part of the ranges begins that the open table takes, null for the first table. */
@@ -65,10 +73,15 @@ final class TableOutput implements AutoCloseable {
     this.options = options;
     this.fileNumbers = fileNumbers;
     this.tableBytes = tableBytes;
+    this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
   /** Writes all entries of {@code input} that {@code filter} keeps. */
-  void writeAll(InternalIterator input, VersionFilter filter, BooleanSupplier cancelled)
+  void writeAll(
+      InternalIterator input,
+      VersionFilter filter,
+      PointerRefresh pointers,
+      BooleanSupplier cancelled)
       throws IOException {
     int untilCheck = CANCEL_CHECK_ENTRIES;
     ranges = filter.survivingRanges();
@@ -93,7 +106,7 @@ final class TableOutput implements AutoCloseable {
       }
       TableWriter target = writer();
       if (verdict == VersionFilter.Verdict.KEEP) {
-        target.add(input);
+        keep(input, pointers, target);
       } else {
         target.add(
             input.keyRegion(),
@@ -106,6 +119,33 @@ final class TableOutput implements AutoCloseable {
       }
     }
     passRanges(null);
+  }
+
+  private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target) {
+    int kind = Tag.kind(input.tag());
+    int header = Payload.headerLength(kind);
+    int refreshed =
+        Tag.baseKind(kind) == Tag.POINTER
+            ? pointers.refresh(
+                input.payloadRegion(), input.payloadOffset() + header, payload(), header)
+            : 0;
+    if (refreshed == 0) {
+      target.add(input);
+      return;
+    }
+    payload().put(0, input.payloadRegion(), input.payloadOffset(), header);
+    target.add(
+        input.keyRegion(),
+        input.keyOffset(),
+        input.keyLength(),
+        input.tag(),
+        payload(),
+        0,
+        header + refreshed);
+  }
+
+  private Region payload() {
+    return refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
   }
 
   /**
@@ -147,6 +187,7 @@ final class TableOutput implements AutoCloseable {
   /** Frees what is held; deletes all output unless {@link #finish} succeeded. */
   @Override
   public void close() {
+    refreshedPayload.close();
     if (writer != null) {
       writer.close();
       writer = null;

@@ -9,6 +9,7 @@ import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.CoveredTables;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
+import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.metrics.CompactionEvent;
@@ -49,6 +50,7 @@ final class BackgroundWork {
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
+  private final RefreshTargets refreshTargets;
   private final CompactionConfig compaction;
   private final CompactionPicker picker;
 
@@ -90,7 +92,9 @@ final class BackgroundWork {
       LogAppender log,
       SnapshotRegistry snapshots,
       FailureState failure,
-      MemoryLedger ledger) {
+      MemoryLedger ledger,
+      RefreshTargets refreshTargets) {
+    this.refreshTargets = refreshTargets;
     this.config = config;
     this.compaction = compaction;
     this.picker = new CompactionPicker(compaction);
@@ -320,7 +324,8 @@ final class BackgroundWork {
       event.entries = oldest.entryCount();
       event.memtableBytes = oldest.allocatedBytes();
     }
-    List<TableMeta> tables = FlushJob.run(context(), oldest.iterator(), oldest.rangeTombstones());
+    List<TableMeta> tables =
+        FlushJob.run(context(PointerRefresh.NONE), oldest.iterator(), oldest.rangeTombstones());
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
     VersionEdit edit = new VersionEdit().replayFrom(next);
@@ -387,8 +392,12 @@ final class BackgroundWork {
   private void run(CompactionPlan plan) throws IOException {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
-    VersionEdit edit = CompactionJob.run(context(), plan);
-    failure.guard(() -> versions.apply(edit));
+    VersionEdit edit;
+    // The tables stay busy, so what they point to stays live and the files in force.
+    try (RefreshTargets.Pins pins = refreshTargets.pin(plan)) {
+      edit = CompactionJob.run(context(pins.pointers()), plan);
+      failure.guard(() -> versions.apply(edit));
+    }
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
@@ -488,7 +497,7 @@ final class BackgroundWork {
     }
   }
 
-  private JobContext context() {
+  private JobContext context(PointerRefresh pointers) {
     return new JobContext(
         config.storage(),
         ledger,
@@ -496,6 +505,7 @@ final class BackgroundWork {
         versions::newFileNumber,
         snapshots.boundaries(),
         config.clock().millis(),
+        pointers,
         () -> cancelled);
   }
 }

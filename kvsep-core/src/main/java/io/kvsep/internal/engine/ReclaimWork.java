@@ -22,6 +22,7 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -52,6 +53,7 @@ final class ReclaimWork {
   private final DeadSegments deadSegments;
   private final LogRotation rotation;
   private final ReclaimPace pace;
+  private final RefreshTargets refreshTargets;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
 
@@ -87,7 +89,8 @@ final class ReclaimWork {
       MemoryLedger ledger,
       DeadSegments deadSegments,
       LogRotation rotation,
-      ReclaimPace pace) {
+      ReclaimPace pace,
+      RefreshTargets refreshTargets) {
     this.config = config;
     this.live = live;
     this.versions = versions;
@@ -98,6 +101,7 @@ final class ReclaimWork {
     this.deadSegments = deadSegments;
     this.rotation = rotation;
     this.pace = pace;
+    this.refreshTargets = refreshTargets;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
   }
@@ -212,22 +216,26 @@ final class ReclaimWork {
   private boolean runOne(boolean all, Pace jobPace) throws IOException {
     failure.check();
     deadSegments.remove();
-    Version version = versions.retainCurrent();
-    try {
-      ReclaimPicker.Damage damage = new ReclaimPicker.Damage(damagedFiles, damagedTables);
-      ReclaimPlan plan = all ? picker.pickAll(version, damage) : picker.pick(version, damage);
+    try (RefreshTargets.Claim claim =
+        refreshTargets.claim((version, pinned) -> choose(version, pinned, all))) {
+      ReclaimPlan plan = claim.plan();
       if (plan == null) {
-        fruitless = version;
+        fruitless = claim.hindered() ? null : claim.version();
         return false;
       }
-      rewrite(version, plan, jobPace);
+      rewrite(claim.version(), plan, jobPace);
       return true;
     } catch (CorruptionException e) {
       spare(e);
       return true;
-    } finally {
-      version.release();
     }
+  }
+
+  private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, boolean all) {
+    Set<Long> untouchable = new HashSet<>(pinned);
+    untouchable.addAll(damagedFiles);
+    ReclaimPicker.Damage damage = new ReclaimPicker.Damage(untouchable, damagedTables);
+    return all ? picker.pickAll(version, damage) : picker.pick(version, damage);
   }
 
   /** Leaves the file alone in which the damage is, from now on. */
@@ -287,14 +295,15 @@ final class ReclaimWork {
     Segment relocated =
         Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
     segments.add(relocated);
-    boolean any = false;
+    List<Long> moved = new ArrayList<>();
     for (SegmentState segment : versions.current().segments().values()) {
       if (plan.files().contains(segment.home())) {
         edit.relocateSegment(segment.id(), file);
-        segments.addHome(segment.id(), relocated);
-        any = true;
+        moved.add(segment.id());
       }
     }
+    segments.addHomes(moved, relocated);
+    boolean any = !moved.isEmpty();
     boolean applied = false;
     try {
       if (any) {

@@ -124,9 +124,8 @@ public final class StorageEngine implements AutoCloseable {
       releases.push(log::free);
       appender = new LogAppender(log, versions, live, failure, config.segmentBytes());
       snapshots = new SnapshotRegistry(recovery.lastSequence(), config.ticker());
-      background =
-          new BackgroundWork(
-              config, compactionConfig(), live, versions, appender, snapshots, failure, ledger);
+      RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
+      background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
       ReclaimPressure pressure = new ReclaimPressure(versions, config.reclaim().goal());
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
@@ -138,7 +137,7 @@ public final class StorageEngine implements AutoCloseable {
       pipeline =
           new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
       rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
-      reclaim = reclaimWork(pressure);
+      reclaim = reclaimWork(pressure, targets);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       releases.push(writes::free);
@@ -405,13 +404,18 @@ public final class StorageEngine implements AutoCloseable {
             versions.storeId()));
   }
 
-  private ReclaimWork reclaimWork(ReclaimPressure pressure) {
+  private BackgroundWork backgroundWork(RefreshTargets targets) {
+    return new BackgroundWork(
+        config, compactionConfig(), live, versions, appender, snapshots, failure, ledger, targets);
+  }
+
+  private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
     ReclaimPace pace =
         new ReclaimPace(
             config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, log::bytesWritten);
     DeadSegments dead = background.deadSegments();
     return new ReclaimWork(
-        config, live, versions, segments, epochs, failure, ledger, dead, rotation, pace);
+        config, live, versions, segments, epochs, failure, ledger, dead, rotation, pace, targets);
   }
 
   private void openSegments(LogRecovery recovery) {
@@ -422,12 +426,19 @@ public final class StorageEngine implements AutoCloseable {
         segments.add(segment);
       }
     }
+    Map<Long, List<Long>> names = new HashMap<>();
     for (SegmentState state : states) {
-      Segment home = segments.find(state.home());
-      if (!state.hasFile() && home != null) {
-        segments.addHome(state.id(), home);
+      if (!state.hasFile()) {
+        names.computeIfAbsent(state.home(), home -> new ArrayList<>()).add(state.id());
       }
     }
+    names.forEach(
+        (id, moved) -> {
+          Segment home = segments.find(id);
+          if (home != null) {
+            segments.addHomes(moved, home);
+          }
+        });
   }
 
   /** Null behind a torn place, in a store that is open for reading only. */

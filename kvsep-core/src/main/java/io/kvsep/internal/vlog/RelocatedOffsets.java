@@ -2,7 +2,6 @@ package io.kvsep.internal.vlog;
 
 import java.util.Arrays;
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * Where records were and where they are now, collected by old segment. Offsets are below 2^31. Not
@@ -11,14 +10,8 @@ import java.util.TreeMap;
 final class RelocatedOffsets {
   private static final long[] NONE = {};
 
-  /** Slots of the hash table by segments, so that most of what is not there meets a free slot. */
-  private static final int SLOTS_PER_SEGMENT = 4;
-
-  /** Ids of the segments that may occur, ascending. */
-  private final long[] segments;
-
-  /** Index in {@link #segments} plus 1 by hash of the id, 0 where there is none. */
-  private final int[] slots;
+  /** The segments that may occur. */
+  private final SegmentIds segments;
 
   private final int[] counts;
   private final int[] countsMax;
@@ -33,34 +26,24 @@ final class RelocatedOffsets {
   private int[] occurring = {};
 
   RelocatedOffsets(Map<Long, Long> recordsMax) {
-    int size = recordsMax.size();
-    segments = new long[size];
+    segments = new SegmentIds(recordsMax.keySet());
+    int size = segments.count();
     counts = new int[size];
     countsMax = new int[size];
     pairs = new long[size][];
     Arrays.fill(pairs, NONE);
-    int i = 0;
-    for (Map.Entry<Long, Long> entry : new TreeMap<>(recordsMax).entrySet()) {
-      segments[i] = entry.getKey();
-      countsMax[i++] = Math.toIntExact(entry.getValue());
-    }
-    slots = new int[Integer.highestOneBit(Math.max(1, size)) * 2 * SLOTS_PER_SEGMENT];
-    for (int index = 0; index < size; index++) {
-      int slot = slotOf(segments[index]);
-      while (slots[slot] != 0) {
-        slot = slot + 1 & slots.length - 1;
-      }
-      slots[slot] = index + 1;
+    for (int i = 0; i < size; i++) {
+      countsMax[i] = Math.toIntExact(recordsMax.getOrDefault(segments.id(i), 0L));
     }
   }
 
   /** Asked for every entry of the tables, of which most may be in other segments. */
   boolean isAnnounced(long segment) {
-    return indexOf(segment) >= 0;
+    return segments.indexOf(segment) >= 0;
   }
 
   void add(long segment, long oldOffset, long newOffset) {
-    int index = indexOf(segment);
+    int index = segments.indexOf(segment);
     if (index < 0) {
       throw new IllegalArgumentException("segment " + segment + " was not announced");
     }
@@ -78,21 +61,6 @@ final class RelocatedOffsets {
     count++;
   }
 
-  private int indexOf(long segment) {
-    for (int slot = slotOf(segment); slots[slot] != 0; slot = slot + 1 & slots.length - 1) {
-      int index = slots[slot] - 1;
-      if (segments[index] == segment) {
-        return index;
-      }
-    }
-    return -1;
-  }
-
-  /** Ids count up, so those of one job fall into different slots. */
-  private int slotOf(long segment) {
-    return (int) segment & slots.length - 1;
-  }
-
   /** Records, of all segments. */
   long count() {
     return count;
@@ -108,7 +76,7 @@ final class RelocatedOffsets {
     occurring = new int[segmentCount];
     int next = 0;
     count = 0;
-    for (int i = 0; i < segments.length; i++) {
+    for (int i = 0; i < segments.count(); i++) {
       if (counts[i] > 0) {
         occurring[next++] = i;
         Arrays.sort(pairs[i], 0, counts[i]);
@@ -131,7 +99,7 @@ final class RelocatedOffsets {
   // Once sorted: of the n-th segment with records.
 
   long segment(int n) {
-    return segments[occurring[n]];
+    return segments.id(occurring[n]);
   }
 
   int count(int n) {

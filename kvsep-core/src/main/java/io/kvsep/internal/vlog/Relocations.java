@@ -52,6 +52,11 @@ final class Relocations {
     }
   }
 
+  /** Bytes of all records in the file. */
+  long recordBytes() {
+    return starts[0] - LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
   /** Offset at which the file holds the record that was at the old place, -1 when it does not. */
   long find(long segment, long offset) {
     int index = Arrays.binarySearch(segments, segment);

@@ -211,24 +211,34 @@ public final class Segment {
   }
 
   /**
+   * Bytes of the records in this relocated file, live or not. As with {@link #find}, the caller is
+   * inside the epochs or knows otherwise that the file stays.
+   */
+  public long relocatedBytes() {
+    return found().recordBytes();
+  }
+
+  /**
    * Offset at which this relocated file holds the record that an old segment had at {@code offset},
    * -1 when it does not.
    */
   long find(long segment, long offset) {
     Relocations known = relocations;
-    return known == null ? findFirst(segment, offset) : known.find(segment, offset);
-  }
-
-  private long findFirst(long segment, long offset) {
-    if (!isRelocated()) {
+    if (known == null && !isRelocated()) {
       return -1;
     }
-    mapped(publishedEnd, 0);
+    return (known == null ? found() : known).find(segment, offset);
+  }
+
+  private Relocations found() {
+    if (relocations == null) {
+      mapped(publishedEnd, 0);
+    }
     Relocations known = relocations;
     if (known == null) {
       throw new CorruptionException(name, 0, "relocated records", "a file of no length");
     }
-    return known.find(segment, offset);
+    return known;
   }
 
   /**

@@ -5,6 +5,7 @@ import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -140,12 +141,12 @@ public final class SegmentDirectory {
   }
 
   /**
-   * Lets records of segment {@code id} be found in a listed relocated file. As long as the
-   * segment's own file is listed nobody looks there.
+   * Lets records of segments be found in a listed relocated file. As long as a segment's own file
+   * is listed nobody looks there. Costs a copy of all that is known of homes.
    */
-  public void addHome(long id, Segment relocated) {
-    if (!relocated.isRelocated() || relocated.id() == id) {
-      throw new IllegalArgumentException(relocated.name() + " is no home of segment " + id);
+  public void addHomes(Collection<Long> ids, Segment relocated) {
+    if (!relocated.isRelocated() || ids.contains(relocated.id())) {
+      throw new IllegalArgumentException(relocated.name() + " is no home of segments " + ids);
     }
     lock.lock();
     try {
@@ -153,7 +154,7 @@ public final class SegmentDirectory {
       if (find(relocated.id()) != relocated) {
         throw new IllegalStateException(relocated.name() + " is not listed");
       }
-      table = new Table(current.first, current.segments, current.homes.with(id, relocated));
+      table = new Table(current.first, current.segments, current.homes.with(ids, relocated));
     } finally {
       lock.unlock();
     }

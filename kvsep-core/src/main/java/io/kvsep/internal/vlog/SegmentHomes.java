@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.TreeMap;
@@ -32,13 +33,15 @@ final class SegmentHomes {
     return index < 0 ? NOWHERE : files[index];
   }
 
-  SegmentHomes with(long segment, Segment file) {
-    List<Segment> homes = new ArrayList<>(Arrays.asList(of(segment)));
-    homes.removeIf(home -> home.id() == file.id());
-    homes.add(file);
-    homes.sort(Comparator.comparingLong(Segment::id).reversed());
+  SegmentHomes with(Collection<Long> added, Segment file) {
     TreeMap<Long, Segment[]> all = toMap();
-    all.put(segment, homes.toArray(NOWHERE));
+    for (long segment : added) {
+      List<Segment> homes = new ArrayList<>(Arrays.asList(of(segment)));
+      homes.removeIf(home -> home.id() == file.id());
+      homes.add(file);
+      homes.sort(Comparator.comparingLong(Segment::id).reversed());
+      all.put(segment, homes.toArray(NOWHERE));
+    }
     return of(all);
   }
 

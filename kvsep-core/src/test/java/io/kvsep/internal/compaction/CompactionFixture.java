@@ -71,6 +71,7 @@ final class CompactionFixture implements AutoCloseable {
   final CompactionConfig config;
   long[] boundaries = {1_000_000};
   long nowMillis = 1000;
+  PointerRefresh pointers = PointerRefresh.NONE;
   BooleanSupplier cancelled = () -> false;
 
   CompactionFixture() throws IOException {
@@ -105,7 +106,14 @@ final class CompactionFixture implements AutoCloseable {
 
   JobContext context() {
     return new JobContext(
-        storage, ledger, config, versions::newFileNumber, boundaries, nowMillis, cancelled);
+        storage,
+        ledger,
+        config,
+        versions::newFileNumber,
+        boundaries,
+        nowMillis,
+        pointers,
+        cancelled);
   }
 
   /** A memtable of these entries; the caller frees it. */

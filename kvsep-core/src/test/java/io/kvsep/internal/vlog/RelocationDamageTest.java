@@ -188,7 +188,7 @@ final class RelocationDamageTest {
       files.log.storage.replace(NAME, bytes);
       Segment file = files.open(3, bytes.length);
       files.log.directory.add(file);
-      files.log.directory.addHome(1, file);
+      files.log.directory.addHomes(List.of(1L), file);
       byte[] key = {0, 1};
       for (long offset : new long[] {0, 1, 40, 70, 900, 4_000_000_000L, 0xffff_ffffL}) {
         byte[] pointer = files.pointer(1, offset, 20);

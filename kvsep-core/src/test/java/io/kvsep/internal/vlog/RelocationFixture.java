@@ -103,8 +103,7 @@ final class RelocationFixture implements AutoCloseable {
   Segment list(long fileId, long length, List<Sample> samples) {
     Segment file = open(fileId, length);
     log.directory.add(file);
-    new TreeSet<>(samples.stream().map(this::segment).toList())
-        .forEach(id -> log.directory.addHome(id, file));
+    log.directory.addHomes(new TreeSet<>(samples.stream().map(this::segment).toList()), file);
     return file;
   }
 

@@ -142,12 +142,13 @@ final class RelocationTest {
       files.startSegment(2);
       SegmentDirectory directory = files.log.directory;
       Segment file = files.open(3, files.relocate(3, all));
-      assertThrows(IllegalStateException.class, () -> directory.addHome(1, file));
+      assertThrows(IllegalStateException.class, () -> directory.addHomes(List.of(1L), file));
       directory.add(file);
-      assertThrows(IllegalArgumentException.class, () -> directory.addHome(3, file));
-      assertThrows(IllegalArgumentException.class, () -> directory.addHome(2, directory.get(1)));
-      directory.addHome(1, file);
-      directory.addHome(1, file);
+      assertThrows(IllegalArgumentException.class, () -> directory.addHomes(List.of(3L), file));
+      assertThrows(
+          IllegalArgumentException.class, () -> directory.addHomes(List.of(2L), directory.get(1)));
+      directory.addHomes(List.of(1L), file);
+      directory.addHomes(List.of(1L), file);
       assertTrue(file.isRelocated() && !directory.get(1).isRelocated());
       files.drop(1);
       files.check(all);

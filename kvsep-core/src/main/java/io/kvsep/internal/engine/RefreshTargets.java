@@ -1,0 +1,206 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.reclaim.ReclaimPlan;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.RelocatedPointers;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets compactions write pointers that lead straight into relocated files, and keeps reclaim from
+ * rewriting such a file meanwhile: a job knows only the names under which the tables of its version
+ * point to a record.
+ *
+ * <p>Invariant: no file is both pinned by a compaction whose result is not in force yet and a
+ * victim of a job whose result is not in force yet; and a job's version is at least as new as the
+ * result of each compaction that pinned one of its victims before.
+ *
+ * <p>Only files with hardly any garbage are pinned, which no job would rewrite: where values die
+ * soon after they were moved, compactions leave pointers alone and jobs wait for nobody. Thread
+ * safe.
+ */
+final class RefreshTargets {
+  /** Less garbage than {@link io.kvsep.internal.reclaim.ReclaimPicker} takes a file for. */
+  private static final double LIVE_SHARE_MIN = 0.97;
+
+  private final VersionSet versions;
+  private final SegmentDirectory segments;
+  private final Epochs<?> epochs;
+
+  /** Guards the two below. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** By file, the compactions that write pointers into it. */
+  private final Map<Long, Integer> pinned = new HashMap<>();
+
+  private Set<Long> victims = Set.of();
+
+  RefreshTargets(VersionSet versions, SegmentDirectory segments, Epochs<?> epochs) {
+    this.versions = versions;
+    this.segments = segments;
+    this.epochs = epochs;
+  }
+
+  /** Files that a compaction may point into, until this is closed. */
+  final class Pins implements AutoCloseable {
+    /** By the segment that used to have the records. */
+    private final Map<Long, Segment> homes;
+
+    Pins(Map<Long, Segment> homes) {
+      this.homes = homes;
+    }
+
+    PointerRefresh pointers() {
+      return homes.isEmpty() ? PointerRefresh.NONE : new RelocatedPointers(homes)::refresh;
+    }
+
+    /** After the compaction's result was put in force, or given up. */
+    @Override
+    public void close() {
+      lock.lock();
+      try {
+        homes.values().stream().distinct().forEach(file -> unpin(file.id()));
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /**
+   * The next job of reclaim, if any, on a version that is retained for it.
+   *
+   * @param hindered whether files were left out because compactions point into them
+   */
+  record Claim(
+      Version version, @Nullable ReclaimPlan plan, boolean hindered, RefreshTargets targets)
+      implements AutoCloseable {
+    /** After the job's result was put in force, or given up. */
+    @Override
+    public void close() {
+      targets.forgetVictims();
+      version.release();
+    }
+  }
+
+  /** Pins the files in which values of the plan's tables are now, as far as they are settled. */
+  Pins pin(CompactionPlan plan) {
+    if (plan.move()) {
+      return new Pins(Map.of());
+    }
+    Map<Long, Segment> wanted = settledHomes(plan, epochs);
+    lock.lock();
+    try {
+      Map<Long, SegmentState> now = versions.current().segments();
+      wanted
+          .entrySet()
+          .removeIf(
+              name -> {
+                SegmentState state = now.get(name.getKey());
+                long home = name.getValue().id();
+                return state == null || state.home() != home || victims.contains(home);
+              });
+      wanted.values().stream().distinct().forEach(file -> pinned.merge(file.id(), 1, Integer::sum));
+    } finally {
+      lock.unlock();
+    }
+    return new Pins(wanted);
+  }
+
+  /**
+   * Has a job chosen by the current version and the pinned files, one at a time.
+   *
+   * @param choice must not choose one of the files it is given
+   */
+  Claim claim(BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice) {
+    lock.lock();
+    try {
+      // What compactions that have ended wrote is in this version.
+      Version version = versions.retainCurrent();
+      boolean chosen = false;
+      try {
+        ReclaimPlan plan = choice.apply(version, Set.copyOf(pinned.keySet()));
+        victims = plan == null ? Set.of() : Set.copyOf(plan.files());
+        chosen = true;
+        return new Claim(version, plan, !pinned.isEmpty(), this);
+      } finally {
+        if (!chosen) {
+          version.release();
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void forgetVictims() {
+    lock.lock();
+    try {
+      victims = Set.of();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void unpin(long file) {
+    pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
+  }
+
+  /** Inside the epochs, as nothing keeps the files yet. */
+  private <C extends SlotContext> Map<Long, Segment> settledHomes(
+      CompactionPlan plan, Epochs<C> inside) {
+    EpochSlot<C> slot = inside.enter();
+    try {
+      return settledHomes(plan);
+    } finally {
+      inside.exit(slot);
+    }
+  }
+
+  private Map<Long, Segment> settledHomes(CompactionPlan plan) {
+    Map<Long, Segment> homes = new HashMap<>();
+    Version version = versions.current();
+    Map<Long, Long> live = null;
+    Map<Long, Boolean> settled = new HashMap<>();
+    for (TableFile table : plan.tables()) {
+      for (SegmentUse use : table.meta().segments()) {
+        SegmentState state = version.segments().get(use.segment());
+        Segment home = state == null || state.hasFile() ? null : segments.find(state.home());
+        if (home == null) {
+          continue;
+        }
+        live = live == null ? version.liveBytesByFile() : live;
+        long liveBytes = live.getOrDefault(home.id(), 0L);
+        if (settled.computeIfAbsent(home.id(), id -> isSettled(home, liveBytes))) {
+          homes.put(use.segment(), home);
+        }
+      }
+    }
+    return homes;
+  }
+
+  private static boolean isSettled(Segment file, long liveBytes) {
+    try {
+      return liveBytes >= LIVE_SHARE_MIN * file.relocatedBytes();
+    } catch (CorruptionException | StorageException e) {
+      // Whoever reads a value in it says so.
+      return false;
+    }
+  }
+}
