@@ -14,6 +14,7 @@ import io.kvsep.internal.engine.ReclaimResult;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.ThreadScheduler;
 import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.Storage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,14 +44,18 @@ final class OpenStore extends StoreView implements KvStore {
     }
     try {
       boolean mayCreate = options.createIfMissing() && !options.readOnly();
-      FileStorage storage = new FileStorage(directory, mayCreate);
-      return new OpenStore(StorageEngine.open(config(storage, options)));
+      return open(new FileStorage(directory, mayCreate), options);
     } catch (IOException e) {
       throw new StorageException("cannot open " + directory, e);
     }
   }
 
-  private static EngineConfig config(FileStorage storage, KvOptions options) {
+  /** On any storage: for programs that look at, delay or fail what a store does to its files. */
+  static KvStore open(Storage storage, KvOptions options) {
+    return new OpenStore(StorageEngine.open(config(storage, options)));
+  }
+
+  private static EngineConfig config(Storage storage, KvOptions options) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,

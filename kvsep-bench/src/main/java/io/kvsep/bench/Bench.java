@@ -55,8 +55,15 @@ public final class Bench {
         --overwrites R           how often each, on average       (10)
         --batch B                entries per write                (100)
         --rounds R               of cost, with reclaim and without (3)
+      kill      kills processes that write into one store, at random moments and at certain points,
+                and checks each time that everything acknowledged is there
+        --kills N                how often                        (20)
+        --threads T              writers of each process          (4)
+        --keys K                 keys of each writer              (200)
+        --seed S                 what is written, and when killed (1)
+        --dir D                  where the store is made; stays
 
-      all but machine:
+      all but machine and kill:
         --dir D                  the store; load, commits, tables and space need one that does not
                                  exist yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
@@ -93,6 +100,7 @@ public final class Bench {
         case "machine" -> MachineCommand.run(rest);
         case "commits" -> CommitsCommand.run(rest);
         case "tables" -> TablesCommand.run(rest);
+        case "kill" -> KillCommand.run(rest);
         case "space" -> SpaceCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));
       }

@@ -1,0 +1,11 @@
+package io.kvsep.bench;
+
+/** A process that nobody needs to kill. */
+final class FailingChild {
+  private FailingChild() {}
+
+  public static void main(String[] words) {
+    System.err.println("a seeded failure");
+    System.exit(1);
+  }
+}

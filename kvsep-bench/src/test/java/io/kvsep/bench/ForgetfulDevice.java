@@ -1,0 +1,74 @@
+package io.kvsep.bench;
+
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A process whose device says of one write of the log that it is done and does not do it; with the
+ * next one the process stops to be killed.
+ */
+final class ForgetfulDevice {
+  private static final int FORGOTTEN = 20;
+  private static final AtomicInteger WRITES = new AtomicInteger();
+
+  private ForgetfulDevice() {}
+
+  public static void main(String[] words) throws IOException {
+    KillChild.run(words, ForgetfulDevice::forgetting, /* lies= */ false);
+  }
+
+  private static Storage forgetting(Storage storage) {
+    return (Storage)
+        Proxy.newProxyInstance(
+            Storage.class.getClassLoader(),
+            new Class<?>[] {Storage.class},
+            (proxy, method, arguments) -> {
+              try {
+                Object result = method.invoke(storage, arguments);
+                return result instanceof StorageFile file && file.name().endsWith(".vlog")
+                    ? forgetting(file)
+                    : result;
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  private static StorageFile forgetting(StorageFile file) {
+    return (StorageFile)
+        Proxy.newProxyInstance(
+            StorageFile.class.getClassLoader(),
+            new Class<?>[] {StorageFile.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("write")) {
+                int number = WRITES.incrementAndGet();
+                if (number == FORGOTTEN) {
+                  ByteBuffer source = (ByteBuffer) arguments[0];
+                  source.position(source.limit());
+                  return null;
+                } else if (number > FORGOTTEN) {
+                  stop();
+                }
+              }
+              try {
+                return method.invoke(file, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  private static void stop() {
+    System.out.println("stopped");
+    System.out.flush();
+    while (true) {
+      LockSupport.park();
+    }
+  }
+}
