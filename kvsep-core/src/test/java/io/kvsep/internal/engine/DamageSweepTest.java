@@ -35,8 +35,11 @@ import org.junit.jupiter.api.Test;
  * that does not hold. The expectation says exactly which those are.
  */
 final class DamageSweepTest {
-  /** Every byte is damaged; every n-th also in other ways, and files are cut at every n-th. */
-  private static final int SAMPLE = 11;
+  /**
+   * Every byte is damaged; every n-th also in other ways, and files are cut at every n-th. With
+   * {@code -Dkvsep.long=true} n is 1.
+   */
+  private static final int SAMPLE = Boolean.getBoolean("kvsep.long") ? 1 : 11;
 
   private static final int SHORT_FILE_BYTES = 400;
 
