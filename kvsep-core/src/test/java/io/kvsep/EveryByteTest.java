@@ -226,7 +226,8 @@ final class EveryByteTest {
     String segment = differing.get(0);
     Map<String, byte[]> files = with(segment, other.bytes(segment));
     AssertionError error =
-        assertThrows(AssertionError.class, () -> run(files, Set.of(segment), EveryByteTest::nothing));
+        assertThrows(
+            AssertionError.class, () -> run(files, Set.of(segment), EveryByteTest::nothing));
     assertTrue(String.valueOf(error.getMessage()).contains("value of"), error::toString);
   }
 
@@ -245,7 +246,8 @@ final class EveryByteTest {
     byte[] cut = Kind.CUT.applied(sound.bytes(table), 100);
     AssertionError error =
         assertThrows(
-            AssertionError.class, () -> run(with(table, cut), Set.of("000099.sst"), EveryByteTest::nothing));
+            AssertionError.class,
+            () -> run(with(table, cut), Set.of("000099.sst"), EveryByteTest::nothing));
     assertTrue(String.valueOf(error.getMessage()).contains("instead of"), error::toString);
   }
 
