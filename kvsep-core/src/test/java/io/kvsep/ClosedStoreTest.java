@@ -31,6 +31,8 @@ final class ClosedStoreTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
 
+  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 60 : 5;
+
   @TempDir Path directory;
 
   @Test
@@ -152,10 +154,13 @@ final class ClosedStoreTest {
   /** Threads in the middle of anything learn that the store is closed, by one error only. */
   @Test
   void closingWhileOthersWorkGivesThemNoOtherError() throws InterruptedException {
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
       KvStore store = KvStore.open(directory, options());
+      Keyspace kept = store.keyspace("kept");
+      KvView inKept = store.in(kept);
       for (int i = 0; i < 200; i++) {
         store.put(key(i), new byte[i * 20]);
+        inKept.put(key(i), new byte[i * 20]);
       }
       List<Throwable> errors = Collections.synchronizedList(new ArrayList<>());
       List<Runnable> jobs =
@@ -170,6 +175,19 @@ final class ClosedStoreTest {
               () -> store.read(key(199), view -> view == null ? 0 : copyOf(view).length),
               () -> scan(store),
               () -> readSnapshot(store),
+              () -> readViews(store, kept),
+              () -> inKept.put(key(11), VALUE, Duration.ofMinutes(1)),
+              () -> inKept.deleteRange(key(3), key(4)),
+              () -> scan(inKept),
+              () -> store.get(BytesStore.wrap(key(120)), Bytes.allocateElasticOnHeap()),
+              () -> store.put(BytesStore.wrap(KEY), BytesStore.wrap(VALUE)),
+              () -> store.compareAndDelete(key(12), VALUE),
+              () -> store.write(new WriteBatch().in(kept).put(KEY, VALUE), Durability.sync()),
+              store::stats,
+              store::segments,
+              store::keyspaces,
+              store::compact,
+              store::reclaim,
               store::flush,
               store::sync);
       CountDownLatch running = new CountDownLatch(jobs.size());
@@ -211,8 +229,8 @@ final class ClosedStoreTest {
     }
   }
 
-  private static void scan(KvStore store) {
-    try (KvCursor cursor = store.cursor()) {
+  private static void scan(KvReader reader) {
+    try (KvCursor cursor = reader.cursor()) {
       while (cursor.next()) {
         cursor.keyView();
         cursor.value();
@@ -227,6 +245,18 @@ final class ClosedStoreTest {
         cursor.next();
         cursor.key();
       }
+    }
+  }
+
+  private static void readViews(KvStore store, Keyspace keyspace) {
+    try (Snapshot snapshot = store.snapshot();
+        KvCursor cursor = snapshot.in(keyspace).cursor(ScanOptions.all().prefetch(20))) {
+      snapshot.in(keyspace).getAll(List.of(key(20), key(140)));
+      cursor.seek(key(30));
+      cursor.seekFloor(key(160));
+      cursor.previous();
+      cursor.valueView();
+      cursor.expiresAtMillis();
     }
   }
 

@@ -6,12 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,6 +51,24 @@ final class InterruptTest {
           }
         });
     interrupted("compact", store::compact);
+    interrupted("reclaim", store::reclaim);
+    interrupted("put with a time to live", () -> store.put(KEY, large, Duration.ofDays(1)));
+    interrupted("put of bytes", () -> store.put(BytesStore.wrap(KEY), BytesStore.wrap(large)));
+    interrupted("contains", () -> assertTrue(store.contains(KEY)));
+    interrupted("get all", () -> assertArrayEquals(large, store.getAll(List.of(KEY)).get(0)));
+    interrupted("read", () -> store.read(KEY, view -> view.remaining()));
+    interrupted("get of bytes", () -> assertEquals(300_000, bytes(store)));
+    interrupted("compare and delete", () -> assertTrue(store.compareAndDelete(KEY, large)));
+    interrupted("delete", () -> store.delete(KEY));
+    interrupted("delete of a range", () -> store.deleteRange(KEY, new byte[] {(byte) 0xff}));
+    interrupted("keyspace", () -> store.keyspace("users"));
+    interrupted("put into a keyspace", () -> store.in(store.keyspace("users")).put(KEY, KEY));
+    interrupted("drop of a keyspace", () -> store.dropKeyspace(store.keyspace("users")));
+    interrupted("names of keyspaces", () -> assertEquals(List.of(), store.keyspaces()));
+    interrupted("snapshot", () -> store.snapshot().close());
+    interrupted("figures", store::stats);
+    interrupted("files", store::segments);
+    interrupted("put again", () -> store.put(KEY, new byte[5_000]));
     interrupted("close", store::close);
     interrupted(
         "open",
@@ -114,6 +135,10 @@ final class InterruptTest {
     Thread.currentThread().interrupt();
     call.run();
     assertTrue(Thread.interrupted(), () -> what + " swallowed the interrupt");
+  }
+
+  private static long bytes(KvStore store) {
+    return store.get(BytesStore.wrap(KEY), Bytes.allocateElasticOnHeap());
   }
 
   private static byte[] value(int writer, int number) {
