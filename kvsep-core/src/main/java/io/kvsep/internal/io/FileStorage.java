@@ -59,14 +59,14 @@ public final class FileStorage implements Storage {
    * @throws NotDirectoryException when the name belongs to something else
    */
   public FileStorage(Path directory, boolean createIfMissing) throws IOException {
-    if (!Files.isDirectory(directory)) {
-      if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
-        throw new NotDirectoryException(directory.toString());
-      }
+    // In this order: somebody else may make the directory between the two questions.
+    if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       if (!createIfMissing) {
         throw new NoSuchFileException(directory.toString());
       }
       createDirectories(directory.toAbsolutePath());
+    } else if (!Files.isDirectory(directory)) {
+      throw new NotDirectoryException(directory.toString());
     }
     // Whatever the working directory or a link means later, this storage stays where it is.
     this.directory = directory.toRealPath();
