@@ -6,15 +6,20 @@ import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process whose device says of one write of the log that it is done and does not do it; with the
- * next one the process stops to be killed.
+ * A process whose device says of one write of frames to the log that it is done and does not do it;
+ * some writes later, when that has been acknowledged for certain, the process stops to be killed.
  */
 final class ForgetfulDevice {
-  private static final int FORGOTTEN = 20;
+  private static final int SOUND = 20;
+  private static final int LATER = 30;
+  private static final int FRAME_MAGIC = 0x3146564b;
+
+  /** Frames that were written, the forgotten ones included. */
   private static final AtomicInteger WRITES = new AtomicInteger();
 
   private ForgetfulDevice() {}
@@ -46,13 +51,14 @@ final class ForgetfulDevice {
             StorageFile.class.getClassLoader(),
             new Class<?>[] {StorageFile.class},
             (proxy, method, arguments) -> {
-              if (method.getName().equals("write")) {
+              if (method.getName().equals("write")
+                  && arguments[0] instanceof ByteBuffer source
+                  && isFrame(source)) {
                 int number = WRITES.incrementAndGet();
-                if (number == FORGOTTEN) {
-                  ByteBuffer source = (ByteBuffer) arguments[0];
+                if (number == SOUND) {
                   source.position(source.limit());
                   return null;
-                } else if (number > FORGOTTEN) {
+                } else if (number > SOUND + LATER) {
                   stop();
                 }
               }
@@ -62,6 +68,12 @@ final class ForgetfulDevice {
                 throw e.getCause();
               }
             });
+  }
+
+  private static boolean isFrame(ByteBuffer source) {
+    return source.remaining() > 32
+        && source.duplicate().order(ByteOrder.LITTLE_ENDIAN).getInt(source.position() + 4)
+            == FRAME_MAGIC;
   }
 
   private static void stop() {
