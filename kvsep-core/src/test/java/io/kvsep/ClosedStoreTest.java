@@ -31,7 +31,7 @@ final class ClosedStoreTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
 
-  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 60 : 5;
+  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 60 : 3;
 
   @TempDir Path directory;
 

@@ -42,7 +42,7 @@ import org.slf4j.Logger;
  * wrote is there in the end.
  */
 final class LockRaceTest {
-  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 2_000 : 24;
+  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 2_000 : 16;
   private static final int PROCESSES = 2;
   private static final int THREADS = 3;
 

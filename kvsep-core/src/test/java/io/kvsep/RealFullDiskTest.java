@@ -6,10 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -22,7 +28,10 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -129,6 +138,51 @@ final class RealFullDiskTest {
       again.compact();
       check(again);
     }
+  }
+
+  /** Writes that are acknowledged although nothing of them was written. */
+  @Test
+  void canaryADeviceThatHidesThatItIsFullIsNoticed() throws Exception {
+    mount(FileSystem.MEMORY);
+    Files.write(disk.resolve("ballast"), new byte[(DISK_MEBIBYTES - 4) << 20]);
+    Storage files = new FileStorage(disk.resolve("store"), /* createIfMissing= */ true);
+    boolean noticed = false;
+    try (KvStore store = OpenStore.open(hidingErrors(files), options())) {
+      for (int i = 0; i < 4 * KEYS; i++) {
+        put(store, i, i);
+      }
+      check(store);
+    } catch (KvException | AssertionError e) {
+      noticed = true;
+    }
+    assertTrue(noticed);
+  }
+
+  private static Storage hidingErrors(Storage storage) {
+    return proxy(
+        Storage.class,
+        storage,
+        result ->
+            result instanceof StorageFile file && file.name().endsWith(".vlog")
+                ? proxy(StorageFile.class, file, UnaryOperator.identity())
+                : result);
+  }
+
+  private static <T> T proxy(Class<T> type, T target, UnaryOperator<@Nullable Object> results) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              try {
+                return results.apply(method.invoke(target, arguments));
+              } catch (InvocationTargetException e) {
+                if (method.getName().equals("write") && e.getCause() instanceof IOException) {
+                  return null;
+                }
+                throw e.getCause();
+              }
+            }));
   }
 
   private static KvOptions options() {

@@ -3,6 +3,7 @@ package io.kvsep;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.io.FileStorage;
@@ -286,6 +287,28 @@ final class WaitingCallsTest {
     }
     finish();
     store.close();
+  }
+
+  @Test
+  void canaryCallsThatSwallowAnInterruptOrDoNotWaitAreNoticed() throws Exception {
+    try (KvStore store = open()) {
+      gate.close(WaitingCallsTest::isLogSynced);
+      start(
+          "careless",
+          () -> {
+            store.write(batch(1), Durability.sync());
+            Thread.interrupted();
+          });
+      gate.awaitHeld();
+      interruptAllWhileTheyWait();
+      gate.open();
+      threads.get(0).join();
+      assertEquals(List.of("careless swallowed the interrupt"), wrong);
+      threads.clear();
+      start("hasty", () -> Thread.currentThread().interrupt()).join();
+      AssertionError error = assertThrows(AssertionError.class, this::interruptAllWhileTheyWait);
+      assertTrue(String.valueOf(error.getMessage()).contains("hasty came back too early"));
+    }
   }
 
   /** Whoever opens a table holds others back by a lock. */

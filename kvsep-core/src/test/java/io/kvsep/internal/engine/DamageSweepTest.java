@@ -150,6 +150,13 @@ final class DamageSweepTest {
     }
     failures.report();
     assertTrue(failures.runCount() > 5_000, "only " + failures.runCount() + " damages");
+    if (Boolean.getBoolean("kvsep.long")) {
+      System.out.printf(
+          "%d bytes in %d files swept: %d damages%n",
+          fixture.files.values().stream().mapToInt(bytes -> bytes.length).sum(),
+          fixture.files.size(),
+          failures.runCount());
+    }
   }
 
   private static void flipEveryByte(Failures failures, Fixture fixture, String name) {
