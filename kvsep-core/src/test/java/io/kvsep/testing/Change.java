@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 final class Change {
   private static final int SECTOR_BYTES = 512;
 
+  /** Of longer writes not every subset of the sectors is tried. */
+  private static final int SUBSET_SECTORS_MAX = 4;
+
   /** Where a write starts, or the new length. */
   private final int offset;
 
@@ -42,6 +45,71 @@ final class Change {
     } else {
       content.write(offset, written, 0, written.length);
     }
+  }
+
+  /**
+   * In how many ways it may end: not at all, wholly, and torn in every way that differs by sectors.
+   * A write of up to four sectors leaves any of them out; a longer one what follows or precedes
+   * some sector, or a single one. What is left out is as it was before, or noise behind some
+   * sector; the length is the old one, that of what was written, or the new one.
+   */
+  int outcomeCount() {
+    if (written == null) {
+      return 2;
+    }
+    int sectors = sectorCount(written);
+    return 1 + sectors + holeCount(sectors) + sectors;
+  }
+
+  /** Ends in one of these ways; 0 is not at all, 1 wholly. */
+  void applyOutcome(Content content, int outcome) {
+    if (outcome == 1) {
+      apply(content);
+    }
+    if (outcome <= 1 || written == null) {
+      return;
+    }
+    int sectors = sectorCount(written);
+    int which = outcome - 1;
+    if (which < sectors) {
+      content.write(offset, written, 0, sectorEnd(written, which - 1) - offset);
+      return;
+    }
+    which -= sectors;
+    content.extend(offset + written.length);
+    boolean noise = which >= holeCount(sectors);
+    int prefix = which - holeCount(sectors);
+    Random random = new Random(offset);
+    int start = offset;
+    for (int sector = 0; sector < sectors; sector++) {
+      int end = sectorEnd(written, sector);
+      if (noise ? sector < prefix : !isHole(which, sector, sectors)) {
+        content.write(start, written, start - offset, end - start);
+      } else if (noise) {
+        byte[] bytes = new byte[end - start];
+        random.nextBytes(bytes);
+        content.write(start, bytes, 0, bytes.length);
+      }
+      start = end;
+    }
+  }
+
+  private static int holeCount(int sectors) {
+    return sectors <= SUBSET_SECTORS_MAX ? (1 << sectors) - 1 : 3 * sectors - 3;
+  }
+
+  /** Whether a sector is missing in the n-th way of leaving sectors out. */
+  private static boolean isHole(int which, int sector, int sectors) {
+    if (sectors <= SUBSET_SECTORS_MAX) {
+      return (which >> sector & 1) == 0;
+    }
+    if (which < sectors) {
+      return sector >= which;
+    }
+    if (which < 2 * sectors - 1) {
+      return sector <= which - sectors;
+    }
+    return sector == which - (2 * sectors - 1) + 1;
   }
 
   void apply(Content content, Verdict verdict, Random random) {

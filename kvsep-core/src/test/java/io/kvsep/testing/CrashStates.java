@@ -50,22 +50,28 @@ final class CrashStates extends AbstractList<SortedMap<String, byte[]>> implemen
     for (Renaming renaming : directory.pending()) {
       addOnce(reachable, renaming.inode());
     }
-    List<boolean[]> legal = new ArrayList<>();
-    int renamings = directory.pending().size();
-    boolean all =
-        renamings <= RENAMINGS_MAX
-            && choose(0, new boolean[renamings], new HashSet<>(), limit, legal);
-    long combinations = legal.size();
+    List<boolean[]> legal = legalChoices(directory, limit);
+    long combinations = legal == null ? Integer.MAX_VALUE : legal.size();
     for (Change change : changes) {
       combinations = Math.min(combinations * change.verdictCount(), Integer.MAX_VALUE);
     }
-    if (all && combinations <= limit) {
+    if (combinations <= limit) {
       choices = legal;
       count = (int) combinations;
     } else {
       choices = null;
       count = limit;
     }
+  }
+
+  /** Every legal choice of the directory's changes; null when there are more than the limit. */
+  static @Nullable List<boolean[]> legalChoices(Directory directory, int limit) {
+    int renamings = directory.pending().size();
+    List<boolean[]> legal = new ArrayList<>();
+    boolean all =
+        renamings <= RENAMINGS_MAX
+            && choose(directory, 0, new boolean[renamings], new HashSet<>(), limit, legal);
+    return all ? legal : null;
   }
 
   private void addOnce(Set<Inode> reachable, Inode inode) {
@@ -76,8 +82,13 @@ final class CrashStates extends AbstractList<SortedMap<String, byte[]>> implemen
   }
 
   /** Collects the legal choices from the n-th change on. False when there are too many. */
-  private boolean choose(
-      int n, boolean[] kept, Set<String> blocked, int limit, List<boolean[]> legal) {
+  private static boolean choose(
+      Directory directory,
+      int n,
+      boolean[] kept,
+      Set<String> blocked,
+      int limit,
+      List<boolean[]> legal) {
     if (n == kept.length) {
       legal.add(kept.clone());
       return legal.size() <= limit;
@@ -85,14 +96,14 @@ final class CrashStates extends AbstractList<SortedMap<String, byte[]>> implemen
     Set<String> names = namesOf(directory.pending().get(n));
     if (Collections.disjoint(names, blocked)) {
       kept[n] = true;
-      if (!choose(n + 1, kept, blocked, limit, legal)) {
+      if (!choose(directory, n + 1, kept, blocked, limit, legal)) {
         return false;
       }
     }
     kept[n] = false;
     Set<String> moreBlocked = new HashSet<>(blocked);
     moreBlocked.addAll(names);
-    return choose(n + 1, kept, moreBlocked, limit, legal);
+    return choose(directory, n + 1, kept, moreBlocked, limit, legal);
   }
 
   private static Set<String> namesOf(Renaming renaming) {

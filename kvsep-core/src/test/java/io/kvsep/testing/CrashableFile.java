@@ -86,8 +86,11 @@ final class CrashableFile implements StorageFile {
     synchronized (mutex) {
       requireUsable();
       int wanted = target.remaining();
-      storage.beginOnFile(Operation.READ, name, name + " " + position + "+" + wanted);
+      Fault fault = storage.beginOnFile(Operation.READ, name, name + " " + position + "+" + wanted);
       int count = (int) Math.min(wanted, Math.max(0, inode.live().length() - position));
+      if (fault == Fault.EARLY_EOF) {
+        count /= 2;
+      }
       if (count > 0) {
         target.put(inode.live().array(), (int) position, count);
       }

@@ -22,6 +22,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.BiPredicate;
+import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +61,7 @@ public final class CrashableStorage implements Storage {
   private long capacityBytes = Long.MAX_VALUE;
   private boolean frozen;
   private boolean closed;
+  private @Nullable Consumer<CrashableStorage> watcher;
 
   public CrashableStorage() {
     this(new Directory(), Long.MAX_VALUE);
@@ -68,6 +70,11 @@ public final class CrashableStorage implements Storage {
   private CrashableStorage(Directory directory, long capacityBytes) {
     this.directory = directory;
     this.capacityBytes = capacityBytes;
+  }
+
+  /** One that holds these files for certain, and nothing else. */
+  public static CrashableStorage holding(SortedMap<String, byte[]> files) {
+    return restarted(files, Long.MAX_VALUE);
   }
 
   private static CrashableStorage restarted(SortedMap<String, byte[]> files, long capacityBytes) {
@@ -128,6 +135,35 @@ public final class CrashableStorage implements Storage {
           return states.size();
         }
       };
+    }
+  }
+
+  /**
+   * The states that a power loss now may leave: each of them, with every tearing at a multiple of
+   * 512 bytes, as far as there are no more than {@code limit}, or else {@code samples} drawn ones.
+   */
+  public CrashSpace crashSpace(int limit, int samples, long seed) {
+    synchronized (mutex) {
+      frozen = true;
+      return CrashSpace.of(directory, limit, samples, seed);
+    }
+  }
+
+  /** What is there now, with all that is pending; this one goes on. */
+  public CrashableStorage moment() {
+    synchronized (mutex) {
+      return new CrashableStorage(directory.copy(), capacityBytes);
+    }
+  }
+
+  /**
+   * Shows {@code watcher} a copy of the storage before each operation that changes something, on
+   * the thread that is about to do it: all crashes of a run without repeating it for each. Null
+   * ends that.
+   */
+  public void watch(@Nullable Consumer<CrashableStorage> watcher) {
+    synchronized (mutex) {
+      this.watcher = watcher;
     }
   }
 
@@ -458,6 +494,10 @@ public final class CrashableStorage implements Storage {
       frozen = true;
     }
     requireRunning();
+    Consumer<CrashableStorage> watching = watcher;
+    if (watching != null && operation.changes()) {
+      watching.accept(moment());
+    }
     operationCount++;
     Fault fault = faults.next(operation, name);
     if (trace.size() == TRACE_MAX) {
@@ -470,7 +510,10 @@ public final class CrashableStorage implements Storage {
     }
     boolean syncs = operation == Operation.SYNC || operation == Operation.SYNC_DIRECTORY;
     boolean writesSome = fault == Fault.SHORT_WRITE || fault == Fault.LATE_EIO;
-    if ((writesSome && operation == Operation.WRITE) || (fault == Fault.SYNC_FAILS && syncs)) {
+    boolean endsEarly = fault == Fault.EARLY_EOF && operation == Operation.READ;
+    if ((writesSome && operation == Operation.WRITE)
+        || (fault == Fault.SYNC_FAILS && syncs)
+        || endsEarly) {
       return fault;
     }
     throw failure(fault, name);

@@ -18,5 +18,8 @@ public enum Fault {
    * A failed sync as Linux does it: the error is told once, everything unsynced is forgotten as if
    * it were written, reads go on showing it, later syncs succeed, and power loss takes it away.
    */
-  SYNC_FAILS
+  SYNC_FAILS,
+
+  /** A read finds the end of the file after half of the bytes that are there. */
+  EARLY_EOF
 }

@@ -17,6 +17,14 @@ public enum Operation {
   SYNC_DIRECTORY,
   LOCK;
 
+  /** Whether files, names or what is durable of them differ afterwards. */
+  public boolean changes() {
+    return switch (this) {
+      case CREATE, WRITE, SYNC, TRUNCATE, RENAME, DELETE, SYNC_DIRECTORY -> true;
+      case OPEN, READ, MAP, LIST, LOCK -> false;
+    };
+  }
+
   String word() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }

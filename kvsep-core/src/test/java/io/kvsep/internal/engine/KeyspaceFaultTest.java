@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /**
  * Keyspaces are made, filled and dropped while the power fails, an operation fails or the disk runs
@@ -67,7 +68,7 @@ final class KeyspaceFaultTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Fault.class)
+  @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void aFailingOperationLeavesEachWholeEmptyOrGone(Fault fault) {
     Failures failures = new Failures();
     for (boolean sticky : new boolean[] {false, true}) {

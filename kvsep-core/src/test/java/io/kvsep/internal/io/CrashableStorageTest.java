@@ -6,15 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.testing.CrashSpace;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
+import java.io.EOFException;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -418,7 +422,7 @@ final class CrashableStorageTest extends StorageContract {
                 () -> storage.syncDirectory(),
                 () -> storage.lock("LOCK", true),
                 () -> file.write(direct((byte) 1), 0),
-                () -> file.read(direct((byte) 1), 0),
+                () -> readWholly(file),
                 () -> file.map(0),
                 () -> file.sync(),
                 () -> file.truncate(0))) {
@@ -429,6 +433,58 @@ final class CrashableStorageTest extends StorageContract {
       assertArrayEquals(new byte[] {1}, contents(file));
     }
     assertEquals(List.of("a"), storage.list());
+  }
+
+  private static void readWholly(StorageFile file) throws IOException {
+    if (file.read(direct((byte) 1), 0) < 1) {
+      throw new EOFException();
+    }
+  }
+
+  @Test
+  void crashSpaceHasEveryStateOnceAndSaysWhenThereAreTooMany() throws IOException {
+    writeDurable("a", (byte) 1);
+    try (StorageFile file = storage.open("a", true)) {
+      file.write(direct(filled(600, 2)), 0);
+    }
+    storage.create("b").close();
+    Set<String> states = new HashSet<>();
+    CrashSpace all = disk.crashSpace(100, 5, 1);
+    assertTrue(all.isExhaustive());
+    for (SortedMap<String, byte[]> state : all) {
+      StringBuilder text = new StringBuilder();
+      state.forEach((name, bytes) -> text.append(name).append(Arrays.toString(bytes)));
+      assertTrue(states.add(text.toString()), "a state twice");
+    }
+    // Two sectors: none, both, the first alone; each set of sectors but both with the new length;
+    // noise from the first or the second on. With and without the new name.
+    assertEquals(2 * (1 + 1 + 1 + 3 + 2), all.size());
+    assertTrue(states.contains("a[1]"));
+    assertTrue(states.contains("a[1]b[]"));
+    assertTrue(states.contains("a" + Arrays.toString(filled(600, 2)) + "b[]"));
+
+    CrashSpace some = disk.crashSpace(all.size() - 1, 5, 1);
+    assertFalse(some.isExhaustive());
+    assertEquals(5, some.size());
+  }
+
+  @Test
+  void watcherSeesTheMomentBeforeEachChange() throws IOException {
+    List<List<String>> seen = new ArrayList<>();
+    disk.watch(moment -> seen.add(names(moment)));
+    storage.create("a").close();
+    storage.list();
+    storage.rename("a", "b");
+    storage.delete("b");
+    assertEquals(List.of(List.of(), List.of("a"), List.of("b")), seen);
+  }
+
+  private static List<String> names(CrashableStorage moment) {
+    try {
+      return moment.list();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /**
  * Each operation of a run fails once, in each way. An edit that failed is not in the store after a
@@ -31,7 +32,7 @@ final class VersionSetFaultTest {
   private static final int STATES = 8;
 
   @ParameterizedTest
-  @EnumSource(Fault.class)
+  @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void oneFailureAnywhereNeitherLosesAnEditNorBringsAFailedOneBack(Fault fault) {
     Seeds.each(
         getClass(),
@@ -50,7 +51,7 @@ final class VersionSetFaultTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Fault.class)
+  @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void twoFailuresAnywhereDoNoWorse(Fault fault) {
     Seeds.each(
         getClass(),

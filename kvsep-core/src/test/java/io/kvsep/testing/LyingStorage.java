@@ -1,0 +1,171 @@
+package io.kvsep.testing;
+
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.io.StoreFiles.Kind;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiPredicate;
+
+/**
+ * A storage that claims what is not so, for canaries: tests that look for broken promises have to
+ * notice. A sync may be told to have happened and be left out, or be put off until the next file is
+ * deleted; an error may be swallowed. Everything else is left to the storage behind it. Not thread
+ * safe.
+ */
+public final class LyingStorage implements Storage {
+  /** What is claimed. */
+  public enum Lie {
+    /** That a sync was done. */
+    SYNC_LEFT_OUT,
+    /** The same; it is done when the next file has been deleted. */
+    SYNC_AFTER_DELETE,
+    /** That an operation succeeded which did not. */
+    ERROR_SWALLOWED
+  }
+
+  private final Storage storage;
+  private final Lie lie;
+  private final BiPredicate<Operation, Kind> about;
+  private final List<StorageFile> putOff = new ArrayList<>();
+
+  /**
+   * @param about which operations it lies about; those of the directory are of {@link Kind#OTHER}
+   */
+  public LyingStorage(Storage storage, Lie lie, BiPredicate<Operation, Kind> about) {
+    this.storage = storage;
+    this.lie = lie;
+    this.about = about;
+  }
+
+  private interface Action {
+    void run() throws IOException;
+  }
+
+  private void act(Operation operation, Kind kind, Action action) throws IOException {
+    if (!about.test(operation, kind)) {
+      action.run();
+      return;
+    }
+    if (lie != Lie.ERROR_SWALLOWED) {
+      return;
+    }
+    try {
+      action.run();
+    } catch (IOException e) {
+      // This is the lie.
+      return;
+    }
+  }
+
+  @Override
+  public StorageFile create(String name) throws IOException {
+    return new LyingFile(storage.create(name));
+  }
+
+  @Override
+  public StorageFile open(String name, boolean writable) throws IOException {
+    return new LyingFile(storage.open(name, writable));
+  }
+
+  @Override
+  public boolean exists(String name) throws IOException {
+    return storage.exists(name);
+  }
+
+  @Override
+  public void rename(String source, String target) throws IOException {
+    storage.rename(source, target);
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    storage.delete(name);
+    for (StorageFile file : putOff) {
+      file.sync();
+    }
+    putOff.clear();
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    return storage.list();
+  }
+
+  @Override
+  public void syncDirectory() throws IOException {
+    act(Operation.SYNC_DIRECTORY, Kind.OTHER, storage::syncDirectory);
+  }
+
+  @Override
+  public StorageLock lock(String name, boolean shared) throws IOException {
+    return storage.lock(name, shared);
+  }
+
+  @Override
+  public String location() {
+    return storage.location();
+  }
+
+  @Override
+  public void close() throws IOException {
+    storage.close();
+  }
+
+  private final class LyingFile implements StorageFile {
+    private final StorageFile file;
+    private final Kind kind;
+
+    LyingFile(StorageFile file) {
+      this.file = file;
+      this.kind = StoreFiles.kindOf(file.name());
+    }
+
+    @Override
+    public void sync() throws IOException {
+      act(Operation.SYNC, kind, file::sync);
+      if (lie == Lie.SYNC_AFTER_DELETE && about.test(Operation.SYNC, kind)) {
+        putOff.add(file);
+      }
+    }
+
+    @Override
+    public void write(ByteBuffer source, long position) throws IOException {
+      act(Operation.WRITE, kind, () -> file.write(source, position));
+    }
+
+    @Override
+    public String name() {
+      return file.name();
+    }
+
+    @Override
+    public long length() throws IOException {
+      return file.length();
+    }
+
+    @Override
+    public int read(ByteBuffer target, long position) throws IOException {
+      return file.read(target, position);
+    }
+
+    @Override
+    public ByteBuffer map(long length) throws IOException {
+      return file.map(length);
+    }
+
+    @Override
+    public void truncate(long length) throws IOException {
+      file.truncate(length);
+    }
+
+    @Override
+    public void close() throws IOException {
+      file.close();
+    }
+  }
+}
