@@ -1,0 +1,75 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.ManualScheduler;
+import java.time.Clock;
+import java.util.Random;
+
+/** Options under which stores are crashed and failed: each leads another way through the engine. */
+enum OptionSet {
+  /** Short segments, long values compressed, short ones beside their keys. */
+  SEPARATED(CommitSync.ON_DEMAND, 64, 128, 4 << 10, false),
+  /** Every value beside its key. */
+  INLINE(CommitSync.ON_DEMAND, 65_536, Integer.MAX_VALUE, 6 << 10, false),
+  /** Every value in the log alone, one segment. */
+  LOG_ONLY(CommitSync.ON_DEMAND, 0, Integer.MAX_VALUE, 1 << 20, false),
+  /** Every value in the log, compressed where that pays. */
+  COMPRESSED(CommitSync.ON_DEMAND, 0, 1, 5 << 10, false),
+  /** Every commit synced before it is acknowledged. */
+  SYNCED(CommitSync.EVERY_COMMIT, 64, 128, 4 << 10, false),
+  /** Synced by the timer, with all background work after every step. */
+  INTERVAL(CommitSync.INTERVAL, 64, 128, 4 << 10, true),
+  /** Memtables of a few entries, so that the background flushes, compacts and reclaims a lot. */
+  BUSY(CommitSync.ON_DEMAND, 64, Integer.MAX_VALUE, 3 << 10, true);
+
+  /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
+  private static final Shape BUSY_SHAPE =
+      new Shape(
+          1 << 10, 3, 1 << 10, 2 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256, 512,
+          8 << 10, 16 << 10, true);
+
+  final CommitSync sync;
+
+  /** Whether what waits in the background is done after every step. */
+  final boolean runsBackground;
+
+  private final int inlineValueBytesMax;
+  private final int compressionBytesMin;
+  private final long segmentBytes;
+
+  OptionSet(
+      CommitSync sync,
+      int inlineValueBytesMax,
+      int compressionBytesMin,
+      long segmentBytes,
+      boolean runsBackground) {
+    this.sync = sync;
+    this.inlineValueBytesMax = inlineValueBytesMax;
+    this.compressionBytesMin = compressionBytesMin;
+    this.segmentBytes = segmentBytes;
+    this.runsBackground = runsBackground;
+  }
+
+  EngineConfig config(Storage storage, Clock clock, ManualScheduler scheduler) {
+    EngineConfig base = Engines.config(storage, sync, clock, new Random(7), scheduler);
+    return new EngineConfig(
+            storage,
+            base.mode(),
+            sync,
+            base.syncIntervalNanos(),
+            inlineValueBytesMax,
+            compressionBytesMin,
+            segmentBytes,
+            this == BUSY ? BUSY_SHAPE : base.shape(),
+            clock,
+            base.ticker(),
+            base.random(),
+            scheduler)
+        .with(new Reclaim(new ReclaimGoal(1.2, 256, 8 << 10), Long.MAX_VALUE));
+  }
+}

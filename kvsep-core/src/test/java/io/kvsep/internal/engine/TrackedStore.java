@@ -1,0 +1,647 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.KvException;
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.engine.CrashPromise.Found;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.ManualScheduler;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An engine that does steps out of the whole vocabulary of a store and keeps account of what they
+ * promised: contents by commit, which of them are known to be synced, keyspaces, and what a failure
+ * or a commit under way leaves open. So at any moment, also in the middle of a step, {@link
+ * #promise} says what a crash may leave. Not thread safe.
+ */
+final class TrackedStore {
+  /** What can be done; the n-th step of a run always uses the same keys and values. */
+  enum Step {
+    PUT,
+    PUT_SYNCED,
+    PUT_LARGE,
+    /** A value longer than a segment, where segments are short. */
+    PUT_HUGE,
+    PUT_EXPIRING,
+    BATCH,
+    BATCH_SYNCED,
+    DELETE,
+    /** Puts a key in the middle of a range, deletes the range and puts another one. */
+    DELETE_RANGE,
+    /** Makes a keyspace if there is none. */
+    MAKE,
+    /** Writes to a keyspace and beside it; makes it before if there is none. */
+    PUT_IN,
+    DROP,
+    SYNC,
+    FLUSH,
+    COMPACT,
+    RECLAIM,
+    BACKGROUND,
+    /** Lets what expires be expired. */
+    ADVANCE,
+    /** Closes the store and opens it again. */
+    REOPEN,
+    /** Kills the process and opens the store again. */
+    KILL,
+    GET,
+    GET_ALL,
+    SNAPSHOT,
+    SCAN,
+    SCAN_BACK;
+
+    /** Whether this only looks. */
+    boolean reads() {
+      return compareTo(GET) >= 0;
+    }
+  }
+
+  private static final int KEYS = 6;
+  private static final String SPACE = "a";
+  private static final int TTL_MILLIS = 50;
+
+  private final OptionSet options;
+  private final ManualClock clock;
+  private final List<StoreContent> contents = new ArrayList<>();
+  private final Map<String, Integer> names = new TreeMap<>();
+
+  /** Stands between the engine and the storage. */
+  private final UnaryOperator<Storage> disguise;
+
+  private CrashableStorage storage;
+  private @Nullable Consumer<CrashableStorage> watcher;
+  private @Nullable Consumer<CrashableStorage> preparation;
+  private @Nullable ManualScheduler scheduler;
+  private @Nullable StorageEngine engine;
+
+  /** What a commit that is under way is about to leave. */
+  private @Nullable StoreContent coming;
+
+  /** What a commit left whose own sync failed, if it happened. */
+  private @Nullable StoreContent doubtful;
+
+  /** What the first commit left that was refused since the last one that succeeded. */
+  private @Nullable StoreContent refused;
+
+  /** The keyspaces, as printed, if what is being done to them happens, or what failed did. */
+  private final Set<String> otherNames = new LinkedHashSet<>();
+
+  private @Nullable Throwable firstCause;
+
+  /** Whether the device fails now and then. */
+  private boolean faulty;
+
+  private boolean failsLate;
+  private boolean readsEndEarly;
+  private boolean open;
+  private boolean closed;
+
+  /** Whether the name of the keyspace may be gone although dropping it failed. */
+  private boolean halfDropped;
+
+  /** Of the keyspace that was made last. */
+  private int lastId;
+
+  private int synced;
+  private int stepNumber;
+
+  TrackedStore(CrashableStorage storage, OptionSet options) {
+    this(storage, options, new ManualClock(1_000), plain -> plain);
+  }
+
+  TrackedStore(
+      CrashableStorage storage,
+      OptionSet options,
+      ManualClock clock,
+      UnaryOperator<Storage> disguise) {
+    this.storage = storage;
+    this.options = options;
+    this.clock = clock;
+    this.disguise = disguise;
+    contents.add(StoreContent.EMPTY);
+  }
+
+  void open() {
+    ManualScheduler made = new ManualScheduler(11, 2);
+    engine = StorageEngine.open(options.config(disguise.apply(storage), clock, made));
+    scheduler = made;
+    open = true;
+    closed = false;
+  }
+
+  /** Whether the last opening succeeded. */
+  boolean isOpen() {
+    return open;
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** Does something to the storage that there is, and to whatever takes its place. */
+  void onEachStorage(Consumer<CrashableStorage> preparation) {
+    this.preparation = preparation;
+    preparation.accept(storage);
+  }
+
+  StorageEngine engine() {
+    StorageEngine open = engine;
+    assertNotNull(open);
+    return open;
+  }
+
+  CrashableStorage storage() {
+    return storage;
+  }
+
+  /** As {@link CrashableStorage#watch}, of whatever storage there is from now on. */
+  void watch(Consumer<CrashableStorage> watcher) {
+    this.watcher = watcher;
+    storage.watch(watcher);
+  }
+
+  /** Whether a failure has made writing unsafe. */
+  boolean hasFailed() {
+    return firstCause != null;
+  }
+
+  /** From now on the device may fail in this way, once or for ever. */
+  void expect(Fault fault, boolean lasts) {
+    faulty = true;
+    // Then what was written can be cut off no more than anything else can be done.
+    failsLate |= lasts && fault == Fault.LATE_EIO;
+    // That looks like damage.
+    readsEndEarly |= fault == Fault.EARLY_EOF;
+  }
+
+  long nowMillis() {
+    return clock.millis();
+  }
+
+  StoreContent current() {
+    return contents.get(contents.size() - 1);
+  }
+
+  /** What a crash may leave now. */
+  CrashPromise promise() {
+    List<StoreContent> allowed = new ArrayList<>(contents.subList(synced, contents.size()));
+    for (StoreContent open : Arrays.asList(coming, doubtful, refused)) {
+      if (open != null) {
+        allowed.add(open);
+      }
+    }
+    Set<String> allowedNames = new LinkedHashSet<>(otherNames);
+    allowedNames.add(names());
+    return new CrashPromise(clock.millis(), allowed, allowedNames);
+  }
+
+  /** What there may be after the death of the process alone, which loses nothing acknowledged. */
+  CrashPromise promiseWhenKilled() {
+    CrashPromise promise = promise();
+    int acknowledged = contents.size() - 1 - synced;
+    List<StoreContent> left = promise.contents().subList(acknowledged, promise.contents().size());
+    return new CrashPromise(promise.nowMillis(), left, promise.names());
+  }
+
+  /** Takes what was found for what there is, and nothing else is possible any more. */
+  void settleOn(Found found) {
+    contents.clear();
+    contents.add(found.content());
+    synced = 0;
+    names.clear();
+    for (String name : engine().keyspaces().names()) {
+      int id = engine().keyspaces().open(name);
+      names.put(name, id);
+      lastId = Math.max(lastId, id);
+    }
+    assertEquals(found.names(), names());
+    otherNames.clear();
+    halfDropped = false;
+    doubtful = null;
+    refused = null;
+    stepNumber = 1_000;
+  }
+
+  /** Runs one step; whether it succeeded. Only the errors of the contract may come out. */
+  boolean run(Step step) {
+    boolean succeeded = runOnly(step);
+    if (options.runsBackground && step != Step.BACKGROUND && !step.reads()) {
+      background();
+    }
+    return succeeded;
+  }
+
+  private boolean runOnly(Step step) {
+    int number = stepNumber++;
+    return switch (step) {
+      case PUT -> write(number, 1, 40 + 37 * number % 150, /* withSync= */ false);
+      case PUT_SYNCED -> write(number, 1, 40 + 37 * number % 150, /* withSync= */ true);
+      case PUT_LARGE -> write(number, 1, 1_700, /* withSync= */ false);
+      case PUT_HUGE -> write(number, 1, 6_500, /* withSync= */ false);
+      case PUT_EXPIRING -> putExpiring(number);
+      case BATCH -> write(number, 3, 90, /* withSync= */ false);
+      case BATCH_SYNCED -> write(number, 3, 90, /* withSync= */ true);
+      case DELETE -> write(number, 0, 0, /* withSync= */ false);
+      case DELETE_RANGE -> deleteRange(number);
+      case MAKE -> make();
+      case PUT_IN -> make() && putIn(number);
+      case DROP -> drop();
+      case SYNC -> maintain(StorageEngine::sync);
+      case FLUSH -> maintain(StorageEngine::flush);
+      case COMPACT -> maintain(StorageEngine::compact);
+      case RECLAIM -> maintain(StorageEngine::reclaim);
+      case BACKGROUND -> background();
+      case ADVANCE -> {
+        clock.advance(TTL_MILLIS);
+        yield true;
+      }
+      case REOPEN -> {
+        boolean succeeded = close();
+        reopen();
+        yield succeeded;
+      }
+      case KILL -> {
+        CrashableStorage left = storage.crashKeepingAll();
+        if (!closed) {
+          abandon();
+        }
+        storage = left;
+        reopen();
+        yield true;
+      }
+      case GET, GET_ALL, SNAPSHOT, SCAN, SCAN_BACK -> look(step);
+    };
+  }
+
+  private void reopen() {
+    // A storage that was closed cannot be opened again; what is pending in it stays pending.
+    storage = storage.crashKeepingAll();
+    storage.watch(watcher);
+    if (preparation != null) {
+      preparation.accept(storage);
+    }
+    open = false;
+    open();
+    firstCause = null;
+    requireWhole();
+  }
+
+  /** Without a power failure everything that was acknowledged is there. */
+  private void requireWhole() {
+    synced = contents.size() - 1;
+    Found found = Found.in(engine());
+    promise().check(found);
+    int number = stepNumber;
+    settleOn(found);
+    stepNumber = number;
+  }
+
+  /** Closes; whether that succeeded, in which case everything is synced. */
+  boolean close() {
+    boolean succeeded = maintain(StorageEngine::close);
+    closed = true;
+    assertEquals(0, engine().memoryBytes(), "off-heap bytes after close");
+    assertEquals(List.of(), storage.openFiles(), "open files after close");
+    return succeeded;
+  }
+
+  /** Gives the engine's memory back; the storage is gone or of no interest any more. */
+  void abandon() {
+    try {
+      engine().close();
+    } catch (RuntimeException e) {
+      // The storage refuses everything after its crash.
+    }
+    assertEquals(0, engine().memoryBytes(), "off-heap bytes after a crash");
+  }
+
+  /** Every kind of read gives what the last commit that succeeded left. */
+  void checkReads() {
+    for (Step step : Step.values()) {
+      if (step.reads()) {
+        check(step);
+      }
+    }
+  }
+
+  private boolean look(Step step) {
+    try {
+      check(step);
+      return true;
+    } catch (StorageException e) {
+      return false;
+    } catch (CorruptionException e) {
+      if (!readsEndEarly) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private void check(Step step) {
+    StoreReads reads = engine().reads();
+    switch (step) {
+      case GET -> checkGets(StoreReads.LATEST);
+      case GET_ALL -> {
+        List<byte[]> keys = new ArrayList<>();
+        List<@Nullable String> expected = new ArrayList<>();
+        for (int i = 0; i < KEYS; i++) {
+          keys.add(key(i).getBytes(UTF_8));
+          expected.add(current().digest(0, key(i), clock.millis()));
+        }
+        List<@Nullable String> found = new ArrayList<>();
+        reads.getAll(0, keys, StoreReads.LATEST).forEach(value -> found.add(digest(value)));
+        assertEquals(expected, found, "getAll");
+      }
+      case SNAPSHOT -> {
+        SnapshotHold hold = reads.acquireSnapshot();
+        try {
+          checkGets(hold.sequence());
+          checkScan(false, hold.sequence());
+        } finally {
+          reads.releaseSnapshot(hold);
+        }
+      }
+      case SCAN -> checkScan(false, StoreReads.LATEST);
+      case SCAN_BACK -> checkScan(true, StoreReads.LATEST);
+      default -> throw new IllegalArgumentException("not a read: " + step);
+    }
+  }
+
+  private void checkGets(long sequence) {
+    for (int id = 0; id < 2; id++) {
+      for (int i = 0; i < KEYS; i++) {
+        byte[] found = engine().reads().get(id, key(i).getBytes(UTF_8), sequence);
+        assertEquals(current().digest(id, key(i), clock.millis()), digest(found), "a get");
+      }
+    }
+  }
+
+  private void checkScan(boolean reverse, long sequence) {
+    for (int id = 0; id < StoreContent.IDS; id++) {
+      List<String> expected = current().lines(id, clock.millis());
+      if (reverse) {
+        Collections.reverse(expected);
+      }
+      List<String> found = new ArrayList<>();
+      ScanBounds all = new ScanBounds(id, null, null, reverse, false, Long.MAX_VALUE);
+      try (EngineCursor cursor = engine().reads().cursor(all, sequence)) {
+        while (cursor.next()) {
+          byte[] value = cursor.value();
+          found.add(StoreContent.line(id, cursor.key(), value, cursor.expiresAtMillis()));
+        }
+      }
+      assertEquals(expected, found, reverse ? "a scan back" : "a scan");
+    }
+  }
+
+  private boolean background() {
+    ManualScheduler waiting = scheduler;
+    assertNotNull(waiting);
+    waiting.tick();
+    waiting.runAll();
+    // The timer syncs, too. On a device that fails only a later write tells whether it could.
+    if (options.sync == CommitSync.INTERVAL && !faulty) {
+      synced = contents.size() - 1;
+    }
+    return true;
+  }
+
+  private boolean write(int number, int puts, int valueLength, boolean withSync) {
+    WriteBuffer buffer = new WriteBuffer();
+    StoreContent next = current();
+    for (int i = 0; i < puts; i++) {
+      byte[] value = value(number + i, valueLength);
+      buffer.put(0, bytes(number + i), value, 0);
+      next = next.with(0, key(number + i), value, Long.MAX_VALUE);
+    }
+    if (puts != 1) {
+      buffer.delete(0, bytes(number + puts));
+      next = next.without(0, key(number + puts));
+    }
+    return commit(buffer, next, withSync);
+  }
+
+  private boolean putExpiring(int number) {
+    WriteBuffer buffer = new WriteBuffer();
+    byte[] value = value(number, 120);
+    buffer.put(0, bytes(number), value, TTL_MILLIS);
+    StoreContent next = current().with(0, key(number), value, clock.millis() + TTL_MILLIS);
+    return commit(buffer, next, /* withSync= */ false);
+  }
+
+  private boolean deleteRange(int number) {
+    WriteBuffer buffer = new WriteBuffer();
+    int from = number % (KEYS - 2);
+    String end = "key-" + (from + 3);
+    byte[] value = value(number, 70);
+    buffer.put(0, bytes(from + 1), value, 0);
+    buffer.deleteRange(0, bytes(from), end.getBytes(UTF_8));
+    buffer.put(0, bytes(from + 2), value, 0);
+    StoreContent next =
+        current().withoutRange(0, key(from), end).with(0, key(from + 2), value, Long.MAX_VALUE);
+    return commit(buffer, next, /* withSync= */ false);
+  }
+
+  private boolean putIn(int number) {
+    Integer id = names.get(SPACE);
+    if (id == null) {
+      return false;
+    }
+    WriteBuffer buffer = new WriteBuffer();
+    byte[] value = value(number, 60 + 100 * (number % 3));
+    buffer.put(id, bytes(number), value, 0);
+    buffer.put(0, bytes(number + 1), value, 0);
+    StoreContent next =
+        current()
+            .with(id, key(number), value, Long.MAX_VALUE)
+            .with(0, key(number + 1), value, Long.MAX_VALUE);
+    return commit(buffer, next, /* withSync= */ false);
+  }
+
+  private boolean make() {
+    Integer present = names.get(SPACE);
+    if (present != null && !halfDropped) {
+      assertEquals(present, engine().keyspaces().open(SPACE), "the id of a keyspace");
+      return true;
+    }
+    otherNames.add("");
+    otherNames.add(CrashPromise.named(SPACE, lastId + 1));
+    int made;
+    try {
+      made = engine().keyspaces().open(SPACE);
+    } catch (StorageException | StoreFailedException e) {
+      failed(e);
+      return false;
+    }
+    assertTrue(made > lastId, "an id is used again");
+    names.put(SPACE, made);
+    lastId = made;
+    otherNames.clear();
+    halfDropped = false;
+    return true;
+  }
+
+  private boolean drop() {
+    Integer id = names.get(SPACE);
+    if (id == null) {
+      return true;
+    }
+    StoreContent emptied = current().withoutKeyspace(id);
+    coming = emptied;
+    otherNames.add("");
+    try {
+      engine().keyspaces().drop(id);
+    } catch (StorageException | StoreFailedException e) {
+      dropFailed(e, id, emptied);
+      return false;
+    } finally {
+      coming = null;
+    }
+    names.remove(SPACE);
+    otherNames.clear();
+    halfDropped = false;
+    contents.add(emptied);
+    synced = contents.size() - 1;
+    return true;
+  }
+
+  /** Either nothing has happened, or the keyspace is emptied and its name may be gone. */
+  private void dropFailed(KvException error, int id, StoreContent emptied) {
+    boolean failedBefore = hasFailed();
+    failed(error);
+    if (isShut(id)) {
+      halfDropped = true;
+      contents.add(emptied);
+      synced = contents.size() - 1;
+      return;
+    }
+    if (!halfDropped) {
+      otherNames.clear();
+    }
+    if (hasFailed() && !failedBefore) {
+      doubtful = emptied;
+    }
+    if (failsLate && refused == null) {
+      refused = emptied;
+    }
+  }
+
+  private boolean isShut(int id) {
+    try {
+      engine().keyspaces().requirePresent(id);
+      return false;
+    } catch (IllegalStateException e) {
+      return true;
+    }
+  }
+
+  private boolean commit(WriteBuffer buffer, StoreContent next, boolean withSync) {
+    boolean failedBefore = hasFailed();
+    coming = next;
+    try {
+      engine().writes().write(buffer, withSync ? CommitSync.EVERY_COMMIT : null);
+    } catch (StorageException | StoreFailedException e) {
+      failed(e);
+      if (e instanceof StoreFailedException && !failedBefore) {
+        doubtful = next;
+      }
+      if (failsLate && refused == null) {
+        refused = next;
+      }
+      return false;
+    } finally {
+      coming = null;
+    }
+    assertTrue(!failedBefore, "a write succeeded after the store had failed");
+    contents.add(next);
+    refused = null;
+    if (withSync || options.sync == CommitSync.EVERY_COMMIT) {
+      synced = contents.size() - 1;
+    }
+    return true;
+  }
+
+  private boolean maintain(Consumer<StorageEngine> work) {
+    boolean failedBefore = hasFailed();
+    try {
+      work.accept(engine());
+    } catch (StorageException | StoreFailedException e) {
+      failed(e);
+      return false;
+    } catch (CorruptionException e) {
+      if (!readsEndEarly) {
+        throw e;
+      }
+      return false;
+    }
+    if (!failedBefore) {
+      synced = contents.size() - 1;
+    }
+    return !failedBefore;
+  }
+
+  private void failed(KvException error) {
+    if (error instanceof StoreFailedException) {
+      if (firstCause == null) {
+        firstCause = error.getCause();
+        assertNotNull(firstCause, "the cause of a failed store");
+      } else {
+        assertSame(firstCause, error.getCause(), "the first cause");
+      }
+    } else {
+      assertTrue(!hasFailed(), "a failed store has to say so, but gave: " + error);
+    }
+  }
+
+  private String names() {
+    StringBuilder text = new StringBuilder();
+    names.forEach((name, id) -> text.append(CrashPromise.named(name, id)));
+    return text.toString();
+  }
+
+  private static @Nullable String digest(byte @Nullable [] value) {
+    return value == null ? null : StoreContent.digest(value);
+  }
+
+  private static String key(int number) {
+    return "key-" + number % KEYS;
+  }
+
+  private static byte[] bytes(int number) {
+    return key(number).getBytes(UTF_8);
+  }
+
+  /** A value that is worth compressing or not, depending on the number. */
+  private static byte[] value(int number, int length) {
+    byte[] value = new byte[length];
+    if (number % 2 == 0) {
+      Arrays.fill(value, (byte) number);
+    } else {
+      new Random(number).nextBytes(value);
+    }
+    return value;
+  }
+}
