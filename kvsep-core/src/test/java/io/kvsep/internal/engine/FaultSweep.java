@@ -1,0 +1,222 @@
+package io.kvsep.internal.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.engine.TrackedStore.Step;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.Operation;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.BiPredicate;
+import java.util.function.UnaryOperator;
+
+/**
+ * Lets the storage calls of one action of a store fail, one after the other, in every way each can
+ * fail, once or from there on. Whatever the action does about it, only the errors of the contract
+ * come out, reads give what was acknowledged, a crash leaves what was promised, the store goes on
+ * once the device works again unless it says that it has failed, and closing gives everything back.
+ * Not thread safe.
+ */
+final class FaultSweep {
+  /** What a store still does once the device works again. */
+  private static final List<Step> AFTERWARDS =
+      List.of(Step.BACKGROUND, Step.PUT, Step.PUT_IN, Step.PUT_LARGE, Step.FLUSH, Step.PUT);
+
+  /** What is done with a store while its storage fails. */
+  interface Action {
+    /** Whether it succeeded. */
+    boolean run(TrackedStore store);
+  }
+
+  private final Failures failures = new Failures();
+  private final OptionSet options;
+  private final UnaryOperator<Storage> disguise;
+
+  /** Faults without an error from the action, by what failed. */
+  private final Set<String> absorbed = new TreeSet<>();
+
+  private int faultPoints;
+
+  FaultSweep(OptionSet options, UnaryOperator<Storage> disguise) {
+    this.options = options;
+    this.disguise = disguise;
+  }
+
+  Failures failures() {
+    return failures;
+  }
+
+  /** Runs with a fault that was met: calls, times ways to fail, times once or for ever. */
+  int faultPoints() {
+    return faultPoints;
+  }
+
+  Set<String> absorbed() {
+    return absorbed;
+  }
+
+  /** All faults of a step on a store on which {@code before} was done. */
+  void run(List<Step> before, Step step) {
+    run(before, step.name(), store -> store.run(step));
+  }
+
+  /** All faults of opening what {@code before} left, of which the last part is in the log alone. */
+  void runOpening(List<Step> before) {
+    run(before, "opening", FaultSweep::openAgain);
+  }
+
+  void runClosing(List<Step> before) {
+    run(before, "closing", TrackedStore::close);
+  }
+
+  private static boolean openAgain(TrackedStore store) {
+    try {
+      return store.run(Step.KILL);
+    } catch (StorageException | CorruptionException | StoreFailedException e) {
+      return false;
+    }
+  }
+
+  private void run(List<Step> before, String name, Action action) {
+    List<String> calls = calls(before, action);
+    for (int n = 0; n < calls.size(); n++) {
+      Operation operation = operation(calls.get(n));
+      for (Fault fault : Fault.values()) {
+        for (boolean lasts : new boolean[] {false, true}) {
+          if (can(operation, fault)) {
+            int at = n;
+            String what = options + ", " + name + ", " + calls.get(n) + " (" + n + ") " + fault;
+            CrashableStorage storage = new CrashableStorage();
+            failures.check(
+                what + (lasts ? " from there on" : " once"),
+                storage,
+                () -> runOne(storage, before, name, action, at, operation, fault, lasts));
+          }
+        }
+      }
+    }
+  }
+
+  /** The calls of the action when nothing fails. */
+  private List<String> calls(List<Step> before, Action action) {
+    TrackedStore store = filled(new CrashableStorage(), before);
+    store.storage().clearTrace();
+    CrashableStorage storage = store.storage();
+    assertTrue(action.run(store));
+    // The store's own storage is another one after a kill.
+    List<String> calls = store.storage() == storage ? storage.trace() : store.storage().trace();
+    store.abandon();
+    return calls;
+  }
+
+  private static boolean can(Operation operation, Fault fault) {
+    return switch (fault) {
+      case EIO -> true;
+      case ENOSPC -> operation.changes();
+      case SHORT_WRITE, LATE_EIO -> operation == Operation.WRITE;
+      case SYNC_FAILS -> operation == Operation.SYNC || operation == Operation.SYNC_DIRECTORY;
+      case EARLY_EOF -> operation == Operation.READ;
+    };
+  }
+
+  private void runOne(
+      CrashableStorage storage,
+      List<Step> before,
+      String name,
+      Action action,
+      int at,
+      Operation operation,
+      Fault fault,
+      boolean lasts) {
+    TrackedStore store = filled(storage, before);
+    store.expect(fault, lasts);
+    int[] counted = new int[1];
+    BiPredicate<Operation, String> where =
+        (now, file) -> {
+          int index = counted[0]++;
+          return lasts ? index >= at && now.changes() == operation.changes() : index == at;
+        };
+    store.onEachStorage(each -> each.failAt(1, fault, lasts, where));
+    boolean succeeded = action.run(store);
+    assertTrue(counted[0] > at, "the fault was not met");
+    faultPoints++;
+    if (succeeded) {
+      absorbed.add(name + ": " + fileOperation(store.storage()));
+    }
+    if (!store.isOpen()) {
+      assertEquals(List.of(), store.storage().openFiles(), "open files after a failed open");
+      store.onEachStorage(CrashableStorage::clearFaults);
+      CrashSweep.check(options, store.storage().crashKeepingAll(), store.promise());
+      return;
+    }
+    if (lasts && !store.isClosed()) {
+      // Whatever they do, they do it by the contract.
+      store.run(Step.PUT);
+      store.run(Step.GET);
+      if (operation.changes()) {
+        store.checkReads();
+      }
+    }
+    store.onEachStorage(CrashableStorage::clearFaults);
+    if (!store.isClosed()) {
+      goOn(store);
+    }
+    for (CrashableStorage after : store.storage().moment().crashStates(2, at)) {
+      CrashSweep.check(options, after, store.promise());
+    }
+    CrashSweep.check(options, store.storage().moment(), store.promiseWhenKilled());
+    if (!store.isClosed()) {
+      boolean closed = store.close();
+      assertTrue(closed || store.hasFailed(), "close after the device works again");
+      CrashSweep.check(options, store.storage().crashSyncedOnly(), store.promise());
+    }
+  }
+
+  private static void goOn(TrackedStore store) {
+    store.checkReads();
+    store.run(Step.BACKGROUND);
+    for (Step step : AFTERWARDS) {
+      boolean succeeded = store.run(step);
+      boolean failed = store.hasFailed();
+      assertTrue(succeeded || failed, () -> step + " after the device works again");
+      assertFalse(succeeded && failed && step == Step.PUT, "a store that failed writes");
+    }
+    store.checkReads();
+  }
+
+  private TrackedStore filled(CrashableStorage storage, List<Step> before) {
+    TrackedStore store = new TrackedStore(storage, options, new ManualClock(1_000), disguise);
+    store.open();
+    before.forEach(step -> assertTrue(store.run(step), step::toString));
+    return store;
+  }
+
+  /** The failed operation, with the kind of its file. */
+  private static String fileOperation(CrashableStorage storage) {
+    for (String line : storage.trace()) {
+      if (line.contains(" !")) {
+        String[] words = line.split(" ", -1);
+        String file = words.length > 2 ? words[1] : "";
+        String kind = file.isEmpty() ? "" : " " + StoreFiles.kindOf(file);
+        return words[0] + kind;
+      }
+    }
+    return "nothing";
+  }
+
+  private static Operation operation(String line) {
+    String word = line.split(" ", 2)[0];
+    return Operation.valueOf(word.toUpperCase(Locale.ROOT).replace('-', '_'));
+  }
+}
