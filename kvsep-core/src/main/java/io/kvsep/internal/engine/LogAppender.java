@@ -65,8 +65,13 @@ final class LogAppender {
     writer.publish();
   }
 
+  /** Forgets the group. Where its remains may come back, that is a failure of the store. */
   void abort() {
-    writer.abort();
+    try {
+      writer.abort();
+    } catch (IOException e) {
+      throw failure.fail(e);
+    }
   }
 
   /** Makes everything published durable. A failure is the store's. */

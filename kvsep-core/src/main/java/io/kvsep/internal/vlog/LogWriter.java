@@ -235,18 +235,28 @@ public final class LogWriter {
   }
 
   /**
-   * Forgets the group. What of it was written is cut off, so that it cannot be taken for a
-   * committed one later; where even that fails, the log goes on in a new segment, before which this
-   * one is sealed.
+   * Forgets the group. What of it reached the file is cut off, and the cut is durable before
+   * anybody hears that the group failed: otherwise it could be taken for a committed one, now or
+   * after a power failure that undoes the cut. Where cutting fails, the log goes on in a new
+   * segment, before which this one is sealed.
+   *
+   * @throws IOException when that sync failed, which is as bad as with {@link #sync}
    */
-  public void abort() {
+  public void abort() throws IOException {
     end = groupStart;
     staged = 0;
+    Segment segment = Objects.requireNonNull(active);
     try {
-      Objects.requireNonNull(active).writable().truncate(groupStart);
+      if (segment.writable().length() <= groupStart) {
+        return;
+      }
+      segment.writable().truncate(groupStart);
     } catch (IOException e) {
       abandonActive();
+      return;
     }
+    segment.sync();
+    syncs.incrementAndGet();
   }
 
   /** Makes everything published before the call durable; at most one sync per segment. */

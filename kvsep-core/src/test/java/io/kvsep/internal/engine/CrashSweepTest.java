@@ -142,6 +142,22 @@ final class CrashSweepTest {
     report("long drawn workloads", sweep, 1);
   }
 
+  /** What a write left that failed with all or some of its bytes in the file. */
+  @Test
+  void aWriteThatFailedBeforeTheCrashDoesNotComeBack() {
+    CrashSweep sweep = new CrashSweep(new Effort(LONG ? 2_000 : 300, 20, 100, 60, 4));
+    for (OptionSet options : List.of(OptionSet.SEPARATED, OptionSet.SYNCED)) {
+      for (Fault fault : List.of(Fault.SHORT_WRITE, Fault.LATE_EIO)) {
+        for (int at = 5; at <= 12; at++) {
+          for (Step step : List.of(Step.PUT, Step.BATCH, Step.SYNC)) {
+            sweep.runFaulty(options, List.of(Step.PUT, Step.DELETE, step), fault, at, at);
+          }
+        }
+      }
+    }
+    report("failed writes", sweep, 500);
+  }
+
   private static Step drawn(Random random) {
     return STEPS.get(random.nextInt(STEPS.size()));
   }

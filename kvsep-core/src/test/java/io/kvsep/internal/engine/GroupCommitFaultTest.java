@@ -77,6 +77,19 @@ final class GroupCommitFaultTest {
     reopenAndCheck(killed, outcome.puts());
   }
 
+  /** Even if the power failure undoes the cut, so that the remains of the group are there again. */
+  @Test
+  void whatWasRefusedStaysAwayWhenThePowerFails() throws InterruptedException {
+    Outcome outcome = refused(/* cuts= */ true);
+    List<CrashableStorage> states = outcome.storage().crashStates(500);
+    abandon(outcome.engine());
+    Map<String, Boolean> refused = new TreeMap<>(outcome.puts());
+    refused.values().removeIf(succeeded -> succeeded);
+    for (CrashableStorage after : states) {
+      reopenAndCheck(after, refused);
+    }
+  }
+
   private static Outcome refused(boolean cuts) throws InterruptedException {
     Outcome outcome = run(/* lasting= */ true, cuts);
     long succeeded = outcome.puts().values().stream().filter(put -> put).count();
