@@ -30,7 +30,7 @@ final class MetamorphicTest {
 
   @Test
   void noAnswerDependsOnTheOptions() {
-    int histories = Integer.getInteger("kvsep.seeds", LONG ? 500 : 8);
+    int histories = Integer.getInteger("kvsep.seeds", LONG ? 200 : 8);
     Seeds.run(
         MetamorphicTest.class,
         "noAnswerDependsOnTheOptions",

@@ -103,7 +103,7 @@ final class CrashSweepTest {
         CrashSweepTest.class,
         "drawnWorkloadsOfThreeStepsSurviveEveryCrash",
         1,
-        Integer.getInteger("kvsep.seeds", LONG ? 200 : 20),
+        Integer.getInteger("kvsep.seeds", LONG ? 200 : 12),
         seed -> {
           Random random = new Random(seed);
           OptionSet options = OptionSet.values()[random.nextInt(OptionSet.values().length)];
@@ -123,7 +123,7 @@ final class CrashSweepTest {
         CrashSweepTest.class,
         "drawnLongWorkloadsSurviveEveryCrash",
         1,
-        Integer.getInteger("kvsep.seeds", LONG ? 500 : 15),
+        Integer.getInteger("kvsep.seeds", LONG ? 500 : 10),
         seed -> {
           Random random = new Random(seed);
           OptionSet options = OptionSet.values()[random.nextInt(OptionSet.values().length)];
@@ -145,7 +145,7 @@ final class CrashSweepTest {
   /** What a write left that failed with all or some of its bytes in the file. */
   @Test
   void aWriteThatFailedBeforeTheCrashDoesNotComeBack() {
-    CrashSweep sweep = new CrashSweep(new Effort(LONG ? 2_000 : 300, 20, 100, 60, 4));
+    CrashSweep sweep = new CrashSweep(new Effort(LONG ? 2_000 : 120, 20, 100, 60, 4));
     for (OptionSet options : List.of(OptionSet.SEPARATED, OptionSet.SYNCED)) {
       for (Fault fault : List.of(Fault.SHORT_WRITE, Fault.LATE_EIO)) {
         for (int at = 5; at <= 12; at++) {

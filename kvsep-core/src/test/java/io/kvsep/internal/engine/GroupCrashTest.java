@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Test;
  * writer was told that it is synced.
  */
 final class GroupCrashTest {
+  private static final boolean LONG = Boolean.getBoolean("kvsep.long");
   private static final int ROUNDS = 4;
   private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
@@ -166,7 +168,7 @@ final class GroupCrashTest {
       if (System.nanoTime() > deadline) {
         throw new AssertionError("the threads do not get on");
       }
-      Thread.onSpinWait();
+      LockSupport.parkNanos(20_000);
     }
   }
 
@@ -177,13 +179,13 @@ final class GroupCrashTest {
         GroupCrashTest.class,
         "whatWritersCommitTogetherIsAPrefixAfterEveryCrash",
         1,
-        Integer.getInteger("kvsep.seeds", Boolean.getBoolean("kvsep.long") ? 200 : 20),
+        Integer.getInteger("kvsep.seeds", LONG ? 200 : 12),
         seed -> {
           CrashSweep sweep = swept(seed, null);
           sweep.failures().report();
           states[0] += sweep.states();
         });
-    if (Boolean.getBoolean("kvsep.long")) {
+    if (LONG) {
       System.out.println("groups: " + states[0] + " states");
     }
     assertTrue(states[0] > 100 || Long.getLong("kvsep.seed") != null, "only " + states[0]);
@@ -206,7 +208,8 @@ final class GroupCrashTest {
             ? plain -> plain
             : plain -> new LyingStorage(plain, lie, (op, kind) -> op == Operation.SYNC);
     Run run = new Run(seed, options, disguise);
-    CrashSweep sweep = new CrashSweep(new Effort(300, 20, 50, 50, 4));
+    CrashSweep sweep =
+        new CrashSweep(LONG ? new Effort(300, 20, 40, 60, 4) : new Effort(120, 12, 100, 60, 4));
     try {
       run.go();
     } catch (InterruptedException e) {
