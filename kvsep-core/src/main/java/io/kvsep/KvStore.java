@@ -139,6 +139,29 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   ReclaimReport reclaim();
 
+  /**
+   * Reads and checks every byte of every file of the store, as it is at the beginning of the call:
+   * CURRENT and the manifest, every block of every table, every frame and record of the value log.
+   * What is said twice is compared: the order of entries, filters and indexes for every key, what
+   * tables say of themselves and the manifest of them, how much of each file is live; and each
+   * entry whose value is in the log has to lead to the record of its key, from which its value can
+   * be unpacked.
+   *
+   * <p>Damage is never thrown, and what lies behind it is checked as well. Nothing is changed.
+   * Writing, reading and background work go on meanwhile; files that are replaced stay on disk
+   * until the call is over. Works on the calling thread and takes as long as reading all files once
+   * and the values in the log once more. Memory does not grow with the number of entries: one
+   * block, one key and one compressed value are held at a time.
+   *
+   * <p>What it cannot see: damage to memory, entries that are in no table yet (the log they came
+   * from is checked), and what was lost together with everything that told of it.
+   *
+   * @return what was checked, and each problem with file and offset
+   * @throws StorageException when the device refused
+   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
+   */
+  VerifyReport verify();
+
   /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();
 

@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Keyspaces;
@@ -13,6 +14,7 @@ import io.kvsep.internal.engine.EngineStats;
 import io.kvsep.internal.engine.ReclaimResult;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.ThreadScheduler;
+import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
 import java.io.IOException;
@@ -28,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The store of the API over an engine. */
 final class OpenStore extends StoreView implements KvStore {
+  /** CURRENT and the manifest it names. */
+  private static final int MANIFEST_FILES = 2;
+
   /** A test brings an engine of its own, with tiny limits or another storage. */
   OpenStore(StorageEngine engine) {
     super(engine, Keyspaces.DEFAULT);
@@ -173,6 +178,26 @@ final class OpenStore extends StoreView implements KvStore {
         result.bytesFreed(),
         result.nanos() / 1e9,
         result.damagedFiles());
+  }
+
+  @Override
+  public VerifyReport verify() {
+    VerifyResult result = engine.verify();
+    List<VerifyReport.Problem> problems = new ArrayList<>();
+    for (CorruptionException problem : result.problems()) {
+      problems.add(
+          new VerifyReport.Problem(
+              problem.file(), problem.offset(), problem.expected(), problem.found()));
+    }
+    return new VerifyReport(
+        result.files() + MANIFEST_FILES,
+        result.bytes(),
+        result.entries(),
+        result.records(),
+        result.problemCount(),
+        problems,
+        result.unknownFiles(),
+        result.nanos() / 1e9);
   }
 
   @Override

@@ -507,6 +507,7 @@ final class KvStoreModelRun {
   }
 
   private void checkAll() {
+    assertEquals(List.of(), store.verify().problems());
     checkNames();
     assertEquals(describe(current), describeStore());
     new ModelPast(DEFAULT, store, current).checkEach(clock.millis());

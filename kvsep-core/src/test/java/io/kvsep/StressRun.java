@@ -42,6 +42,7 @@ final class StressRun {
           new Chore("flush calls", 12, KvStore::flush),
           new Chore("compact calls", 2, KvStore::compact),
           new Chore("reclaim calls", 2, KvStore::reclaim),
+          new Chore("verify calls", 2, StressRun::verify),
           new Chore("sync calls", 5, KvStore::sync),
           new Chore("stats calls", 5, KvStore::stats));
 
@@ -93,8 +94,13 @@ final class StressRun {
     return model;
   }
 
+  private static void verify(KvStore store) {
+    assertEquals(List.of(), store.verify().problems());
+  }
+
   private void checkLast() {
     StorageEngine engine = open();
+    verify(new OpenStore(engine));
     engine.close();
     assertEquals(0, engine.memoryBytes());
   }

@@ -48,6 +48,7 @@ final class PackageGraphTest {
                   "internal.metrics",
                   "internal.reclaim",
                   "internal.sstable",
+                  "internal.verify",
                   "internal.version",
                   "internal.vlog")),
           entry(
@@ -56,6 +57,16 @@ final class PackageGraphTest {
                   "internal.base",
                   "internal.io",
                   "internal.iterator",
+                  "internal.memory",
+                  "internal.sstable",
+                  "internal.version",
+                  "internal.vlog")),
+          entry(
+              "internal.verify",
+              Set.of(
+                  "error",
+                  "internal.base",
+                  "internal.io",
                   "internal.memory",
                   "internal.sstable",
                   "internal.version",
@@ -112,7 +123,7 @@ final class PackageGraphTest {
       List.of(
           Set.of(ROOT),
           Set.of("internal.engine"),
-          Set.of("internal.compaction", "internal.reclaim"),
+          Set.of("internal.compaction", "internal.reclaim", "internal.verify"),
           Set.of("internal.version"),
           Set.of("internal.memtable", "internal.sstable", "internal.vlog"),
           Set.of("internal.iterator", "internal.cache"),

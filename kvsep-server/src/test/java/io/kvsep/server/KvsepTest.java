@@ -25,7 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class KvsepTest {
   private static final List<String> COMMANDS =
       List.of(
-          "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim");
+          "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim",
+          "verify");
 
   @TempDir Path folder;
 
@@ -74,7 +75,7 @@ final class KvsepTest {
         "export",
         "demo a b",
         "demo --limit-bytes much",
-        "verify",
+        "verify extra",
         "bench"
       })
   void wrongUsageIsOneLineThatLeadsToTheHelp(String line) {

@@ -29,7 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * info, compact and reclaim, and what every command does about a directory that is no usable store.
+ * info, compact, reclaim and verify, and what every command does about a directory that is no
+ * usable store.
  */
 final class StoreCommandsTest {
   /** Each works on an existing store; %s is where export writes to. */
@@ -41,7 +42,8 @@ final class StoreCommandsTest {
           List.of("export", "%s"),
           List.of("info"),
           List.of("compact"),
-          List.of("reclaim"));
+          List.of("reclaim"),
+          List.of("verify"));
 
   @TempDir Path folder;
 
@@ -327,5 +329,52 @@ final class StoreCommandsTest {
       }
     }
     return content;
+  }
+
+  @Test
+  void verifyTellsThatAStoreIsSound() {
+    Path store = halfDeletedStore();
+
+    Map<String, Object> report = run(store, "verify", "--json").succeeds().json();
+
+    assertEquals(true, report.get("sound"));
+    assertEquals(0L, report.get("problemCount"));
+    assertTrue(CommandRun.number(report, "entries") >= 500);
+    assertTrue(CommandRun.number(report, "records") >= 1500);
+    String line = run(store, "verify").succeeds().lines().get(0);
+    assertTrue(line.startsWith("sound: "), line);
+  }
+
+  @Test
+  void verifyNamesWhatIsDamaged() throws IOException {
+    Path store = filledStore();
+    Path segment;
+    try (Stream<Path> files = Files.list(store)) {
+      segment = files.filter(file -> file.toString().endsWith(".vlog")).findFirst().orElseThrow();
+    }
+    byte[] bytes = Files.readAllBytes(segment);
+    bytes[bytes.length / 2] ^= 1;
+    Files.write(segment, bytes);
+
+    CommandRun run = run(store, "verify", "--json");
+
+    run.failsWith(1);
+    Map<String, Object> report = run.json();
+    assertEquals(false, report.get("sound"));
+    assertTrue(CommandRun.number(report, "problemCount") >= 1);
+    CommandRun lines = run(store, "verify");
+    lines.failsWith(1);
+    assertTrue(lines.lines().get(0).startsWith(segment.getFileName() + " at offset "));
+  }
+
+  @Test
+  void verifyOfAStoreThatDoesNotOpenNamesTheReason() throws IOException {
+    Path store = filledStore();
+    Files.write(store.resolve("CURRENT"), new byte[3]);
+
+    CommandRun run = run(store, "verify", "--json");
+
+    run.failsWith(1);
+    assertEquals(1L, run.json().get("problemCount"));
   }
 }

@@ -10,6 +10,8 @@ import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -22,6 +24,7 @@ final class FileRemover implements ObsoleteFiles {
   private final boolean readOnly;
   private final Epochs<?> epochs;
   private final SegmentDirectory segments;
+  private final Set<String> waitingNames = ConcurrentHashMap.newKeySet();
   private final AtomicInteger waitingTables = new AtomicInteger();
   private final AtomicLong waitingTableBytes = new AtomicLong();
   private final AtomicInteger hiddenSegments = new AtomicInteger();
@@ -39,6 +42,7 @@ final class FileRemover implements ObsoleteFiles {
     for (TableFile table : tables) {
       long bytes = table.meta().fileBytes();
       countWaiting(1, bytes);
+      waitingNames.add(StoreFiles.table(table.meta().number()));
       epochs.retire(
           () -> {
             table.close();
@@ -49,6 +53,7 @@ final class FileRemover implements ObsoleteFiles {
     for (long id : segmentIds) {
       // Who is inside now may have a pointer that only this file can resolve, and has to find it.
       // Whoever enters later has none, so then it can be hidden, and then freed in its turn.
+      waitingNames.add(StoreFiles.segment(id));
       epochs.retire(() -> hide(id));
     }
   }
@@ -65,6 +70,11 @@ final class FileRemover implements ObsoleteFiles {
           delete(StoreFiles.segment(id));
           countHidden(-1, -bytes);
         });
+  }
+
+  /** Names of the files that are still there because somebody may be reading them. */
+  Set<String> waitingNames() {
+    return Set.copyOf(waitingNames);
   }
 
   /** Tables that are still there because somebody may be reading them. */
@@ -92,6 +102,7 @@ final class FileRemover implements ObsoleteFiles {
   }
 
   private void delete(String name) {
+    waitingNames.remove(name);
     if (readOnly) {
       return;
     }

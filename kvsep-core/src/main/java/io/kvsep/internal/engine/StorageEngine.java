@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
@@ -212,6 +213,23 @@ public final class StorageEngine implements AutoCloseable {
           versions.current(), logSpace.bytesInForce(), reclaim, config.ticker().nanos() - start);
     } finally {
       writes.exit(slot);
+    }
+  }
+
+  /** Reads and checks every byte of the version in force. Closing makes it give up. */
+  public VerifyResult verify() {
+    EpochSlot<WriteRequest> slot = writes.enterToRead();
+    try {
+      return new VerifyWork(config, versions, segments, remover, epochs, ledger)
+          .run(this::requireOpen);
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new StoreClosedException("the store was closed meanwhile");
     }
   }
 

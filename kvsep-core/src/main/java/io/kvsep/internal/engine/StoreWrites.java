@@ -197,6 +197,11 @@ public final class StoreWrites {
     if (config.mode().readOnly()) {
       throw new IllegalStateException("the store is open for reading only");
     }
+    return enterToRead();
+  }
+
+  /** As {@link #enter}, for a call that takes long and writes nothing. */
+  EpochSlot<WriteRequest> enterToRead() {
     EpochSlot<WriteRequest> slot = slots.enter();
     if (closed) {
       exit(slot);

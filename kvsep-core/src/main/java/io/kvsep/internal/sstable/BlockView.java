@@ -63,7 +63,7 @@ final class BlockView {
   void enter(TableReader reader, int block) {
     CachedBlock cached = reader.cached(block);
     if (cached == null) {
-      long trailer = enterStored(reader, block);
+      long trailer = enterStored(reader.bytes(), reader.index(), block);
       if (table.getInt(trailer) != PackedBlock.MARK) {
         setRestarts(trailer);
         return;
@@ -81,7 +81,12 @@ final class BlockView {
 
   /** As above, with a packed block unpacked into {@code scratch}. */
   void enter(TableReader reader, int block, GrowingRegion scratch) {
-    long trailer = enterStored(reader, block);
+    enter(reader.bytes(), reader.index(), block, scratch);
+  }
+
+  /** As above, in a table of which nobody has made a reader. */
+  void enter(TableBytes bytes, TableIndex index, int block, GrowingRegion scratch) {
+    long trailer = enterStored(bytes, index, block);
     if (table.getInt(trailer) != PackedBlock.MARK) {
       setRestarts(trailer);
       return;
@@ -93,9 +98,8 @@ final class BlockView {
   }
 
   /** Verifies a block in the file and returns where its trailer is. */
-  private long enterStored(TableReader reader, int block) {
-    TableIndex index = reader.index();
-    table = reader.mapping();
+  private long enterStored(TableBytes bytes, TableIndex index, int block) {
+    table = bytes.mapping();
     start = index.blockOffset(block);
     fileOffset = start;
     long end = index.blockOffset(block + 1);
@@ -106,9 +110,9 @@ final class BlockView {
     int expected = table.getInt(trailer + 4);
     int found =
         TableFormat.checksum(
-            window.crc32c(table, start, trailer + 4 - start), reader.checksumSeed(), start);
+            window.crc32c(table, start, trailer + 4 - start), bytes.checksumSeed(), start);
     if (found != expected) {
-      throw TableFormat.checksumMismatch(reader.name(), start, expected, found);
+      throw TableFormat.checksumMismatch(bytes.name(), start, expected, found);
     }
     return trailer;
   }
@@ -264,7 +268,12 @@ final class BlockView {
     return restart(low);
   }
 
-  private long restart(int index) {
+  int restartCount() {
+    return restartCount;
+  }
+
+  /** Where the entry of a restart begins. */
+  long restart(int index) {
     int offset = table.getInt(limit + (long) TableFormat.RESTART_BYTES * index);
     if (offset < 0 || offset >= limit - start) {
       throw new IndexOutOfBoundsException("restart at " + offset);

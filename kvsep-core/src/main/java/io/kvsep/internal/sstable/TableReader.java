@@ -49,6 +49,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
 
   private final long seed;
+  private final TableBytes bytes;
   private final BloomFilter filter;
   private final TableIndex index;
   private final TableMeta properties;
@@ -66,6 +67,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     this.mapping = mapping;
     this.pins = new PinCount(this::free);
     this.seed = TableFormat.checksumSeed(storeId, number);
+    this.bytes = new TableBytes(name, mapping, seed);
     NativeWindow window = new NativeWindow();
     TableHeader.verify(name, mapping, number, storeId, window);
     long fileBytes = mapping.length();
@@ -232,8 +234,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return mapping;
   }
 
-  long checksumSeed() {
-    return seed;
+  TableBytes bytes() {
+    return bytes;
   }
 
   TableIndex index() {

@@ -1,10 +1,13 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.io.StoreFiles;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +26,7 @@ final class LiveFiles {
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
   // All below are guarded by this.
+  private final Set<Long> tableNumbers = new HashSet<>();
   private int tableCount;
   private long tableBytes;
   private @Nullable Version newest;
@@ -38,6 +42,7 @@ final class LiveFiles {
       if (level.sharers++ == 0) {
         for (TableFile table : level.tables) {
           if (table.retain()) {
+            tableNumbers.add(table.meta().number());
             tableCount++;
             tableBytes += table.meta().fileBytes();
           }
@@ -48,6 +53,19 @@ final class LiveFiles {
     if (segments.sharers++ == 0) {
       segments.files().forEach(id -> segmentHolders.merge(id, 1, Integer::sum));
     }
+  }
+
+  /** Names of the tables and segments that some live version holds. */
+  synchronized List<String> names() {
+    List<String> names = new ArrayList<>();
+    tableNumbers.forEach(number -> names.add(StoreFiles.table(number)));
+    segmentHolders.forEach(
+        (id, holders) -> {
+          if (holders > 0) {
+            names.add(StoreFiles.segment(id));
+          }
+        });
+    return names;
   }
 
   /** Tables that some live version holds. */
@@ -68,6 +86,7 @@ final class LiveFiles {
           for (TableFile table : level.tables) {
             if (table.release()) {
               tables.add(table);
+              tableNumbers.remove(table.meta().number());
               tableCount--;
               tableBytes -= table.meta().fileBytes();
             }

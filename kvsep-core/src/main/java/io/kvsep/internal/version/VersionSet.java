@@ -19,8 +19,10 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -296,6 +298,36 @@ public final class VersionSet implements AutoCloseable {
       }
     }
     return orphans;
+  }
+
+  /**
+   * Reads CURRENT and the manifest anew and holds them against the version in force; edits wait
+   * meanwhile. After a failed edit nothing can be said of them, and nothing is.
+   */
+  public void check(Consumer<CorruptionException> problems) {
+    lock.lock();
+    try {
+      if (!manifestInDoubt && failure == null) {
+        ManifestWriter open = writer;
+        new ManifestCheck(storage, storeId, output.ledger(), problems)
+            .run(open == null ? manifestRead : open.name(), manifestBytes(), current);
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot read the manifest", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Names of the files of this store that somebody may need now, sorted. */
+  public List<String> filesInUse() {
+    Set<String> names = new TreeSet<>(liveFiles.names());
+    ManifestWriter open = writer;
+    names.add(open == null ? manifestRead : open.name());
+    names.add(StoreFiles.CURRENT);
+    names.add(StoreFiles.LOCK);
+    names.addAll(doubtfulFiles());
+    return List.copyOf(names);
   }
 
   /** Name of the manifest that was read. */

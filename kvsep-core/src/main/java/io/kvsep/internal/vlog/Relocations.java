@@ -90,6 +90,44 @@ final class Relocations {
     return -1;
   }
 
+  /** Where the records end. */
+  long recordsEnd() {
+    return starts[0];
+  }
+
+  /** How many relocations there are, of all old segments. */
+  long count() {
+    return (starts[segments.length] - starts[0]) / RelocatedFormat.RELOCATION_BYTES;
+  }
+
+  /** Where the {@code index}-th relocation of all stands in the file. */
+  long place(long index) {
+    return starts[0] + index * RelocatedFormat.RELOCATION_BYTES;
+  }
+
+  /** Whether it is the first one of an old segment. */
+  boolean isFirst(long index) {
+    return Arrays.binarySearch(starts, place(index)) >= 0;
+  }
+
+  long oldOffset(long index) {
+    return mapping.getInt(place(index)) & 0xffffffffL;
+  }
+
+  long newOffset(long index) {
+    return mapping.getInt(place(index) + 4) & 0xffffffffL;
+  }
+
+  /** The lowest offset from {@code least} on to which a relocation leads, else {@code end}. */
+  long nextFrom(long least, long end) {
+    long next = end;
+    for (long i = 0; i < count(); i++) {
+      long offset = newOffset(i);
+      next = offset >= least && offset < next ? offset : next;
+    }
+    return next;
+  }
+
   private long oldOffset(long start, long index) {
     return mapping.getInt(start + index * RelocatedFormat.RELOCATION_BYTES) & 0xffffffffL;
   }

@@ -512,6 +512,7 @@ final class ModelRun {
   }
 
   private void checkAll() {
+    assertEquals(List.of(), engine.verify().problems());
     assertEquals(describe(current), describe(engine));
     for (int keyspace : KEYSPACES) {
       for (Map.Entry<byte[], byte[]> entry : entries(current, keyspace, null, null)) {

@@ -1,0 +1,87 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.verify.Verification;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Verifies the version in force while everything else goes on: its files stay until it is released.
+ * Works on the calling thread.
+ */
+final class VerifyWork {
+  private final EngineConfig config;
+  private final VersionSet versions;
+  private final SegmentDirectory segments;
+  private final FileRemover remover;
+  private final Epochs<?> epochs;
+  private final MemoryLedger ledger;
+
+  VerifyWork(
+      EngineConfig config,
+      VersionSet versions,
+      SegmentDirectory segments,
+      FileRemover remover,
+      Epochs<?> epochs,
+      MemoryLedger ledger) {
+    this.config = config;
+    this.versions = versions;
+    this.segments = segments;
+    this.remover = remover;
+    this.epochs = epochs;
+    this.ledger = ledger;
+  }
+
+  /**
+   * Checks everything.
+   *
+   * @param pulse is called often and throws when the store is being closed
+   */
+  VerifyResult run(Runnable pulse) {
+    long start = config.ticker().nanos();
+    Set<String> strangers = strangers();
+    Version version = versions.retainCurrent();
+    Verification.Result checked;
+    try {
+      Verification verification =
+          new Verification(
+              new Verification.Context(
+                  config.storage(), versions.storeId(), ledger, segments, epochs, pulse),
+              version);
+      versions.check(verification::add);
+      checked = verification.run();
+    } finally {
+      version.release();
+    }
+    // Files that are being written have no name in the store yet, and soon have one.
+    strangers.retainAll(strangers());
+    return VerifyResult.of(
+        checked, strangers.stream().sorted().toList(), config.ticker().nanos() - start);
+  }
+
+  private Set<String> strangers() {
+    try {
+      Storage storage = config.storage();
+      List<String> there = new ArrayList<>(storage.list());
+      Set<String> known = new HashSet<>(versions.filesInUse());
+      for (Segment segment : segments.all()) {
+        known.add(segment.name());
+      }
+      known.addAll(remover.waitingNames());
+      there.removeAll(known);
+      return new HashSet<>(there);
+    } catch (IOException e) {
+      throw new StorageException("cannot list the files of the store", e);
+    }
+  }
+}

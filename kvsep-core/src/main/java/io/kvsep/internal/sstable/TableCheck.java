@@ -1,0 +1,397 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.KeyHash;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads every byte of one table and holds what it says against itself: checksums, order, restarts,
+ * the filter and the index for every key, and the properties against a count of the entries. Goes
+ * on behind whatever does not hold, as far as the rest can be found: blocks need a sound index.
+ *
+ * <p>Trusts nothing that an open reader of the same table has checked before. Holds the mapping of
+ * the file and one key, and what the properties hold; not thread safe.
+ */
+public final class TableCheck implements AutoCloseable {
+  /** Takes the entries of sound blocks, in order. */
+  public interface EntrySink {
+    /** Key and payload are valid during the call; the key begins at 0 of its region. */
+    void entry(
+        long blockOffset,
+        Region key,
+        int keyLength,
+        long tag,
+        Region payload,
+        long payloadOffset,
+        int payloadLength);
+  }
+
+  private final String name;
+  private final long number;
+  private final StoreId storeId;
+  private final Consumer<CorruptionException> problems;
+  private final NativeWindow window = new NativeWindow();
+  private final BlockView block = new BlockView();
+  private final GrowingRegion unpacked;
+  private final GrowingRegion keyMemory;
+  private final MetaBuilder counted = new MetaBuilder();
+  private final Region mapping;
+  private final TableBytes bytes;
+
+  private @Nullable BloomFilter filter;
+  private @Nullable TableIndex index;
+  private TableProperties.@Nullable Contents properties;
+  private long indexAt;
+  private long filterAt;
+  private long propertiesAt;
+
+  /** Whether every block was read. */
+  private boolean complete = true;
+
+  private int keyLength;
+  private long tag;
+  private boolean hasKey;
+  private long entryCount;
+
+  private TableCheck(
+      Region mapping,
+      long number,
+      StoreId storeId,
+      MemoryLedger ledger,
+      Consumer<CorruptionException> problems) {
+    this.name = StoreFiles.table(number);
+    this.number = number;
+    this.storeId = storeId;
+    this.problems = problems;
+    this.mapping = mapping;
+    this.bytes = new TableBytes(name, mapping, TableFormat.checksumSeed(storeId, number));
+    this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
+  }
+
+  /**
+   * Maps a table.
+   *
+   * @param problems takes whatever does not hold, here and later
+   * @return null when there is nothing to be looked at
+   * @throws StorageException when the device refused
+   */
+  public static @Nullable TableCheck open(
+      Storage storage,
+      long number,
+      StoreId storeId,
+      MemoryLedger ledger,
+      Consumer<CorruptionException> problems) {
+    String name = StoreFiles.table(number);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      if (length < 1 || length > TableFormat.FILE_BYTES_MAX) {
+        problems.accept(
+            new CorruptionException(name, 0, "a table", "a file of " + length + " bytes"));
+        return null;
+      }
+      return new TableCheck(Region.ofMapping(file.map(length)), number, storeId, ledger, problems);
+    } catch (NoSuchFileException e) {
+      problems.accept(new CorruptionException(name, 0, "a table of this store", "no such file"));
+      return null;
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    }
+  }
+
+  /**
+   * Checks everything.
+   *
+   * @param pulse is called between blocks and may throw to give up
+   */
+  public void run(EntrySink sink, Runnable pulse) {
+    if (!checkHeader() || !checkSections()) {
+      complete = false;
+      return;
+    }
+    TableIndex blocks = index;
+    if (blocks == null) {
+      complete = false;
+      return;
+    }
+    for (int i = 0; i < blocks.blockCount(); i++) {
+      pulse.run();
+      checkBlock(blocks, i, sink);
+    }
+    TableProperties.Contents said = properties;
+    if (complete && said != null && hasKey) {
+      counted.largestKey(keyMemory.region().getBytes(0, keyLength));
+      counted.add(said.ranges());
+      compare("what the properties say", said.meta());
+    }
+  }
+
+  /** Holds what was counted against what the manifest says of the table. */
+  public void compareWithManifest(TableMeta meta) {
+    if (meta.fileBytes() != mapping.length()) {
+      problem(
+          Math.min(meta.fileBytes(), mapping.length()),
+          "a file of " + meta.fileBytes() + " bytes",
+          mapping.length() + " bytes");
+    }
+    if (complete && properties != null && hasKey) {
+      compare("what the manifest says", meta);
+    }
+  }
+
+  public long fileBytes() {
+    return mapping.length();
+  }
+
+  /** Entries in sound blocks. */
+  public long entryCount() {
+    return entryCount;
+  }
+
+  /** Whether all blocks could be read, and so all entries were seen. */
+  public boolean isComplete() {
+    return complete;
+  }
+
+  /** The deleted ranges, null where the properties do not hold. */
+  public @Nullable RangeTombstones ranges() {
+    TableProperties.Contents said = properties;
+    return said == null ? null : said.ranges();
+  }
+
+  @Override
+  public void close() {
+    unpacked.close();
+    keyMemory.close();
+    mapping.free();
+  }
+
+  private boolean checkHeader() {
+    try {
+      TableHeader.verify(name, mapping, number, storeId, window);
+      return true;
+    } catch (CorruptionException e) {
+      problems.accept(e);
+      // The rest has checksums of its own.
+      return true;
+    } catch (IncompatibleFormatException e) {
+      problem(0, "a table of this store", String.valueOf(e.getMessage()));
+      return false;
+    }
+  }
+
+  /** Whether the footer holds, so that it is known where the sections are. */
+  private boolean checkSections() {
+    long footer = mapping.length() - TableFormat.FOOTER_BYTES;
+    if (footer < TableFormat.HEADER_BYTES) {
+      problem(mapping.length(), "a footer", "end of file");
+      return false;
+    }
+    int expected = mapping.getInt(footer + 48);
+    int found = TableFormat.checksum(window.crc32c(mapping, footer, 48), seed(), footer);
+    if (expected != found) {
+      problems.accept(TableFormat.checksumMismatch(name, footer, expected, found));
+      return false;
+    }
+    if (mapping.getInt(footer + 36) != TableFormat.VERSION
+        || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
+      problem(footer, "a footer of version " + TableFormat.VERSION, "another one");
+      return false;
+    }
+    filterAt = mapping.getInt(footer) & 0xffff_ffffL;
+    indexAt = mapping.getInt(footer + TableFormat.FOOTER_INDEX) & 0xffff_ffffL;
+    propertiesAt = mapping.getInt(footer + TableFormat.FOOTER_PROPERTIES) & 0xffff_ffffL;
+    if (holdsSection(footer + TableFormat.FOOTER_FILTER, indexAt)) {
+      attempt(filterAt, () -> filter = BloomFilter.of(name, mapping, filterAt, indexAt));
+    }
+    if (holdsSection(footer + TableFormat.FOOTER_INDEX, propertiesAt)) {
+      attempt(
+          indexAt, () -> index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt));
+    }
+    if (holdsSection(footer + TableFormat.FOOTER_PROPERTIES, footer)) {
+      attempt(
+          propertiesAt, () -> properties = TableProperties.decode(mapping, propertiesAt, number));
+    }
+    return true;
+  }
+
+  private boolean holdsSection(long entry, long limit) {
+    long offset = mapping.getInt(entry) & 0xffff_ffffL;
+    long length = mapping.getInt(entry + 4) & 0xffff_ffffL;
+    if (offset > limit || limit > mapping.length() || limit - offset != length) {
+      problem(entry, "a section that ends at " + limit, length + " bytes at " + offset);
+      return false;
+    }
+    int expected = mapping.getInt(entry + 8);
+    int found = TableFormat.checksum(window.crc32c(mapping, offset, length), seed(), offset);
+    if (expected != found) {
+      problems.accept(TableFormat.checksumMismatch(name, offset, expected, found));
+      return false;
+    }
+    return true;
+  }
+
+  private void checkBlock(TableIndex blocks, int ordinal, EntrySink sink) {
+    boolean read =
+        attempt(
+            blocks.blockOffset(ordinal),
+            () -> {
+              block.enter(bytes, blocks, ordinal, unpacked);
+              checkEntries(blocks, ordinal, sink);
+            });
+    complete &= read;
+  }
+
+  private void checkEntries(TableIndex blocks, int ordinal, EntrySink sink) {
+    Region source = block.region();
+    int restart = 0;
+    boolean first = true;
+    long at = block.start;
+    while (at < block.limit) {
+      block.parse(at);
+      boolean begins = restart < block.restartCount() && block.restart(restart) == at;
+      if (begins) {
+        restart++;
+      }
+      if (begins != (block.shared == 0) && (begins || first)) {
+        throw new IndexOutOfBoundsException("the entry at " + at + " shares bytes with none");
+      }
+      takeKey(source);
+      first = false;
+      checkPayload(source);
+      checkWhereItIsSought(blocks, ordinal);
+      if (!hasKey) {
+        counted.smallestKey(keyMemory.region().getBytes(0, keyLength));
+        hasKey = true;
+      }
+      counted.add(keyLength, tag, source, block.payload);
+      entryCount++;
+      sink.entry(
+          block.fileOffset,
+          keyMemory.region(),
+          keyLength,
+          tag,
+          source,
+          block.payload,
+          block.payloadLength);
+      at = block.next;
+    }
+    if (at != block.limit || restart != block.restartCount()) {
+      throw new IndexOutOfBoundsException(restart + " restarts in use of " + block.restartCount());
+    }
+  }
+
+  /** Puts the key of the parsed entry together, which has to be behind the one before. */
+  private void takeKey(Region source) {
+    int shared = block.shared;
+    int unshared = block.unshared;
+    if (shared > keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+      throw new IndexOutOfBoundsException(
+          "key of " + shared + " and " + unshared + " bytes after one of " + keyLength);
+    }
+    if (shared + unshared == 0) {
+      throw new IndexOutOfBoundsException("an empty key");
+    }
+    Region key = keyMemory.ensure(shared + unshared);
+    int order = Region.compare(key, shared, keyLength - shared, source, block.suffix, unshared);
+    block.parseTail();
+    if (hasKey && (order > 0 || (order == 0 && Long.compare(tag, block.tag) <= 0))) {
+      problem(
+          block.fileOffset,
+          "entries in ascending order",
+          "entry " + entryCount + " of the table is not behind the one before");
+    }
+    key.put(shared, source, block.suffix, unshared);
+    keyLength = shared + unshared;
+    tag = block.tag;
+  }
+
+  private void checkPayload(Region source) {
+    int kind = Tag.kind(tag);
+    if (tag < 0 || !Tag.isKnown(kind)) {
+      throw new IndexOutOfBoundsException("an entry of kind " + kind);
+    }
+    int rest = block.payloadLength - Payload.headerLength(kind);
+    boolean fits = kind == Tag.DELETE ? rest == 0 : rest >= 0 && rest <= Limits.VALUE_BYTES_MAX;
+    if (fits && Tag.baseKind(kind) == Tag.POINTER) {
+      long at = block.payload + Payload.headerLength(kind);
+      fits =
+          rest
+              == ValuePointer.encodedLength(
+                  ValuePointer.segment(source, at),
+                  ValuePointer.offset(source, at),
+                  ValuePointer.recordLength(source, at),
+                  ValuePointer.valueLength(source, at));
+    }
+    if (!fits) {
+      throw new IndexOutOfBoundsException(
+          "a payload of " + block.payloadLength + " bytes of kind " + kind);
+    }
+  }
+
+  private void checkWhereItIsSought(TableIndex blocks, int ordinal) {
+    Region key = keyMemory.region();
+    int sought = blocks.find(key, 0, keyLength, tag);
+    if (sought != ordinal) {
+      problem(
+          indexAt,
+          "an index that leads to the block at " + blocks.blockOffset(ordinal),
+          "block " + sought + " instead of " + ordinal);
+    }
+    BloomFilter known = filter;
+    if (known != null && !known.mayContain(KeyHash.of(key, 0, keyLength))) {
+      problem(
+          filterAt,
+          "a filter that lets all keys of the table pass",
+          "one without a key of the block at " + block.fileOffset);
+    }
+  }
+
+  private void compare(String source, TableMeta said) {
+    TableMeta found = counted.build(number, mapping.length());
+    String difference = TableFacts.difference(said, found);
+    if (difference != null) {
+      problem(propertiesAt, source + ", counted anew", difference);
+    }
+  }
+
+  /** Runs a step and reports what does not hold in it; whether it held. */
+  private boolean attempt(long offset, Runnable step) {
+    try {
+      step.run();
+      return true;
+    } catch (CorruptionException e) {
+      problems.accept(e);
+    } catch (IndexOutOfBoundsException | NegativeArraySizeException e) {
+      problem(offset, "bytes that hold together", String.valueOf(e.getMessage()));
+    }
+    return false;
+  }
+
+  private void problem(long offset, String expected, String found) {
+    problems.accept(new CorruptionException(name, offset, expected, found));
+  }
+
+  private long seed() {
+    return bytes.checksumSeed();
+  }
+}

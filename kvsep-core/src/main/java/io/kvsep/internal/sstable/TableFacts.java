@@ -1,0 +1,59 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The facts of a table by name, to say in which of them two accounts of it differ. */
+final class TableFacts {
+  private TableFacts() {}
+
+  /** What is different, null where both say the same. */
+  static @Nullable String difference(TableMeta said, TableMeta found) {
+    Map<String, String> expected = facts(said);
+    Map<String, String> actual = facts(found);
+    StringBuilder differences = new StringBuilder();
+    for (Map.Entry<String, String> fact : expected.entrySet()) {
+      String other = actual.remove(fact.getKey());
+      if (!fact.getValue().equals(other)) {
+        append(differences, fact.getKey(), fact.getValue(), other == null ? "none" : other);
+      }
+    }
+    actual.forEach((fact, value) -> append(differences, fact, "none", value));
+    return differences.isEmpty() ? null : differences.toString();
+  }
+
+  private static void append(StringBuilder text, String fact, String said, String found) {
+    text.append(text.isEmpty() ? "" : ", ")
+        .append(fact)
+        .append(' ')
+        .append(found)
+        .append(" instead of ")
+        .append(said);
+  }
+
+  private static Map<String, String> facts(TableMeta meta) {
+    HexFormat hex = HexFormat.of();
+    Map<String, String> facts = new LinkedHashMap<>();
+    facts.put("number", Long.toString(meta.number()));
+    facts.put("fileBytes", Long.toString(meta.fileBytes()));
+    facts.put("smallestKey", hex.formatHex(meta.smallestKey()));
+    facts.put("largestKey", hex.formatHex(meta.largestKey()));
+    facts.put("smallestSequence", Long.toString(meta.smallestSequence()));
+    facts.put("largestSequence", Long.toString(meta.largestSequence()));
+    facts.put("entryCount", Long.toString(meta.entryCount()));
+    facts.put("tombstoneCount", Long.toString(meta.tombstoneCount()));
+    facts.put("rangeCount", Long.toString(meta.rangeCount()));
+    facts.put("keyBytes", Long.toString(meta.keyBytes()));
+    facts.put("expiringCount", Long.toString(meta.expiringCount()));
+    facts.put("expiresAtMillisMin", Long.toString(meta.expiresAtMillisMin()));
+    facts.put("expiresAtMillisMax", Long.toString(meta.expiresAtMillisMax()));
+    for (SegmentUse use : meta.segments()) {
+      facts.put(
+          "segment " + use.segment(), use.liveBytes() + " bytes in " + use.records() + " records");
+    }
+    return facts;
+  }
+}
