@@ -46,6 +46,43 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
     return OpenStore.open(directory, options);
   }
 
+  /** As {@link #repair(Path, Path, KvOptions)} with {@link KvOptions#defaults()}. */
+  static RepairReport repair(Path damaged, Path target) {
+    return repair(damaged, target, KvOptions.defaults());
+  }
+
+  /**
+   * Builds a new store in {@code target} of everything that can be proved of a damaged one: the
+   * newest value of each key, with its expiry, in its keyspace. What cannot be is listed in the
+   * report: bytes that do not hold, values that are lost with them, and keys of which a newer write
+   * may be lost. An older value is never put in the place of one that is known to be lost.
+   *
+   * <p>It works whatever is damaged or missing. Without a manifest the tables and the log tell what
+   * there is; without tables the log does, as far back as reclaim has left it. The page repair.md
+   * of the documentation says what is certain in which case.
+   *
+   * <p>The damaged directory is only read. Its lock is taken where there is a lock file, so that no
+   * store is repaired that is open for writing. The new store appears in {@code target} when it is
+   * complete and durable; until then it is made beside it, in a directory of the same name with
+   * {@code .repair} behind it, which is removed in any case. Memory is bounded by the options'
+   * budget, {@link #repair} needs no more than that and the largest value; it grows with the number
+   * of files, of deleted ranges and of damaged places. Keys of the log are sorted on disk, which
+   * takes some of the space that the new store will have.
+   *
+   * @param damaged directory of the store to be repaired
+   * @param target directory that is absent or empty, and not in {@code damaged}
+   * @param options for the new store; the clock decides what has expired
+   * @return what was restored, and what is lost
+   * @throws StoreLockedException when the damaged store is open for writing
+   * @throws CorruptionException when nothing in the directory tells of a store
+   * @throws StorageException when a device refused, or {@code target} is taken; nothing is left in
+   *     it
+   * @throws IllegalArgumentException when one directory is in the other
+   */
+  static RepairReport repair(Path damaged, Path target, KvOptions options) {
+    return StoreRepair.run(damaged, target, options);
+  }
+
   /**
    * As {@link #put(byte[], byte[])}, with what lies between read position and limit of each
    * argument. Allocates nothing.

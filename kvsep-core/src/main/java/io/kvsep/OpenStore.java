@@ -60,7 +60,7 @@ final class OpenStore extends StoreView implements KvStore {
     return new OpenStore(StorageEngine.open(config(storage, options)));
   }
 
-  private static EngineConfig config(Storage storage, KvOptions options) {
+  static EngineConfig config(Storage storage, KvOptions options) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,

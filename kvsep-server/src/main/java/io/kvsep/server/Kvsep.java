@@ -86,6 +86,7 @@ public final class Kvsep {
     line.addSubcommand(new CompactCommand(streams));
     line.addSubcommand(new ReclaimCommand(streams));
     line.addSubcommand(new VerifyCommand(streams));
+    line.addSubcommand(new RepairCommand(streams));
     line.addSubcommand(new CrashWriterCommand(streams));
     line.addMixin("common", new CommonOptions());
     line.getSubcommands()

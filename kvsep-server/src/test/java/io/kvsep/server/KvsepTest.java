@@ -26,7 +26,7 @@ final class KvsepTest {
   private static final List<String> COMMANDS =
       List.of(
           "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim",
-          "verify");
+          "verify", "repair");
 
   @TempDir Path folder;
 
@@ -76,6 +76,7 @@ final class KvsepTest {
         "demo a b",
         "demo --limit-bytes much",
         "verify extra",
+        "repair",
         "bench"
       })
   void wrongUsageIsOneLineThatLeadsToTheHelp(String line) {

@@ -29,8 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * info, compact, reclaim and verify, and what every command does about a directory that is no
- * usable store.
+ * info, compact, reclaim, verify and repair, and what every command does about a directory that is
+ * no usable store.
  */
 final class StoreCommandsTest {
   /** Each works on an existing store; %s is where export writes to. */
@@ -376,5 +376,39 @@ final class StoreCommandsTest {
 
     run.failsWith(1);
     assertEquals(1L, run.json().get("problemCount"));
+  }
+
+  @Test
+  void repairMakesANewStoreAndLeavesTheOldOne() throws IOException {
+    Path store = halfDeletedStore();
+    Files.delete(store.resolve("CURRENT"));
+    Path made = folder.resolve("made");
+
+    CommandRun run = run(store, "repair", "--to", made.toString(), "--json");
+
+    run.failsWith(1);
+    Map<String, Object> report = run.json();
+    assertEquals(500L, report.get("keys"));
+    assertEquals(1L, report.get("lossCount"), "CURRENT");
+    assertEquals(0L, report.get("uncertainCount"));
+    assertTrue(Files.notExists(store.resolve("CURRENT")));
+    run(made, "verify").succeeds();
+    CommandRun again = run(store, "repair", "--to", made.toString());
+    assertTrue(again.failsWith(1).contains(made.toString()), again.errors());
+  }
+
+  @Test
+  void repairOfASoundStoreIsACopy() {
+    Path store = halfDeletedStore();
+
+    List<String> lines =
+        run(store, "repair", "--to", folder.resolve("made").toString()).succeeds().lines();
+
+    assertEquals(1, lines.size());
+    assertTrue(lines.get(0).startsWith("restored 500 keys with 500.0 kB of values"), lines.get(0));
+    assertTrue(
+        run(folder.resolve("none"), "repair", "--to", folder.resolve("x").toString())
+            .failsWith(1)
+            .contains("no such directory"));
   }
 }

@@ -9,6 +9,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.iterator.ValuePointer;
@@ -20,6 +21,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -67,10 +70,16 @@ public final class TableCheck implements AutoCloseable {
   /** Whether every block was read. */
   private boolean complete = true;
 
+  private final List<LostBlocks> lost = new ArrayList<>();
+  private long lostFrom = -1;
+  private long lostTo;
+  private byte @Nullable [] lostAbove;
+
   private int keyLength;
   private long tag;
   private boolean hasKey;
   private long entryCount;
+  private long largestSequence;
 
   private TableCheck(
       Region mapping,
@@ -137,6 +146,7 @@ public final class TableCheck implements AutoCloseable {
       pulse.run();
       checkBlock(blocks, i, sink);
     }
+    endLost(null);
     TableProperties.Contents said = properties;
     if (complete && said != null && hasKey) {
       counted.largestKey(keyMemory.region().getBytes(0, keyLength));
@@ -165,6 +175,36 @@ public final class TableCheck implements AutoCloseable {
   /** Entries in sound blocks. */
   public long entryCount() {
     return entryCount;
+  }
+
+  /** Blocks that do not hold, in order; empty where no block was looked at. */
+  public List<LostBlocks> lostBlocks() {
+    return List.copyOf(lost);
+  }
+
+  /** Whether it is known where the blocks are. */
+  public boolean hasBlocks() {
+    return index != null;
+  }
+
+  /** What the table says of itself, null where the properties do not hold. */
+  public @Nullable TableMeta properties() {
+    TableProperties.Contents said = properties;
+    return said == null ? null : said.meta();
+  }
+
+  /** The highest sequence number of the sound entries, 0 when there is none. */
+  public long largestSequence() {
+    return largestSequence;
+  }
+
+  /** The entries of all sound blocks, forward only; to be closed before this. */
+  public InternalIterator iterator(MemoryLedger ledger) {
+    TableIndex blocks = index;
+    if (blocks == null) {
+      throw new IllegalStateException("nobody knows where the blocks of " + name + " are");
+    }
+    return new SoundEntries(bytes, blocks, ledger);
   }
 
   /** Whether all blocks could be read, and so all entries were seen. */
@@ -258,7 +298,23 @@ public final class TableCheck implements AutoCloseable {
               block.enter(bytes, blocks, ordinal, unpacked);
               checkEntries(blocks, ordinal, sink);
             });
-    complete &= read;
+    if (!read) {
+      complete = false;
+      long from = lostFrom < 0 ? blocks.blockOffset(ordinal) : lostFrom;
+      if (lostFrom < 0) {
+        lostAbove = hasKey ? keyMemory.region().getBytes(0, keyLength) : null;
+      }
+      lostFrom = from;
+      lostTo = blocks.blockOffset(ordinal + 1);
+    }
+  }
+
+  /** Ends the stretch of blocks that do not hold, if there is one. */
+  private void endLost(byte @Nullable [] below) {
+    if (lostFrom >= 0) {
+      lost.add(new LostBlocks(lostFrom, lostTo, lostAbove, below));
+      lostFrom = -1;
+    }
   }
 
   private void checkEntries(TableIndex blocks, int ordinal, EntrySink sink) {
@@ -276,6 +332,9 @@ public final class TableCheck implements AutoCloseable {
         throw new IndexOutOfBoundsException("the entry at " + at + " shares bytes with none");
       }
       takeKey(source);
+      if (lostFrom >= 0) {
+        endLost(keyMemory.region().getBytes(0, keyLength));
+      }
       first = false;
       checkPayload(source);
       checkWhereItIsSought(blocks, ordinal);
@@ -285,6 +344,7 @@ public final class TableCheck implements AutoCloseable {
       }
       counted.add(keyLength, tag, source, block.payload);
       entryCount++;
+      largestSequence = Math.max(largestSequence, Tag.sequence(tag));
       sink.entry(
           block.fileOffset,
           keyMemory.region(),

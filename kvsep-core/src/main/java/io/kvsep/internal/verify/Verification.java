@@ -137,6 +137,7 @@ public final class Verification {
                 state.id(),
                 segment.publishedEnd(),
                 leastSequence,
+                /* mayBeTorn= */ false,
                 sink,
                 context.pulse());
         bytes += result.bytes();

@@ -15,6 +15,7 @@ import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the manifest that CURRENT names, changing nothing. The whole file is in memory meanwhile.
@@ -45,8 +46,9 @@ final class ManifestReader {
    *
    * @param replay all edits that hold
    * @param length bytes up to the end of the last of them
+   * @param isTorn whether something that does not hold is behind that
    */
-  record Contents(Replay replay, long length) {}
+  record Contents(Replay replay, long length, boolean isTorn) {}
 
   static Contents read(Storage storage, Header current, MemoryLedger ledger) throws IOException {
     String name = StoreFiles.manifest(current.number());
@@ -65,6 +67,60 @@ final class ManifestReader {
     } catch (NoSuchFileException e) {
       throw new CorruptionException(name, 0, "the manifest that CURRENT names", "no such file");
     }
+  }
+
+  /** The header of a manifest that nothing names, null when it does not hold. */
+  static @Nullable Header header(Storage storage, long number, MemoryLedger ledger)
+      throws IOException {
+    String name = StoreFiles.manifest(number);
+    Region region = ledger.allocate(MemoryPurpose.READ, ManifestFormat.HEADER_BYTES);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      NativeWindow window = new NativeWindow();
+      int length = file.read(window.over(region, 0, ManifestFormat.HEADER_BYTES), 0);
+      Header header =
+          ManifestFormat.header(region, length, ManifestFormat.MANIFEST_MAGIC, name, window);
+      return header.number() == number ? header : null;
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      return null;
+    } finally {
+      region.free();
+    }
+  }
+
+  /** The keyspaces as the edits in front of the first damage leave them. */
+  static KeyspaceIds keyspacesInFront(Storage storage, Header current, MemoryLedger ledger)
+      throws IOException {
+    try (StorageFile file =
+        storage.open(StoreFiles.manifest(current.number()), /* writable= */ false)) {
+      long length = file.length();
+      Region region =
+          ledger.allocate(MemoryPurpose.READ, Math.max(length, ManifestFormat.HEADER_BYTES));
+      try {
+        ManifestReader reader = new ManifestReader(current.number(), region, length);
+        reader.load(file);
+        return reader.keyspacesInFront();
+      } finally {
+        region.free();
+      }
+    } catch (NoSuchFileException e) {
+      return KeyspaceIds.NONE;
+    }
+  }
+
+  private KeyspaceIds keyspacesInFront() {
+    KeyspaceIds keyspaces = KeyspaceIds.NONE;
+    long offset = ManifestFormat.HEADER_BYTES;
+    while (offset < length && holds(offset)) {
+      long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;
+      long editLength = Integer.toUnsignedLong(region.getInt(offset));
+      try {
+        keyspaces = keyspaces.with(new EditDecoder(region, name, edit, editLength).decode());
+      } catch (CorruptionException | IncompatibleFormatException | IllegalStateException e) {
+        return keyspaces;
+      }
+      offset = edit + editLength;
+    }
+    return keyspaces;
   }
 
   private void load(StorageFile file) throws IOException {
@@ -109,7 +165,7 @@ final class ManifestReader {
     if (offset < length) {
       requireTorn(offset);
     }
-    return new Contents(replay, offset);
+    return new Contents(replay, offset, offset < length);
   }
 
   private void requireTorn(long offset) {

@@ -57,6 +57,30 @@ final class Relocations {
     return starts[0] - LogFormat.SEGMENT_HEADER_BYTES;
   }
 
+  /**
+   * As {@link #read}, for a file whose header may be damaged: where it leads to, each record says
+   * itself.
+   */
+  static Relocations readHeadless(StorageFile file, Region mapping, MemoryLedger ledger)
+      throws IOException {
+    Region buffer = ledger.allocate(MemoryPurpose.READ, PIECE_BYTES);
+    try {
+      return new Reading(file, mapping.length(), buffer).read(mapping);
+    } finally {
+      buffer.free();
+    }
+  }
+
+  /** Ids of the old segments, ascending; not to be written to. */
+  long[] oldSegments() {
+    return segments;
+  }
+
+  /** The first relocation of the {@code n}-th old segment, counted over all. */
+  long firstOf(int n) {
+    return (starts[n] - starts[0]) / RelocatedFormat.RELOCATION_BYTES;
+  }
+
   /** Offset at which the file holds the record that was at the old place, -1 when it does not. */
   long find(long segment, long offset) {
     int index = Arrays.binarySearch(segments, segment);
@@ -154,6 +178,13 @@ final class Relocations {
       }
       fill(0, LogFormat.SEGMENT_HEADER_BYTES);
       LogFormat.checkHeader(buffer, RelocatedFormat.MAGIC, name, storeId, id, window);
+      return read(mapping);
+    }
+
+    Relocations read(Region mapping) throws IOException {
+      if (length < LogFormat.SEGMENT_HEADER_BYTES + RelocatedFormat.FOOTER_BYTES) {
+        throw new CorruptionException(name, length, "a footer", "end of file");
+      }
       long footer = length - RelocatedFormat.FOOTER_BYTES;
       fill(footer, RelocatedFormat.FOOTER_BYTES);
       checkFooter(footer);

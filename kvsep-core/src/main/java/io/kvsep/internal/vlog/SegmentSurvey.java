@@ -52,6 +52,8 @@ public final class SegmentSurvey implements AutoCloseable {
    *
    * @param end how much of the file is part of the store, -1 for all that is there
    * @param leastSequence frames with a lower sequence number do not hold
+   * @param mayBeTorn whether the log ends here, so that a damaged last frame may be a write that
+   *     was never complete, and then nothing of it holds
    * @param pulse is called now and then and may throw to give up
    * @throws StorageException when the device refused
    */
@@ -61,6 +63,7 @@ public final class SegmentSurvey implements AutoCloseable {
       long segment,
       long end,
       long leastSequence,
+      boolean mayBeTorn,
       SurveySink sink,
       Runnable pulse) {
     String name = StoreFiles.segment(segment);
@@ -92,7 +95,7 @@ public final class SegmentSurvey implements AutoCloseable {
             leastSequence,
             sink)) {
       survey.header(storeId);
-      survey.frames(pulse);
+      survey.frames(mayBeTorn, pulse);
       if (end > region.length()) {
         sink.damaged(
             region.length(),
@@ -126,15 +129,22 @@ public final class SegmentSurvey implements AutoCloseable {
     }
   }
 
-  private void frames(Runnable pulse) {
+  private void frames(boolean mayBeTorn, Runnable pulse) {
     long at = LogFormat.SEGMENT_HEADER_BYTES;
     while (at < end) {
       if (frameCount % PULSE_FRAMES == 0) {
         pulse.run();
       }
       if (holdsHeader(at)) {
+        long next = at + LogFormat.FRAME_HEADER_BYTES + bodyLength(at);
+        if (mayBeTorn && !isWhole(at) && nextHeader(next, pulse) == end) {
+          CorruptionException what =
+              new CorruptionException(name, at, "a frame that holds", "damaged bytes");
+          sink.damaged(at, end, what);
+          return;
+        }
         records(at);
-        at += LogFormat.FRAME_HEADER_BYTES + bodyLength(at);
+        at = next;
       } else {
         String found = headerFound(at);
         long next = nextHeader(at + 1, pulse);
@@ -225,6 +235,20 @@ public final class SegmentSurvey implements AutoCloseable {
           new CorruptionException(
               name, at, "the end of the frame at " + frame, (limit - at) + " more bytes"));
     }
+  }
+
+  /** Whether all of a frame holds. */
+  private boolean isWhole(long frame) {
+    int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
+    long at = frame + LogFormat.FRAME_HEADER_BYTES;
+    long limit = at + bodyLength(frame);
+    for (int i = 0; i < count; i++) {
+      if (!record.decode(region, at, limit) || !recordCrcHolds()) {
+        return false;
+      }
+      at += record.length();
+    }
+    return at == limit;
   }
 
   /** Whether so many records, by what they say of their lengths, fill the frame. */

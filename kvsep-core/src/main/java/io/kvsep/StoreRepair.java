@@ -1,0 +1,157 @@
+package io.kvsep;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.engine.EngineConfig;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.repair.Repair;
+import io.kvsep.internal.repair.RepairResult;
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** Repair of a directory into another one; makes the new store beside its place. */
+final class StoreRepair {
+  private static final String SUFFIX = ".repair";
+
+  /** Two sorters share a quarter of the budget with the new store's own needs beside. */
+  private static final int BUDGET_PARTS = 8;
+
+  private static final long SORT_BYTES_MAX = 64 << 20;
+
+  private StoreRepair() {}
+
+  static RepairReport run(Path damaged, Path target, KvOptions options) {
+    Objects.requireNonNull(damaged, "damaged");
+    Objects.requireNonNull(target, "target");
+    Objects.requireNonNull(options, "options");
+    try (FileStorage source = new FileStorage(damaged, /* createIfMissing= */ false);
+        StorageLock lock = lock(source)) {
+      Path place = requirePlace(damaged.toRealPath(), target.toAbsolutePath().normalize());
+      Path work = place.resolveSibling(place.getFileName() + SUFFIX);
+      Files.createDirectories(place.resolveSibling(""));
+      Files.createDirectory(work);
+      try {
+        RepairReport report = repair(source, work, options);
+        moveTo(work.resolve("store"), place);
+        return report;
+      } finally {
+        deleteTree(work);
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot repair " + damaged + " into " + target, e);
+    }
+  }
+
+  /** Making a lock file would change the directory; who writes would have made it. */
+  private static StorageLock lock(FileStorage source) throws IOException {
+    return source.exists(StoreFiles.LOCK)
+        ? source.lock(StoreFiles.LOCK, /* shared= */ true)
+        : () -> {};
+  }
+
+  private static Path requirePlace(Path damaged, Path target) throws IOException {
+    if (target.startsWith(damaged) || damaged.startsWith(target)) {
+      throw new IllegalArgumentException(target + " is not apart from " + damaged);
+    }
+    if (Files.exists(target)) {
+      try (Stream<Path> entries = Files.list(target)) {
+        if (entries.findAny().isPresent()) {
+          throw new DirectoryNotEmptyException(target.toString());
+        }
+      }
+    }
+    return target;
+  }
+
+  private static RepairReport repair(FileStorage source, Path work, KvOptions options)
+      throws IOException {
+    Ticker ticker = Ticker.system();
+    long start = ticker.nanos();
+    Instant now = Instant.ofEpochMilli(options.clock().millis());
+    EngineConfig config =
+        OpenStore.config(new FileStorage(work.resolve("store"), true), options)
+            .with(Clock.fixed(now, ZoneOffset.UTC));
+    RepairResult result;
+    try (StorageEngine engine = StorageEngine.open(config);
+        FileStorage scratch = new FileStorage(work.resolve("runs"), true)) {
+      result =
+          Repair.run(
+              new Repair.Input(
+                  source,
+                  scratch,
+                  engine,
+                  now.toEpochMilli(),
+                  Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)));
+    }
+    return report(result, (ticker.nanos() - start) / 1e9);
+  }
+
+  private static RepairReport report(RepairResult result, double seconds) {
+    HexFormat hex = HexFormat.of();
+    List<RepairReport.Loss> losses =
+        result.losses().stream()
+            .map(
+                loss -> {
+                  byte[] key = loss.key();
+                  return new RepairReport.Loss(
+                      loss.file(),
+                      loss.from(),
+                      loss.to(),
+                      loss.what(),
+                      loss.keyspace(),
+                      key == null ? "" : hex.formatHex(key));
+                })
+            .toList();
+    List<RepairReport.UncertainKey> uncertain =
+        result.uncertain().stream()
+            .map(
+                key ->
+                    new RepairReport.UncertainKey(
+                        key.keyspace(), hex.formatHex(key.key()), key.restored()))
+            .toList();
+    return new RepairReport(
+        result.manifestUsed(),
+        result.files(),
+        result.bytes(),
+        result.keys(),
+        result.valueBytes(),
+        result.lossCount(),
+        losses,
+        result.uncertainCount(),
+        uncertain,
+        result.notes(),
+        seconds);
+  }
+
+  private static void moveTo(Path made, Path place) throws IOException {
+    Files.deleteIfExists(place);
+    Files.move(made, place, StandardCopyOption.ATOMIC_MOVE);
+    try (FileStorage parent = new FileStorage(place.resolveSibling(""), false)) {
+      parent.syncDirectory();
+    }
+  }
+
+  /** Only what was made here; a rest that cannot be deleted is in nobody's way. */
+  private static void deleteTree(Path work) {
+    try (Stream<Path> entries = Files.walk(work)) {
+      for (Path entry : entries.sorted(java.util.Comparator.reverseOrder()).toList()) {
+        Files.delete(entry);
+      }
+    } catch (IOException e) {
+      return;
+    }
+  }
+}

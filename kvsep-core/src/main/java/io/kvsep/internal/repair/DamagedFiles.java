@@ -1,0 +1,120 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.LogFileHeader;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** What the names and headers of files say where no manifest does. Changes nothing. */
+final class DamagedFiles {
+  private static final int STORE_ID_AT = 12;
+  private static final int NUMBER_AT = 28;
+  private static final int CRC_AT = 36;
+
+  private final Storage storage;
+  private final MemoryLedger ledger;
+  private final List<String> names;
+
+  DamagedFiles(Storage storage, MemoryLedger ledger) {
+    this.storage = storage;
+    this.ledger = ledger;
+    try {
+      this.names = storage.list();
+    } catch (IOException e) {
+      throw new StorageException("cannot list the files of " + storage.location(), e);
+    }
+  }
+
+  /** Numbers of the files of a kind, ascending. */
+  TreeSet<Long> numbers(StoreFiles.Kind kind) {
+    TreeSet<Long> numbers = new TreeSet<>();
+    for (String name : names) {
+      if (StoreFiles.kindOf(name) == kind) {
+        numbers.add(StoreFiles.numberOf(name));
+      }
+    }
+    return numbers;
+  }
+
+  boolean exists(String name) {
+    return names.contains(name);
+  }
+
+  long length(String name) {
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      return file.length();
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+
+  /** The store that most tables and files of the log say they belong to; null when none does. */
+  @Nullable StoreId storeId() {
+    Map<StoreId, Integer> votes = new HashMap<>();
+    for (String name : names) {
+      StoreId id = ownerOf(name);
+      if (id != null) {
+        votes.merge(id, 1, Integer::sum);
+      }
+    }
+    return votes.entrySet().stream()
+        .max(Map.Entry.comparingByValue())
+        .map(Map.Entry::getKey)
+        .orElse(null);
+  }
+
+  /** The store that a table or file of the log says it belongs to; null where it does not hold. */
+  @Nullable StoreId ownerOf(String name) {
+    StoreFiles.Kind kind = StoreFiles.kindOf(name);
+    if (kind != StoreFiles.Kind.TABLE && kind != StoreFiles.Kind.SEGMENT) {
+      return null;
+    }
+    Region header = ledger.allocate(MemoryPurpose.READ, LogFileHeader.BYTES);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      NativeWindow window = new NativeWindow();
+      int length = file.read(window.over(header, 0, LogFileHeader.BYTES), 0);
+      boolean holds =
+          length == LogFileHeader.BYTES
+              && header.getInt(CRC_AT) == window.crc32c(header, 0, CRC_AT)
+              && header.getLong(NUMBER_AT) == StoreFiles.numberOf(name);
+      return holds
+          ? new StoreId(header.getLong(STORE_ID_AT), header.getLong(STORE_ID_AT + 8))
+          : null;
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    } finally {
+      header.free();
+    }
+  }
+
+  /** Whether a file of the log has relocated records. */
+  boolean isRelocated(long id) {
+    String name = StoreFiles.segment(id);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      if (length < LogFileHeader.BYTES || length > Integer.MAX_VALUE) {
+        return false;
+      }
+      Region region = Region.ofMapping(file.map(length));
+      try {
+        return LogFileHeader.isRelocated(region);
+      } finally {
+        region.free();
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    }
+  }
+}

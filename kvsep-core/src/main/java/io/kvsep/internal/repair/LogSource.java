@@ -1,0 +1,227 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.LogScanner;
+import io.kvsep.internal.vlog.RecordReader;
+import io.kvsep.internal.vlog.RecordView;
+import io.kvsep.internal.vlog.SegmentSurvey;
+import io.kvsep.internal.vlog.SurveySink;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The log of a damaged store: its records, sorted, and up to which sequence number something of it
+ * may be missing.
+ *
+ * <p>Sequence numbers ascend through the log without gaps, but where writes failed. So a gap is
+ * taken for writes that are lost: in a segment that is gone, or in damaged bytes.
+ */
+final class LogSource {
+  /**
+   * A segment to be looked at.
+   *
+   * @param from records in front of this offset are wanted only if their keys are lost elsewhere
+   * @param end how much of the file counts, -1 for all
+   */
+  record Part(long segment, long from, long end) {}
+
+  /** Before the first record was seen. */
+  private static final long NOT_BEGUN = -1;
+
+  private final Storage storage;
+  private final StoreId storeId;
+  private final SortedRuns runs;
+  private final LostKeys lostKeys;
+  private final Losses losses;
+  private final RangeTombstones.Builder ranges = new RangeTombstones.Builder();
+
+  /** Behind the last record of each segment. */
+  private final TreeMap<Long, Long> endSequences = new TreeMap<>();
+
+  private long expected = NOT_BEGUN;
+  private long completeFrom;
+  private long bytes;
+  private int count;
+  private int gapCount;
+
+  LogSource(Storage storage, StoreId storeId, SortedRuns runs, LostKeys lostKeys, Losses losses) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.runs = runs;
+    this.lostKeys = lostKeys;
+    this.losses = losses;
+  }
+
+  /** Reads segments, which ascend. */
+  void read(List<Part> parts) {
+    for (int i = 0; i < parts.size(); i++) {
+      Part part = parts.get(i);
+      SegmentSurvey.Result result =
+          SegmentSurvey.run(
+              storage,
+              storeId,
+              part.segment(),
+              part.end(),
+              Math.max(0, expected),
+              /* mayBeTorn= */ i == parts.size() - 1,
+              new Sink(part),
+              () -> {});
+      count++;
+      bytes += result.bytes();
+      endSequences.put(part.segment(), Math.max(0, expected));
+    }
+  }
+
+  /** Says up to where the store had got: what the log does not have of that is missing. */
+  void endsNotBefore(long lastSequence) {
+    if (expected <= lastSequence) {
+      completeFrom = lastSequence + 1;
+      gapCount++;
+    }
+  }
+
+  /** From this sequence number on no write is missing. */
+  long completeFrom() {
+    return completeFrom;
+  }
+
+  /** Where writes are missing: in files that reclaim has dropped, or in damaged bytes. */
+  int gapCount() {
+    return gapCount;
+  }
+
+  RangeTombstones ranges() {
+    return ranges.build();
+  }
+
+  int count() {
+    return count;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  /**
+   * Adds the relocated records of segments that are gone, under sequence numbers that are about
+   * right: behind those of the segments in front, before those of the segments behind, and in the
+   * order of the log among each other.
+   */
+  void readRelocated(RecordReader reader, SortedRuns target, boolean all) {
+    long before = 0;
+    long base = 0;
+    for (long segment : reader.relocatedSegments()) {
+      Map.Entry<Long, Long> front = endSequences.lowerEntry(segment);
+      long end = front == null ? 0 : front.getValue();
+      if (end != before) {
+        before = end;
+        base = 0;
+      }
+      long first = before + base;
+      reader.relocated(
+          segment,
+          (region, record, oldSegment, oldOffset, rank) -> {
+            if (all || lostKeys.contains(key(region, record))) {
+              target.add(region, record, oldSegment, oldOffset, first + rank);
+            }
+          });
+      base += reader.relocatedCount(segment);
+    }
+  }
+
+  /**
+   * Where a crash tore the end of the log off, as recovery sees it: null where it did not, or where
+   * something says that the log had been synced further.
+   */
+  static @Nullable LogPosition tornAt(Storage storage, StoreId storeId, List<Part> parts) {
+    LogPosition claim = LogPosition.START;
+    long leastSequence = 0;
+    try {
+      for (int i = 0; i < parts.size(); i++) {
+        Part part = parts.get(i);
+        try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
+          while (!isAtEnd(scanner, part) && scanner.next(leastSequence)) {
+            leastSequence = scanner.endSequence();
+          }
+          claim = later(claim, scanner.durableClaim());
+          long end = scanner.endOffset();
+          boolean last = i == parts.size() - 1;
+          if (isAtEnd(scanner, part) || (last && end == scanner.fileLength())) {
+            continue;
+          }
+          LogPosition stop = new LogPosition(part.segment(), end);
+          claim = later(claim, scanner.claimsBehind(leastSequence));
+          for (Part behind : parts.subList(i + 1, parts.size())) {
+            try (LogScanner other = LogScanner.open(storage, storeId, behind.segment(), 0)) {
+              claim = later(claim, other.claimsFrom(leastSequence));
+            }
+          }
+          return claim.compareTo(stop) > 0 ? null : stop;
+        }
+      }
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      // Headers are synced before anything stands behind them, so this is damage.
+      return null;
+    }
+    return null;
+  }
+
+  private static boolean isAtEnd(LogScanner scanner, Part part) {
+    return part.end() >= 0 && scanner.endOffset() >= part.end();
+  }
+
+  private static LogPosition later(LogPosition a, LogPosition b) {
+    return a.compareTo(b) >= 0 ? a : b;
+  }
+
+  private static byte[] key(Region region, RecordView record) {
+    return region.getBytes(record.keyOffset(), record.keyLength());
+  }
+
+  /** Takes the records of one segment. */
+  private final class Sink implements SurveySink {
+    private final Part part;
+
+    Sink(Part part) {
+      this.part = part;
+    }
+
+    @Override
+    public void record(Region region, RecordView record, long offset, long sequence) {
+      if (sequence > Math.max(1, expected)) {
+        completeFrom = sequence;
+        gapCount++;
+      }
+      expected = sequence + 1;
+      if (record.kind() == Tag.RANGE_DELETE) {
+        ranges.add(
+            key(region, record),
+            region.getBytes(record.storedOffset(), record.storedLength()),
+            sequence);
+      } else if (offset >= part.from() || lostKeys.contains(key(region, record))) {
+        runs.add(region, record, part.segment(), offset, sequence);
+      }
+    }
+
+    @Override
+    public void damaged(long from, long to, CorruptionException what) {
+      if (to > part.from()) {
+        losses.add(
+            StoreFiles.segment(part.segment()),
+            Math.max(from, 0),
+            to,
+            "writes, of keys that are not known: " + Losses.describe(what));
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.CorruptionException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Collects what is lost and what is uncertain: counts all of it, keeps the first. */
+final class Losses {
+  /** What is kept of each. */
+  static final int KEPT_MAX = 10_000;
+
+  final List<RepairResult.Loss> losses = new ArrayList<>();
+  final List<RepairResult.UncertainKey> uncertain = new ArrayList<>();
+  final List<String> notes = new ArrayList<>();
+  long lossCount;
+  long uncertainCount;
+
+  void add(RepairResult.Loss loss) {
+    lossCount++;
+    if (losses.size() < KEPT_MAX) {
+      losses.add(loss);
+    }
+  }
+
+  void add(String file, long from, long to, String what) {
+    add(new RepairResult.Loss(file, from, to, what, "", null));
+  }
+
+  void add(CorruptionException what, long to) {
+    add(what.file(), what.offset(), Math.max(to, what.offset() + 1), describe(what));
+  }
+
+  void addUncertain(String keyspace, byte[] key, boolean restored) {
+    uncertainCount++;
+    if (uncertain.size() < KEPT_MAX) {
+      uncertain.add(new RepairResult.UncertainKey(keyspace, key, restored));
+    }
+  }
+
+  static String describe(CorruptionException what) {
+    return "expected " + what.expected() + ", found " + what.found();
+  }
+}

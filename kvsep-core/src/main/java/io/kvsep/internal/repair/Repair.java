@@ -1,0 +1,431 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.version.SalvagedManifest;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.vlog.RecordReader;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts the newest provable value of each key of a damaged store into a new one.
+ *
+ * <p>Tables and sorted records of the log are walked in the order of their keys. For each key the
+ * newest version counts, if no newer delete of it or of a range is known. What is not known is told
+ * by sequence numbers: a version is certain if nothing newer of its key can be among what is lost.
+ *
+ * <p>Nothing is remembered of single entries but those that are reported. Not thread safe.
+ */
+public final class Repair {
+  private final Input input;
+  private final Losses losses = new Losses();
+  private final LostKeys lostKeys = new LostKeys();
+  private final DamagedFiles directory;
+  private final AtomicLong runNumbers = new AtomicLong(1);
+  private final GrowingRegion keyMemory;
+
+  /**
+   * What is repaired, and into what.
+   *
+   * @param damaged is read alone
+   * @param scratch for what has to be sorted; whoever made it deletes it
+   * @param target new and empty, with a clock that stands still at {@code nowMillis}
+   * @param nowMillis decides what has expired
+   * @param sortBytes off-heap memory for sorting, used twice
+   */
+  public record Input(
+      Storage damaged,
+      Storage scratch,
+      StorageEngine target,
+      MemoryLedger ledger,
+      long nowMillis,
+      long sortBytes) {
+    /** With a ledger of its own. */
+    public Input(
+        Storage damaged, Storage scratch, StorageEngine target, long nowMillis, long sortBytes) {
+      this(damaged, scratch, target, new MemoryLedger(), nowMillis, sortBytes);
+    }
+  }
+
+  private Repair(Input input) {
+    this.input = input;
+    this.directory = new DamagedFiles(input.damaged(), input.ledger());
+    this.keyMemory = new GrowingRegion(input.ledger(), MemoryPurpose.READ);
+  }
+
+  /**
+   * Repairs.
+   *
+   * @throws CorruptionException when there is nothing in the directory by which a store is known
+   * @throws StorageException when a device refused
+   */
+  public static RepairResult run(Input input) {
+    Repair repair = new Repair(input);
+    try {
+      return repair.run();
+    } catch (IOException e) {
+      throw new StorageException("cannot repair " + input.damaged().location(), e);
+    } finally {
+      repair.keyMemory.close();
+    }
+  }
+
+  private RepairResult run() throws IOException {
+    SalvagedManifest manifest = SalvagedManifest.read(input.damaged(), input.ledger());
+    StoreId storeId = manifest.storeId() == null ? directory.storeId() : manifest.storeId();
+    if (storeId == null) {
+      throw new CorruptionException(
+          StoreFiles.CURRENT, 0, "files of a store", "none in " + input.damaged().location());
+    }
+    CorruptionException problem = manifest.problem();
+    if (problem != null) {
+      losses.add(problem, directory.exists(problem.file()) ? directory.length(problem.file()) : 1);
+    }
+    RepairTarget target = new RepairTarget(input.target(), input.nowMillis(), manifest.keyspaces());
+    if (manifest.sound()) {
+      target.makeKeyspaces();
+    } else {
+      losses.notes.add(
+          "There is no manifest that can be relied on: every table and file of the log in the"
+              + " directory was taken for a part of the store, and one that is missing besides"
+              + " would not be noticed.");
+    }
+    try (TableSource tables =
+            new TableSource(input.damaged(), storeId, input.ledger(), directory, losses, lostKeys);
+        RecordReader reader = new RecordReader(input.damaged(), input.ledger());
+        SortedRuns runs = newRuns();
+        SortedRuns relocatedRuns = newRuns()) {
+      readTables(manifest, storeId, tables);
+      boolean fromAll = !manifest.sound() || !lostKeys.isEmpty();
+      LogSource log = new LogSource(input.damaged(), storeId, runs, lostKeys, losses);
+      readLog(manifest, storeId, log, reader, fromAll);
+      log.endsNotBefore(manifest.sound() ? manifest.lastSequence() : tables.largestSequence());
+      if (fromAll && log.gapCount() > 0) {
+        losses.notes.add(
+            "The log does not have all writes in front of sequence number "
+                + log.completeFrom()
+                + ", in "
+                + log.gapCount()
+                + " places: reclaim drops files whose values are elsewhere, and with them deletes"
+                + " and short values that only tables have.");
+      }
+      if (fromAll) {
+        log.readRelocated(reader, relocatedRuns, !manifest.sound());
+      }
+      Sources sources =
+          new Sources(manifest, tables, log, reader, tables.ranges(), log.ranges(), fromAll);
+      try (Versions inTables = new Versions(tables.merged());
+          Versions inLog = new Versions(runs.merged());
+          Versions relocated = new Versions(relocatedRuns.merged())) {
+        merge(sources, inTables, inLog, relocated, target);
+      }
+      target.finish();
+      return result(manifest, tables, log, target);
+    }
+  }
+
+  private SortedRuns newRuns() {
+    return new SortedRuns(
+        input.scratch(), input.ledger(), runNumbers::getAndIncrement, input.sortBytes());
+  }
+
+  private RepairResult result(
+      SalvagedManifest manifest, TableSource tables, LogSource log, RepairTarget target) {
+    return new RepairResult(
+        manifest.sound(),
+        tables.count() + (long) log.count(),
+        tables.bytes() + log.bytes(),
+        target.keys(),
+        target.valueBytes(),
+        losses.lossCount,
+        List.copyOf(losses.losses),
+        losses.uncertainCount,
+        List.copyOf(losses.uncertain),
+        List.copyOf(losses.notes));
+  }
+
+  private void readTables(SalvagedManifest manifest, StoreId storeId, TableSource tables) {
+    if (manifest.sound()) {
+      for (TableMeta table : manifest.tables()) {
+        tables.add(table.number(), table);
+      }
+      return;
+    }
+    for (long number : directory.numbers(StoreFiles.Kind.TABLE)) {
+      if (isOurs(StoreFiles.table(number), storeId)) {
+        tables.add(number, null);
+      }
+    }
+  }
+
+  private boolean isOurs(String name, StoreId storeId) {
+    StoreId owner = directory.ownerOf(name);
+    if (owner != null && !owner.equals(storeId)) {
+      losses.add(name, 0, Math.max(1, directory.length(name)), "a file of another store");
+      return false;
+    }
+    return true;
+  }
+
+  /** Reads the log: what is in no table yet, or all of it. */
+  private void readLog(
+      SalvagedManifest manifest,
+      StoreId storeId,
+      LogSource log,
+      RecordReader reader,
+      boolean fromAll) {
+    List<LogSource.Part> parts = new ArrayList<>();
+    LogPosition from = manifest.replayFrom();
+    if (manifest.sound()) {
+      for (SegmentState state : manifest.segments().values()) {
+        if (state.relocated() && state.hasFile()) {
+          addRelocated(reader, state.id());
+        } else if (state.isLog() && isPresent(state.id(), storeId)) {
+          reader.addSegment(state.id());
+          boolean replayed = state.id() >= from.segment();
+          long start = state.id() == from.segment() ? from.offset() : 0;
+          if (replayed || fromAll) {
+            parts.add(
+                new LogSource.Part(
+                    state.id(), replayed ? start : Long.MAX_VALUE, state.sealedLength()));
+          }
+        }
+      }
+    } else {
+      for (long id : directory.numbers(StoreFiles.Kind.SEGMENT)) {
+        if (!isOurs(StoreFiles.segment(id), storeId)) {
+          continue;
+        }
+        if (directory.isRelocated(id)) {
+          addRelocated(reader, id);
+        } else {
+          reader.addSegment(id);
+          parts.add(new LogSource.Part(id, 0, SegmentState.GROWING));
+        }
+      }
+    }
+    log.read(withoutTornEnd(manifest, storeId, parts));
+  }
+
+  private boolean isPresent(long segment, StoreId storeId) {
+    String name = StoreFiles.segment(segment);
+    if (!directory.exists(name)) {
+      losses.add(name, 0, 1, "a whole segment of the log");
+      return false;
+    }
+    return isOurs(name, storeId);
+  }
+
+  private void addRelocated(RecordReader reader, long id) {
+    CorruptionException problem = reader.addRelocated(id);
+    if (problem != null) {
+      losses.add(problem, Math.max(1, directory.length(StoreFiles.segment(id))));
+    }
+  }
+
+  /** Leaves out what a crash left behind the end of the log, as opening the store would. */
+  private List<LogSource.Part> withoutTornEnd(
+      SalvagedManifest manifest, StoreId storeId, List<LogSource.Part> parts) {
+    int first = Math.max(0, parts.size() - 1);
+    while (manifest.sound() && first > 0 && parts.get(first - 1).from() != Long.MAX_VALUE) {
+      first--;
+    }
+    LogPosition torn =
+        LogSource.tornAt(input.damaged(), storeId, parts.subList(first, parts.size()));
+    if (torn == null) {
+      return parts;
+    }
+    for (LogSource.Part part : parts) {
+      if (part.segment() >= torn.segment()) {
+        String name = StoreFiles.segment(part.segment());
+        long from = part.segment() == torn.segment() ? torn.offset() : 0;
+        losses.add(
+            name,
+            from,
+            Math.max(from + 1, directory.length(name)),
+            "the end of the log: writes that were never complete, or damage to the last ones");
+      }
+    }
+    List<LogSource.Part> kept = new ArrayList<>();
+    for (LogSource.Part part : parts) {
+      if (part.segment() < torn.segment()) {
+        kept.add(part);
+      } else if (part.segment() == torn.segment()) {
+        kept.add(new LogSource.Part(part.segment(), part.from(), torn.offset()));
+      }
+    }
+    return kept;
+  }
+
+  /** What the walk decides by. */
+  private record Sources(
+      SalvagedManifest manifest,
+      TableSource tables,
+      LogSource log,
+      RecordReader reader,
+      RangeTombstones tableRanges,
+      RangeTombstones logRanges,
+      boolean fromAll) {}
+
+  private void merge(
+      Sources sources, Versions inTables, Versions inLog, Versions relocated, RepairTarget target) {
+    for (byte[] key = least(inTables, inLog, relocated);
+        key != null;
+        key = least(inTables, inLog, relocated)) {
+      restore(
+          sources,
+          key,
+          inTables.isAt(key) ? inTables : null,
+          inLog.isAt(key) ? inLog : null,
+          relocated.isAt(key) ? relocated : null,
+          target);
+      for (Versions versions : List.of(inTables, inLog, relocated)) {
+        if (versions.isAt(key)) {
+          versions.advance();
+        }
+      }
+    }
+  }
+
+  private static byte @Nullable [] least(Versions... sources) {
+    byte[] least = null;
+    for (Versions source : sources) {
+      byte[] key = source.key();
+      if (key != null && (least == null || Arrays.compareUnsigned(key, least) < 0)) {
+        least = key;
+      }
+    }
+    return least;
+  }
+
+  private void restore(
+      Sources sources,
+      byte[] key,
+      @Nullable Versions inTables,
+      @Nullable Versions inLog,
+      @Nullable Versions relocated,
+      RepairTarget target) {
+    Versions newest = inTables;
+    if (inLog != null && (newest == null || inLog.sequence() > newest.sequence())) {
+      newest = inLog;
+    }
+    if (relocated != null && isNewer(relocated, newest)) {
+      newest = relocated;
+    }
+    if (newest == null
+        || newest.isDelete()
+        || newest.expiresAtMillis() <= input.nowMillis()
+        || isDeleted(sources, key, newest.sequence())) {
+      return;
+    }
+    int keyspace = RepairTarget.keyspaceOf(key);
+    if (keyspace < 0 || (sources.manifest().sound() && target.name(keyspace) == null)) {
+      // Of a keyspace that was dropped.
+      return;
+    }
+    boolean certain = isCertain(sources, key, newest, inTables, relocated);
+    boolean kept = certain || !isLeftOut(sources, key, newest, inTables);
+    String name = target.name(keyspace);
+    name = name == null ? invent(keyspace, target) : name;
+    byte[] userKey = RepairTarget.userKey(key);
+    if (!certain) {
+      losses.addUncertain(name, userKey, kept);
+    }
+    byte[] value = kept ? value(sources.reader(), newest, key, name, userKey) : null;
+    if (value != null) {
+      target.put(keyspace, userKey, value, newest.expiresAtMillis());
+    }
+  }
+
+  /** Sequence numbers of relocated records are guesses, their places are not. */
+  private static boolean isNewer(Versions relocated, @Nullable Versions other) {
+    if (other == null) {
+      return true;
+    }
+    if (other.isPointer()) {
+      LogPosition place = new LogPosition(other.segment(), other.offset());
+      return place.compareTo(new LogPosition(relocated.segment(), relocated.offset())) < 0;
+    }
+    return relocated.sequence() > other.sequence();
+  }
+
+  private boolean isDeleted(Sources sources, byte[] key, long sequence) {
+    Region region = keyMemory.ensure(key.length);
+    region.put(0, key, 0, key.length);
+    return sources.tableRanges().covering(region, 0, key.length, Long.MAX_VALUE) > sequence
+        || sources.logRanges().covering(region, 0, key.length, Long.MAX_VALUE) > sequence;
+  }
+
+  /** Whether nothing newer of the key can be among what is lost. */
+  private boolean isCertain(
+      Sources sources,
+      byte[] key,
+      Versions newest,
+      @Nullable Versions inTables,
+      @Nullable Versions relocated) {
+    if (newest == relocated) {
+      return false;
+    }
+    boolean complete = newest.sequence() >= sources.log().completeFrom();
+    if (newest == inTables) {
+      return newest.sequence() > lostKeys.largestSequence(key) || (sources.fromAll() && complete);
+    }
+    return complete;
+  }
+
+  /**
+   * Whether the tables, of which nothing is known to be lost, deny what the log says: a key that
+   * was deleted, with its delete in a segment that is gone.
+   */
+  private boolean isLeftOut(
+      Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
+    return !sources.manifest().sound()
+        && sources.tables().count() > 0
+        && inTables == null
+        && newest.sequence() <= sources.tables().largestSequence()
+        && !lostKeys.contains(key);
+  }
+
+  private String invent(int keyspace, RepairTarget target) {
+    String name = target.invent(keyspace);
+    losses.notes.add(
+        "The name of a keyspace is lost with the manifest; its entries are in " + name + ".");
+    return name;
+  }
+
+  private byte @Nullable [] value(
+      RecordReader reader, Versions version, byte[] stored, String keyspace, byte[] key) {
+    if (!version.isPointer()) {
+      return version.inline();
+    }
+    try {
+      return reader.value(version.segment(), version.offset(), version.recordLength(), stored);
+    } catch (CorruptionException e) {
+      losses.add(
+          new RepairResult.Loss(
+              e.file(),
+              e.offset(),
+              e.offset() + version.recordLength(),
+              "the value of this key: " + Losses.describe(e),
+              keyspace,
+              key));
+      return null;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.engine.WriteBuffer;
+import io.kvsep.internal.iterator.Payload;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Writes keys into the new store, in batches. */
+final class RepairTarget {
+  private static final long BATCH_BYTES = 1 << 20;
+  private static final int BATCH_COUNT = 4096;
+
+  /** The name of a keyspace whose own is lost begins so. */
+  private static final String NAMELESS = "keyspace-";
+
+  private final StorageEngine engine;
+  private final long nowMillis;
+  private final Map<Integer, String> names = new HashMap<>();
+  private final Map<Integer, Integer> ids = new HashMap<>();
+  private final WriteBuffer batch = new WriteBuffer();
+  private long keys;
+  private long valueBytes;
+
+  /**
+   * @param engine with a clock that stands still at {@code nowMillis}
+   * @param names those of the old store, with their old ids
+   */
+  RepairTarget(StorageEngine engine, long nowMillis, Map<String, Integer> names) {
+    this.engine = engine;
+    this.nowMillis = nowMillis;
+    names.forEach((name, id) -> this.names.put(id, name));
+  }
+
+  /** Makes all keyspaces that have a name. */
+  void makeKeyspaces() {
+    names.forEach((id, name) -> ids.put(id, engine.keyspaces().open(name)));
+  }
+
+  /** Id of the keyspace of a stored key, -1 when it is none. */
+  static int keyspaceOf(byte[] stored) {
+    int first = stored[0] & 0xff;
+    if (first < Keyspaces.LONG_FORM) {
+      return stored.length > 1 ? first : -1;
+    }
+    if (first > Keyspaces.LONG_FORM || stored.length < 6) {
+      return -1;
+    }
+    int id = 0;
+    for (int i = 1; i <= 4; i++) {
+      id = (id << 8) | (stored[i] & 0xff);
+    }
+    return id;
+  }
+
+  static byte[] userKey(byte[] stored) {
+    int prefix = (stored[0] & 0xff) < Keyspaces.LONG_FORM ? 1 : 5;
+    return stored.length <= prefix
+        ? new byte[0]
+        : Arrays.copyOfRange(stored, prefix, stored.length);
+  }
+
+  /** The name, empty for the store's own keyspace; null when it has none. */
+  @Nullable String name(int keyspace) {
+    return keyspace == Keyspaces.DEFAULT ? "" : names.get(keyspace);
+  }
+
+  /** Finds a name for a keyspace that has lost its own. */
+  String invent(int keyspace) {
+    String name = NAMELESS + keyspace;
+    while (names.containsValue(name)) {
+      name += "-";
+    }
+    names.put(keyspace, name);
+    return name;
+  }
+
+  void put(int keyspace, byte[] key, byte[] value, long expiresAtMillis) {
+    int id =
+        keyspace == Keyspaces.DEFAULT
+            ? keyspace
+            : ids.computeIfAbsent(
+                keyspace, old -> engine.keyspaces().open(String.valueOf(name(old))));
+    long timeToLive = expiresAtMillis == Payload.NEVER ? 0 : expiresAtMillis - nowMillis;
+    if (batch.count() > 0 && batch.payloadBytes() + key.length + value.length > BATCH_BYTES) {
+      write();
+    }
+    batch.put(id, key, value, timeToLive);
+    keys++;
+    valueBytes += value.length;
+    if (batch.count() == BATCH_COUNT) {
+      write();
+    }
+  }
+
+  /** Writes what is left, durably. */
+  void finish() {
+    write();
+    engine.flush();
+    engine.sync();
+  }
+
+  long keys() {
+    return keys;
+  }
+
+  long valueBytes() {
+    return valueBytes;
+  }
+
+  private void write() {
+    if (batch.count() > 0) {
+      engine.writes().write(batch, null);
+      batch.clear();
+    }
+  }
+}

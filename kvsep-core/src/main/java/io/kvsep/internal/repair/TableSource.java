@@ -1,0 +1,161 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.IteratorSources;
+import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.LostBlocks;
+import io.kvsep.internal.sstable.TableCheck;
+import io.kvsep.internal.sstable.TableMeta;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The tables of a damaged store: what holds of them, and which keys may be lost with the rest. */
+final class TableSource implements AutoCloseable {
+  private static final TableCheck.EntrySink NOBODY =
+      (blockOffset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {};
+
+  private final Storage storage;
+  private final StoreId storeId;
+  private final MemoryLedger ledger;
+  private final DamagedFiles directory;
+  private final Losses losses;
+  private final LostKeys lostKeys;
+  private final List<TableCheck> tables = new ArrayList<>();
+  private final RangeTombstones.Builder ranges = new RangeTombstones.Builder();
+  private long largestSequence;
+  private long bytes;
+  private int count;
+
+  TableSource(
+      Storage storage,
+      StoreId storeId,
+      MemoryLedger ledger,
+      DamagedFiles directory,
+      Losses losses,
+      LostKeys lostKeys) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.ledger = ledger;
+    this.directory = directory;
+    this.losses = losses;
+    this.lostKeys = lostKeys;
+  }
+
+  /**
+   * Checks a table and takes what holds.
+   *
+   * @param known what the manifest says of it, if there is one
+   */
+  void add(long number, @Nullable TableMeta known) {
+    String name = StoreFiles.table(number);
+    count++;
+    List<CorruptionException> problems = new ArrayList<>();
+    TableCheck table = TableCheck.open(storage, number, storeId, ledger, problems::add);
+    if (table == null) {
+      loseAll(name, known, problems);
+      return;
+    }
+    tables.add(table);
+    table.run(NOBODY, () -> {});
+    bytes += table.fileBytes();
+    TableMeta meta = known == null ? table.properties() : known;
+    largestSequence =
+        Math.max(largestSequence, meta == null ? table.largestSequence() : meta.largestSequence());
+    if (!table.hasBlocks()) {
+      loseAll(name, meta, problems);
+      return;
+    }
+    for (LostBlocks lost : table.lostBlocks()) {
+      lose(name, lost, meta);
+    }
+    RangeTombstones deleted = table.ranges();
+    if (deleted != null) {
+      ranges.add(deleted);
+    } else if (known == null || known.rangeCount() > 0) {
+      losses.add(
+          name,
+          problems.isEmpty() ? 0 : problems.get(0).offset(),
+          table.fileBytes(),
+          "which ranges of keys were deleted");
+      loseKeys(meta);
+    }
+  }
+
+  /** Entries of all sound blocks; closed before this. */
+  MergingIterator merged() {
+    try (IteratorSources sources = new IteratorSources()) {
+      for (TableCheck table : tables) {
+        if (table.hasBlocks()) {
+          sources.add(table.iterator(ledger));
+        }
+      }
+      return new MergingIterator(sources.take(), ledger);
+    }
+  }
+
+  RangeTombstones ranges() {
+    return ranges.build();
+  }
+
+  /** The highest sequence number that is known to have been in a table. */
+  long largestSequence() {
+    return largestSequence;
+  }
+
+  int count() {
+    return count;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  @Override
+  public void close() {
+    tables.forEach(TableCheck::close);
+  }
+
+  private void loseAll(String name, @Nullable TableMeta meta, List<CorruptionException> problems) {
+    String why = problems.isEmpty() ? "" : ": " + Losses.describe(problems.get(0));
+    String what =
+        meta == null
+            ? "a whole table" + why
+            : "a whole table of " + meta.entryCount() + " entries" + why;
+    losses.add(name, 0, Math.max(1, directory.length(name)), what);
+    loseKeys(meta);
+  }
+
+  private void loseKeys(@Nullable TableMeta meta) {
+    if (meta == null) {
+      lostKeys.add(null, null, Long.MAX_VALUE);
+    } else {
+      lostKeys.add(meta.smallestKey(), meta.largestKey(), meta.largestSequence());
+    }
+  }
+
+  private void lose(String name, LostBlocks lost, @Nullable TableMeta meta) {
+    byte[] from = lost.above();
+    byte[] to = lost.below();
+    if (meta != null) {
+      from = from == null ? meta.smallestKey() : from;
+      to = to == null ? meta.largestKey() : to;
+    }
+    losses.add(
+        name,
+        lost.from(),
+        lost.to(),
+        "entries with stored keys from " + text(from) + " to " + text(to));
+    lostKeys.add(from, to, meta == null ? Long.MAX_VALUE : meta.largestSequence());
+  }
+
+  private static String text(byte @Nullable [] key) {
+    return key == null ? "anywhere" : HexFormat.of().formatHex(key);
+  }
+}

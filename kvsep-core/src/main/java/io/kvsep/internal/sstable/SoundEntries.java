@@ -1,0 +1,135 @@
+package io.kvsep.internal.sstable;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+
+/**
+ * Walks what holds of a damaged table, forward only: blocks that do not hold are passed over, and
+ * so is an entry that is not behind the one before. The table is mapped by whoever made it.
+ */
+final class SoundEntries extends InternalIterator {
+  private final TableBytes bytes;
+  private final TableIndex index;
+  private final BlockView block = new BlockView();
+  private final GrowingRegion unpacked;
+  private final GrowingRegion key;
+
+  /** The next block to enter. */
+  private int nextBlock;
+
+  private boolean inBlock;
+  private long at;
+
+  SoundEntries(TableBytes bytes, TableIndex index, MemoryLedger ledger) {
+    this.bytes = bytes;
+    this.index = index;
+    this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
+  }
+
+  @Override
+  public void seekToFirst() {
+    nextBlock = 0;
+    inBlock = false;
+    valid = false;
+    step();
+  }
+
+  @Override
+  public void next() {
+    step();
+  }
+
+  @Override
+  public void seekToLast() {
+    throw new UnsupportedOperationException("forward only");
+  }
+
+  @Override
+  public void seek(Region target, long offset, int length, long seekTag) {
+    throw new UnsupportedOperationException("forward only");
+  }
+
+  @Override
+  public void seekBefore(Region target, long offset, int length, long seekTag) {
+    throw new UnsupportedOperationException("forward only");
+  }
+
+  @Override
+  public void previous() {
+    throw new UnsupportedOperationException("forward only");
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    unpacked.close();
+    key.close();
+  }
+
+  private void step() {
+    while (true) {
+      try {
+        if (inBlock && at < block.limit) {
+          if (take()) {
+            valid = true;
+            return;
+          }
+        } else if (nextBlock == index.blockCount()) {
+          valid = false;
+          return;
+        } else {
+          inBlock = false;
+          block.enter(bytes, index, nextBlock++, unpacked);
+          inBlock = true;
+          at = block.start;
+        }
+      } catch (CorruptionException | IndexOutOfBoundsException e) {
+        // The check of the table has told of it; what is behind it is in the next block.
+        inBlock = false;
+      }
+    }
+  }
+
+  /** Takes the entry at {@link #at}; false when it is out of order. */
+  private boolean take() {
+    block.parse(at);
+    int shared = block.shared;
+    int unshared = block.unshared;
+    int length = shared + unshared;
+    if (shared > keyLength || length < 1 || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+      throw new IndexOutOfBoundsException("key of " + shared + " and " + unshared + " bytes");
+    }
+    Region source = block.region();
+    Region target = key.ensure(length);
+    int order = Region.compare(target, shared, keyLength - shared, source, block.suffix, unshared);
+    block.parseTail();
+    int kind = Tag.kind(block.tag);
+    if (block.tag < 0 || !Tag.isKnown(kind) || block.payloadLength < Payload.headerLength(kind)) {
+      throw new IndexOutOfBoundsException("an entry of kind " + kind);
+    }
+    boolean first = !valid && keyLength == 0;
+    boolean ascends = first || order < 0 || (order == 0 && block.tag < tag);
+    target.put(shared, source, block.suffix, unshared);
+    at = block.next;
+    keyRegion = target;
+    keyOffset = 0;
+    keyLength = length;
+    if (!ascends) {
+      return false;
+    }
+    tag = block.tag;
+    payloadRegion = source;
+    payloadOffset = block.payload;
+    payloadLength = block.payloadLength;
+    payloadPasses = source != bytes.mapping();
+    return true;
+  }
+}

@@ -1,0 +1,167 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.version.ManifestFormat.Header;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What can be learnt from CURRENT and the manifests of a damaged store.
+ *
+ * <p>Where CURRENT is lost, the newest manifest that holds is taken for the one in force, since a
+ * new one begins with what the old one said. A manifest whose end does not hold is believed only if
+ * nothing contradicts it: the lost edit may have changed any file.
+ *
+ * @param sound whether the files in force are known; if not, tables and segments are empty
+ * @param problem why not, or what is wrong with CURRENT all the same; null when nothing is
+ * @param storeId null when neither file told it
+ * @param tables those in force
+ * @param segments those in force, by id
+ * @param keyspaces names and ids, as far as they could be read
+ * @param replayFrom where the log begins that is in no table
+ * @param lastSequence the highest sequence number in tables
+ */
+public record SalvagedManifest(
+    boolean sound,
+    @Nullable CorruptionException problem,
+    @Nullable StoreId storeId,
+    List<TableMeta> tables,
+    SortedMap<Long, SegmentState> segments,
+    SortedMap<String, Integer> keyspaces,
+    LogPosition replayFrom,
+    long lastSequence) {
+
+  /** Reads them; changes nothing. */
+  public static SalvagedManifest read(Storage storage, MemoryLedger ledger) throws IOException {
+    CorruptionException problem = null;
+    List<Header> candidates = new ArrayList<>();
+    try {
+      candidates.add(CurrentFile.read(storage, ledger));
+    } catch (CorruptionException e) {
+      problem = e;
+    } catch (IncompatibleFormatException | java.nio.file.NoSuchFileException e) {
+      problem =
+          new CorruptionException(
+              StoreFiles.CURRENT,
+              0,
+              "the file that names the manifest",
+              String.valueOf(e.getMessage()));
+    }
+    boolean currentHolds = problem == null;
+    if (!currentHolds) {
+      candidates.addAll(manifests(storage, ledger));
+    }
+    StoreId storeId = null;
+    SortedMap<String, Integer> names = Collections.emptySortedMap();
+    for (Header candidate : candidates) {
+      storeId = storeId == null ? candidate.storeId() : storeId;
+      try {
+        ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
+        SalvagedManifest found = of(contents, candidate.storeId(), problem);
+        boolean doubtful = !currentHolds || contents.isTorn();
+        if (!doubtful || !found.isContradicted(storage, contents.replay().nextSegmentId())) {
+          return found;
+        }
+        problem =
+            new CorruptionException(
+                StoreFiles.manifest(candidate.number()),
+                contents.length(),
+                "the edits that made the files there are",
+                "the end of the edits");
+        names = found.keyspaces();
+      } catch (CorruptionException e) {
+        problem = e;
+        names = ManifestReader.keyspacesInFront(storage, candidate, ledger).byName();
+      } catch (IncompatibleFormatException e) {
+        problem =
+            new CorruptionException(
+                StoreFiles.manifest(candidate.number()),
+                0,
+                "a manifest of this store",
+                String.valueOf(e.getMessage()));
+      }
+    }
+    return new SalvagedManifest(
+        false,
+        problem,
+        storeId,
+        List.of(),
+        Collections.emptySortedMap(),
+        names,
+        LogPosition.START,
+        0);
+  }
+
+  private static List<Header> manifests(Storage storage, MemoryLedger ledger) throws IOException {
+    List<Long> numbers = new ArrayList<>();
+    for (String name : storage.list()) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
+        numbers.add(StoreFiles.numberOf(name));
+      }
+    }
+    numbers.sort(Collections.reverseOrder());
+    List<Header> headers = new ArrayList<>();
+    for (long number : numbers) {
+      Header header = ManifestReader.header(storage, number, ledger);
+      if (header != null) {
+        headers.add(header);
+      }
+    }
+    return headers;
+  }
+
+  private static SalvagedManifest of(
+      ManifestReader.Contents contents, StoreId storeId, @Nullable CorruptionException problem) {
+    VersionEdit snapshot = contents.replay().snapshot();
+    List<TableMeta> tables = new ArrayList<>();
+    snapshot.addedTables().forEach(table -> tables.add(table.meta()));
+    SortedMap<Long, SegmentState> segments = new TreeMap<>();
+    SegmentList.change(segments, snapshot);
+    LogPosition from = snapshot.replayFrom();
+    return new SalvagedManifest(
+        true,
+        problem,
+        storeId,
+        tables,
+        segments,
+        KeyspaceIds.NONE.with(snapshot).byName(),
+        from == null ? LogPosition.START : from,
+        snapshot.lastSequence().orElse(0));
+  }
+
+  /** Whether a file is missing that it names, or a segment there of which it does not know. */
+  private boolean isContradicted(Storage storage, long nextSegmentId) throws IOException {
+    Set<String> names = new HashSet<>(storage.list());
+    for (TableMeta table : tables) {
+      if (!names.contains(StoreFiles.table(table.number()))) {
+        return true;
+      }
+    }
+    for (SegmentState segment : segments.values()) {
+      if (!names.contains(StoreFiles.segment(segment.home()))) {
+        return true;
+      }
+    }
+    for (String name : names) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+          && StoreFiles.numberOf(name) >= nextSegmentId) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,25 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+
+/** What the first bytes of a file of the log say, for whoever does not know which kind it is. */
+public final class LogFileHeader {
+  /** Bytes the header takes. */
+  public static final int BYTES = LogFormat.SEGMENT_HEADER_BYTES;
+
+  private LogFileHeader() {}
+
+  /** Whether the file begins and ends like one of relocated records; one of both is enough. */
+  public static boolean isRelocated(Region file) {
+    boolean begins = file.length() >= BYTES && file.getLong(0) == RelocatedFormat.MAGIC;
+    boolean isLog = file.length() >= BYTES && file.getLong(0) == LogFormat.SEGMENT_MAGIC;
+    long footer = file.length() - RelocatedFormat.FOOTER_BYTES;
+    if (begins || isLog || footer < BYTES) {
+      return begins;
+    }
+    int crc = new NativeWindow().crc32c(file, footer, RelocatedFormat.FOOTER_CRC_AT);
+    return file.getLong(footer) == RelocatedFormat.FOOTER_MAGIC
+        && file.getInt(footer + RelocatedFormat.FOOTER_CRC_AT) == crc;
+  }
+}

@@ -1,0 +1,216 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads single records of a damaged store by the places that pointers name. Asks of a file only
+ * that the record itself holds: its checksum says in which file and where it stands. Maps files
+ * when they are first needed and keeps them mapped. Not thread safe.
+ */
+public final class RecordReader implements AutoCloseable {
+  private final Storage storage;
+  private final MemoryLedger ledger;
+  private final NativeWindow window = new NativeWindow();
+  private final RecordView record = new RecordView();
+
+  /** Mapped files of the log. */
+  private final Map<Long, Region> mapped = new HashMap<>();
+
+  /** Segments whose own file is there. */
+  private final Map<Long, Boolean> own = new HashMap<>();
+
+  /** Relocated files by the segments whose records they have, oldest first. */
+  private final TreeMap<Long, List<Home>> homes = new TreeMap<>();
+
+  private record Home(long id, Region region, Relocations relocations) {}
+
+  public RecordReader(Storage storage, MemoryLedger ledger) {
+    this.storage = storage;
+    this.ledger = ledger;
+  }
+
+  /** Takes a relocated record by its old name. */
+  public interface RelocatedSink {
+    /**
+     * A sound record.
+     *
+     * @param rank how many records of the same old segment come before it
+     */
+    void record(Region region, RecordView record, long oldSegment, long oldOffset, long rank);
+  }
+
+  /** A segment has a file of its own. */
+  public void addSegment(long id) {
+    own.put(id, true);
+  }
+
+  /**
+   * Adds a relocated file; by ascending id.
+   *
+   * @return what does not hold, so that nothing in it can be found; null when it can
+   */
+  public @Nullable CorruptionException addRelocated(long id) {
+    String name = StoreFiles.segment(id);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      Region region = mapped(id);
+      Relocations relocations = Relocations.readHeadless(file, region, ledger);
+      for (long segment : relocations.oldSegments()) {
+        homes
+            .computeIfAbsent(segment, old -> new ArrayList<>())
+            .add(new Home(id, region, relocations));
+      }
+      own.put(id, true);
+      return null;
+    } catch (CorruptionException e) {
+      return e;
+    } catch (NoSuchFileException e) {
+      return new CorruptionException(name, 0, "a file of relocated records", "no such file");
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    }
+  }
+
+  /** Old segments whose records are in relocated files and which have no file of their own. */
+  public List<Long> relocatedSegments() {
+    List<Long> segments = new ArrayList<>(homes.keySet());
+    segments.removeIf(own::containsKey);
+    return segments;
+  }
+
+  /** How many records of such a segment there are. */
+  public long relocatedCount(long segment) {
+    Home home = newestHome(segment);
+    int index = java.util.Arrays.binarySearch(home.relocations().oldSegments(), segment);
+    return home.relocations().firstOf(index + 1) - home.relocations().firstOf(index);
+  }
+
+  /** Walks the sound records of such a segment by ascending old offset. */
+  public void relocated(long segment, RelocatedSink sink) {
+    Home home = newestHome(segment);
+    Relocations relocations = home.relocations();
+    int index = java.util.Arrays.binarySearch(relocations.oldSegments(), segment);
+    long first = relocations.firstOf(index);
+    for (long i = first; i < relocations.firstOf(index + 1); i++) {
+      long at = relocations.newOffset(i);
+      if (holds(home.region(), home.id(), at, home.region().length())) {
+        sink.record(home.region(), record, segment, relocations.oldOffset(i), i - first);
+      }
+    }
+  }
+
+  /**
+   * Reads the value that a pointer names.
+   *
+   * @param key the stored key it must belong to
+   * @throws CorruptionException when the record is not there, or does not hold
+   */
+  public byte[] value(long segment, long offset, int length, byte[] key) {
+    CorruptionException last = null;
+    if (own.containsKey(segment)) {
+      try {
+        return valueAt(segment, mapped(segment), offset, length, key);
+      } catch (CorruptionException e) {
+        last = e;
+      } catch (NoSuchFileException e) {
+        last = missing(segment, offset);
+      } catch (IOException e) {
+        throw new StorageException("cannot read " + StoreFiles.segment(segment), e);
+      }
+    }
+    List<Home> found = homes.getOrDefault(segment, List.of());
+    for (int i = found.size() - 1; i >= 0; i--) {
+      Home home = found.get(i);
+      long at = home.relocations().find(segment, offset);
+      if (at >= 0) {
+        try {
+          return valueAt(home.id(), home.region(), at, length, key);
+        } catch (CorruptionException e) {
+          last = e;
+        }
+      }
+    }
+    throw last == null ? missing(segment, offset) : last;
+  }
+
+  @Override
+  public void close() {
+    mapped.values().forEach(Region::free);
+    mapped.clear();
+  }
+
+  private Home newestHome(long segment) {
+    List<Home> found = homes.getOrDefault(segment, List.of());
+    return found.get(found.size() - 1);
+  }
+
+  private static CorruptionException missing(long segment, long offset) {
+    return new CorruptionException(
+        segment > 0 ? StoreFiles.segment(segment) : "segment " + segment,
+        offset,
+        "a record",
+        "no file that has it");
+  }
+
+  private byte[] valueAt(long file, Region region, long at, int length, byte[] key) {
+    String name = StoreFiles.segment(file);
+    long limit = region.length();
+    if (at < LogFormat.SEGMENT_HEADER_BYTES || length > limit - at) {
+      throw new CorruptionException(name, at, "a record of " + length + " bytes", "end of file");
+    }
+    if (!holds(region, file, at, at + length) || record.length() != length) {
+      throw new CorruptionException(name, at, "a record of " + length + " bytes", "damaged bytes");
+    }
+    if (record.keyLength() != key.length
+        || region.compareTo(record.keyOffset(), record.keyLength(), key) != 0) {
+      throw new CorruptionException(name, at, "the key's own record", "another key");
+    }
+    if (!record.isCompressed()) {
+      return region.getBytes(record.storedOffset(), record.storedLength());
+    }
+    byte[] value = new byte[record.valueLength()];
+    ByteBuffer stored = window.over(region, record.storedOffset(), record.storedLength());
+    ValueCodec.decompress(stored, ByteBuffer.wrap(value), name, at);
+    return value;
+  }
+
+  private boolean holds(Region region, long file, long at, long limit) {
+    if (at < LogFormat.SEGMENT_HEADER_BYTES || !record.decode(region, at, limit)) {
+      return false;
+    }
+    int crc = window.crc32c(region, at, record.length() - LogFormat.CRC_BYTES);
+    return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(file, at));
+  }
+
+  private Region mapped(long id) throws IOException {
+    Region known = mapped.get(id);
+    if (known != null) {
+      return known;
+    }
+    String name = StoreFiles.segment(id);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      if (length < 1 || length > Integer.MAX_VALUE) {
+        throw new CorruptionException(name, 0, "records", "a file of " + length + " bytes");
+      }
+      Region region = Region.ofMapping(file.map(length));
+      mapped.put(id, region);
+      return region;
+    }
+  }
+}
