@@ -138,6 +138,43 @@ final class RepairTest {
     sweep(name -> true, 40);
   }
 
+  @Test
+  void aDamagedByteOfATableCostsNoMoreThanTheBlockItIsIn() {
+    RepairHistory history = new RepairHistory(new Random(5), true);
+    Map<String, byte[]> files = RepairHistory.files(history.run(STEPS, true));
+    String name = "";
+    for (String table : files.keySet().stream().filter(RepairTest::isTable).toList()) {
+      name = bytes(files, table).length > bytes(files, name).length ? table : name;
+    }
+    int length = bytes(files, name).length;
+    int most = 0;
+    int whole = 0;
+    for (int at = 0; at < length; at += 1 + length / 150) {
+      Map<String, byte[]> copy = new TreeMap<>(files);
+      byte[] changed = bytes(files, name).clone();
+      changed[at] ^= 1;
+      copy.put(name, changed);
+      Outcome outcome = history.repair(RepairHistory.storageOf(copy));
+      int offset = at;
+      assertEquals(List.of(), history.faults(outcome), () -> "flipped at " + offset);
+      int missing = 0;
+      for (String key : history.expected().keySet()) {
+        missing += outcome.entries().containsKey(key) ? 0 : 1;
+      }
+      most = Math.max(most, missing);
+      whole += outcome.result().lossCount() == 0 ? 1 : 0;
+      for (RepairResult.Loss loss : outcome.result().losses()) {
+        assertTrue(loss.file().equals(name) || loss.key() != null, loss::toString);
+      }
+    }
+    assertTrue(most <= 20, most + " keys missing after one flipped bit");
+    assertTrue(whole > 0, "filter, index and header hold no entry");
+  }
+
+  private static byte[] bytes(Map<String, byte[]> files, String name) {
+    return files.getOrDefault(name, new byte[0]);
+  }
+
   private void sweep(Predicate<String> damaged, int damages) {
     Seeds.each(
         getClass(),

@@ -66,14 +66,17 @@ final class TableSource implements AutoCloseable {
     table.run(NOBODY, () -> {});
     bytes += table.fileBytes();
     TableMeta meta = known == null ? table.properties() : known;
+    table.search(NOBODY, () -> {});
     largestSequence =
         Math.max(largestSequence, meta == null ? table.largestSequence() : meta.largestSequence());
     if (!table.hasBlocks()) {
       loseAll(name, meta, problems);
       return;
     }
-    for (LostBlocks lost : table.lostBlocks()) {
-      lose(name, lost, meta);
+    if (meta == null || table.entryCount() < meta.entryCount()) {
+      for (LostBlocks lost : table.lostBlocks()) {
+        lose(name, lost, meta);
+      }
     }
     RangeTombstones deleted = table.ranges();
     if (deleted != null) {

@@ -63,7 +63,9 @@ final class BlockView {
   void enter(TableReader reader, int block) {
     CachedBlock cached = reader.cached(block);
     if (cached == null) {
-      long trailer = enterStored(reader.bytes(), reader.index(), block);
+      TableIndex index = reader.index();
+      long trailer =
+          enterStored(reader.bytes(), index.blockOffset(block), index.blockOffset(block + 1));
       if (table.getInt(trailer) != PackedBlock.MARK) {
         setRestarts(trailer);
         return;
@@ -81,12 +83,13 @@ final class BlockView {
 
   /** As above, with a packed block unpacked into {@code scratch}. */
   void enter(TableReader reader, int block, GrowingRegion scratch) {
-    enter(reader.bytes(), reader.index(), block, scratch);
+    TableIndex index = reader.index();
+    enter(reader.bytes(), index.blockOffset(block), index.blockOffset(block + 1), scratch);
   }
 
   /** As above, in a table of which nobody has made a reader. */
-  void enter(TableBytes bytes, TableIndex index, int block, GrowingRegion scratch) {
-    long trailer = enterStored(bytes, index, block);
+  void enter(TableBytes bytes, long from, long end, GrowingRegion scratch) {
+    long trailer = enterStored(bytes, from, end);
     if (table.getInt(trailer) != PackedBlock.MARK) {
       setRestarts(trailer);
       return;
@@ -98,11 +101,10 @@ final class BlockView {
   }
 
   /** Verifies a block in the file and returns where its trailer is. */
-  private long enterStored(TableBytes bytes, TableIndex index, int block) {
+  private long enterStored(TableBytes bytes, long from, long end) {
     table = bytes.mapping();
-    start = index.blockOffset(block);
+    start = from;
     fileOffset = start;
-    long end = index.blockOffset(block + 1);
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
     if (trailer < start) {
       throw new IndexOutOfBoundsException("block of " + (end - start) + " bytes");

@@ -16,7 +16,7 @@ import io.kvsep.internal.memory.Region;
  */
 final class SoundEntries extends InternalIterator {
   private final TableBytes bytes;
-  private final TableIndex index;
+  private final BlockPlaces blocks;
   private final BlockView block = new BlockView();
   private final GrowingRegion unpacked;
   private final GrowingRegion key;
@@ -27,9 +27,9 @@ final class SoundEntries extends InternalIterator {
   private boolean inBlock;
   private long at;
 
-  SoundEntries(TableBytes bytes, TableIndex index, MemoryLedger ledger) {
+  SoundEntries(TableBytes bytes, BlockPlaces blocks, MemoryLedger ledger) {
     this.bytes = bytes;
-    this.index = index;
+    this.blocks = blocks;
     this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
   }
@@ -82,12 +82,13 @@ final class SoundEntries extends InternalIterator {
             valid = true;
             return;
           }
-        } else if (nextBlock == index.blockCount()) {
+        } else if (nextBlock == blocks.count()) {
           valid = false;
           return;
         } else {
           inBlock = false;
-          block.enter(bytes, index, nextBlock++, unpacked);
+          int entered = nextBlock++;
+          block.enter(bytes, blocks.start(entered), blocks.end(entered), unpacked);
           inBlock = true;
           at = block.start;
         }

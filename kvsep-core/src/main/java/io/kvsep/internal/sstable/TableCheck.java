@@ -70,6 +70,8 @@ public final class TableCheck implements AutoCloseable {
   /** Whether every block was read. */
   private boolean complete = true;
 
+  private @Nullable BlockPlaces places;
+
   private final List<LostBlocks> lost = new ArrayList<>();
   private long lostFrom = -1;
   private long lostTo;
@@ -133,16 +135,19 @@ public final class TableCheck implements AutoCloseable {
    * @param pulse is called between blocks and may throw to give up
    */
   public void run(EntrySink sink, Runnable pulse) {
-    if (!checkHeader() || !checkSections()) {
+    checkHeader();
+    if (!checkSections()) {
       complete = false;
       return;
     }
-    TableIndex blocks = index;
-    if (blocks == null) {
+    TableIndex known = index;
+    if (known == null) {
       complete = false;
       return;
     }
-    for (int i = 0; i < blocks.blockCount(); i++) {
+    BlockPlaces blocks = BlockPlaces.of(known);
+    places = blocks;
+    for (int i = 0; i < blocks.count(); i++) {
       pulse.run();
       checkBlock(blocks, i, sink);
     }
@@ -153,6 +158,29 @@ public final class TableCheck implements AutoCloseable {
       counted.add(said.ranges());
       compare("what the properties say", said.meta());
     }
+  }
+
+  /**
+   * Looks for the blocks of a table of this store whose index does not hold; see {@link
+   * #lostBlocks} for what lies between those that were found.
+   */
+  public void search(EntrySink sink, Runnable pulse) {
+    if (places != null) {
+      return;
+    }
+    boolean endKnown = filterAt > TableFormat.HEADER_BYTES && filterAt < mapping.length();
+    long limit = endKnown ? filterAt : mapping.length();
+    BlockPlaces found = new FoundBlocks(bytes, limit, pulse);
+    long behind = TableFormat.HEADER_BYTES;
+    for (int i = 0; i < found.count(); i++) {
+      pulse.run();
+      beginLost(behind, found.start(i));
+      behind = found.end(i);
+      checkBlock(found, i, sink);
+    }
+    beginLost(behind, limit);
+    endLost(null);
+    places = found;
   }
 
   /** Holds what was counted against what the manifest says of the table. */
@@ -184,7 +212,7 @@ public final class TableCheck implements AutoCloseable {
 
   /** Whether it is known where the blocks are. */
   public boolean hasBlocks() {
-    return index != null;
+    return places != null && places.count() > 0;
   }
 
   /** What the table says of itself, null where the properties do not hold. */
@@ -200,7 +228,7 @@ public final class TableCheck implements AutoCloseable {
 
   /** The entries of all sound blocks, forward only; to be closed before this. */
   public InternalIterator iterator(MemoryLedger ledger) {
-    TableIndex blocks = index;
+    BlockPlaces blocks = places;
     if (blocks == null) {
       throw new IllegalStateException("nobody knows where the blocks of " + name + " are");
     }
@@ -225,17 +253,14 @@ public final class TableCheck implements AutoCloseable {
     mapping.free();
   }
 
-  private boolean checkHeader() {
+  /** What is behind the header has checksums of its own, which know store and table. */
+  private void checkHeader() {
     try {
       TableHeader.verify(name, mapping, number, storeId, window);
-      return true;
     } catch (CorruptionException e) {
       problems.accept(e);
-      // The rest has checksums of its own.
-      return true;
     } catch (IncompatibleFormatException e) {
       problem(0, "a table of this store", String.valueOf(e.getMessage()));
-      return false;
     }
   }
 
@@ -290,22 +315,29 @@ public final class TableCheck implements AutoCloseable {
     return true;
   }
 
-  private void checkBlock(TableIndex blocks, int ordinal, EntrySink sink) {
+  private void checkBlock(BlockPlaces blocks, int ordinal, EntrySink sink) {
+    long start = blocks.start(ordinal);
     boolean read =
         attempt(
-            blocks.blockOffset(ordinal),
+            start,
             () -> {
-              block.enter(bytes, blocks, ordinal, unpacked);
-              checkEntries(blocks, ordinal, sink);
+              block.enter(bytes, start, blocks.end(ordinal), unpacked);
+              checkEntries(ordinal, sink);
             });
     if (!read) {
       complete = false;
-      long from = lostFrom < 0 ? blocks.blockOffset(ordinal) : lostFrom;
+      beginLost(start, blocks.end(ordinal));
+    }
+  }
+
+  /** Adds to the stretch of bytes that hold no sound block. */
+  private void beginLost(long from, long to) {
+    if (from < to) {
       if (lostFrom < 0) {
+        lostFrom = from;
         lostAbove = hasKey ? keyMemory.region().getBytes(0, keyLength) : null;
       }
-      lostFrom = from;
-      lostTo = blocks.blockOffset(ordinal + 1);
+      lostTo = to;
     }
   }
 
@@ -317,7 +349,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  private void checkEntries(TableIndex blocks, int ordinal, EntrySink sink) {
+  private void checkEntries(int ordinal, EntrySink sink) {
     Region source = block.region();
     int restart = 0;
     boolean first = true;
@@ -337,7 +369,7 @@ public final class TableCheck implements AutoCloseable {
       }
       first = false;
       checkPayload(source);
-      checkWhereItIsSought(blocks, ordinal);
+      checkWhereItIsSought(ordinal);
       if (!hasKey) {
         counted.smallestKey(keyMemory.region().getBytes(0, keyLength));
         hasKey = true;
@@ -408,13 +440,14 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  private void checkWhereItIsSought(TableIndex blocks, int ordinal) {
+  private void checkWhereItIsSought(int ordinal) {
     Region key = keyMemory.region();
-    int sought = blocks.find(key, 0, keyLength, tag);
+    TableIndex blocks = index;
+    int sought = blocks == null ? ordinal : blocks.find(key, 0, keyLength, tag);
     if (sought != ordinal) {
       problem(
           indexAt,
-          "an index that leads to the block at " + blocks.blockOffset(ordinal),
+          "an index that leads to the block at " + block.fileOffset,
           "block " + sought + " instead of " + ordinal);
     }
     BloomFilter known = filter;

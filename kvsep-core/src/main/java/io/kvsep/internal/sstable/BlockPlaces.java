@@ -1,0 +1,30 @@
+package io.kvsep.internal.sstable;
+
+/** Where the blocks of a table are, in order. */
+interface BlockPlaces {
+  int count();
+
+  long start(int block);
+
+  long end(int block);
+
+  /** As the index says. */
+  static BlockPlaces of(TableIndex index) {
+    return new BlockPlaces() {
+      @Override
+      public int count() {
+        return index.blockCount();
+      }
+
+      @Override
+      public long start(int block) {
+        return index.blockOffset(block);
+      }
+
+      @Override
+      public long end(int block) {
+        return index.blockOffset(block + 1);
+      }
+    };
+  }
+}
