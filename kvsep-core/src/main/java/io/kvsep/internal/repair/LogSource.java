@@ -50,6 +50,7 @@ final class LogSource {
 
   private long expected = NOT_BEGUN;
   private long completeFrom;
+  private long gapEnd;
   private long bytes;
   private int count;
   private int gapCount;
@@ -85,14 +86,25 @@ final class LogSource {
   /** Says up to where the store had got: what the log does not have of that is missing. */
   void endsNotBefore(long lastSequence) {
     if (expected <= lastSequence) {
+      gapEnd = lastSequence + 1;
       completeFrom = lastSequence + 1;
       gapCount++;
     }
   }
 
+  /** Nothing tells where the store had got to. */
+  void endIsUnknown() {
+    completeFrom = Long.MAX_VALUE;
+  }
+
   /** From this sequence number on no write is missing. */
   long completeFrom() {
     return completeFrom;
+  }
+
+  /** The first sequence number behind the last gap. */
+  long gapEnd() {
+    return gapEnd;
   }
 
   /** Where writes are missing: in files that reclaim has dropped, or in damaged bytes. */
@@ -199,6 +211,7 @@ final class LogSource {
     @Override
     public void record(Region region, RecordView record, long offset, long sequence) {
       if (sequence > Math.max(1, expected)) {
+        gapEnd = sequence;
         completeFrom = sequence;
         gapCount++;
       }

@@ -116,10 +116,16 @@ public final class Repair {
       LogSource log = new LogSource(input.damaged(), storeId, runs, lostKeys, losses);
       readLog(manifest, storeId, log, reader, fromAll);
       log.endsNotBefore(manifest.sound() ? manifest.lastSequence() : tables.largestSequence());
+      if (!manifest.sound() && tables.count() == 0 && (log.gapCount() > 0 || hasDroppedFiles())) {
+        losses.notes.add(
+            "Files of the log were dropped by reclaim, and neither manifest nor tables tell whether"
+                + " the last ones were among them: any key may have been deleted later.");
+        log.endIsUnknown();
+      }
       if (fromAll && log.gapCount() > 0) {
         losses.notes.add(
             "The log does not have all writes in front of sequence number "
-                + log.completeFrom()
+                + log.gapEnd()
                 + ", in "
                 + log.gapCount()
                 + " places: reclaim drops files whose values are elsewhere, and with them deletes"
@@ -138,6 +144,17 @@ public final class Repair {
       target.finish();
       return result(manifest, tables, log, target);
     }
+  }
+
+  /** Whether files of the log are gone; their ids are given out one by one, from 1. */
+  private boolean hasDroppedFiles() {
+    long next = 1;
+    for (long id : directory.numbers(StoreFiles.Kind.SEGMENT)) {
+      if (id != next++ || directory.isRelocated(id)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private SortedRuns newRuns() {
