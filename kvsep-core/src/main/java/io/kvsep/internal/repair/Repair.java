@@ -342,7 +342,7 @@ public final class Repair {
     if (inLog != null && (newest == null || inLog.sequence() > newest.sequence())) {
       newest = inLog;
     }
-    if (relocated != null && isNewer(relocated, newest)) {
+    if (relocated != null && isNewer(sources.manifest(), relocated, newest)) {
       newest = relocated;
     }
     if (newest == null
@@ -370,10 +370,22 @@ public final class Repair {
     }
   }
 
-  /** Sequence numbers of relocated records are guesses, their places are not. */
-  private static boolean isNewer(Versions relocated, @Nullable Versions other) {
+  /**
+   * Sequence numbers of relocated records are guesses, their places are not, as long as they are
+   * those in the log: a record that moved again after a compaction had pointed to it in a relocated
+   * file goes by its place there, which says nothing. What no segment of the manifest names is
+   * dead.
+   */
+  private static boolean isNewer(
+      SalvagedManifest manifest, Versions relocated, @Nullable Versions other) {
     if (other == null) {
       return true;
+    }
+    if (manifest.sound()) {
+      SegmentState state = manifest.segments().get(relocated.segment());
+      if (state == null || state.relocated()) {
+        return false;
+      }
     }
     if (other.isPointer()) {
       LogPosition place = new LogPosition(other.segment(), other.offset());
