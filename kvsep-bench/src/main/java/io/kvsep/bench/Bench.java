@@ -50,11 +50,11 @@ public final class Bench {
         --gets G                 random reads                     (1000000)
       space     what the files take while values are overwritten, deleted or expire, or what
                 giving it back costs
-        --what overwrite|delete|expire|cost
+        --what overwrite|delete|expire|cost|scan
         --entries N              entries                          (1000000)
         --overwrites R           how often each, on average       (10)
         --batch B                entries per write                (100)
-        --rounds R               of cost, with reclaim and without (3)
+        --rounds R               of cost, with reclaim and without; of scan, before and after (3)
       kill      kills processes that write into one store, at random moments and at certain points,
                 and checks each time that everything acknowledged is there
         --kills N                how often                        (20)

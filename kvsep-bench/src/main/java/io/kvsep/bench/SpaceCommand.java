@@ -1,5 +1,6 @@
 package io.kvsep.bench;
 
+import io.kvsep.KvCursor;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.ReclaimReport;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 final class SpaceCommand {
   private static final long POLL_NANOS = 50_000_000;
   private static final int TIME_TO_LIVE_SECONDS = 20;
+
+  /** Entries that a scan reads. */
+  private static final long SCANNED_MAX = 300_000;
 
   private final Dataset dataset;
   private final StoreArguments store;
@@ -46,7 +50,7 @@ final class SpaceCommand {
     long entries = arguments.number("entries", 1_000_000, 1, 100_000_000);
     int batch = arguments.count("batch", 100, 1, 1_000_000);
     int overwrites = arguments.count("overwrites", 10, 1, 100);
-    String what = arguments.choice("what", "overwrite", "delete", "expire", "cost");
+    String what = arguments.choice("what", "overwrite", "delete", "expire", "cost", "scan");
     int rounds = arguments.count("rounds", 3, 1, 100);
     arguments.requireAllUsed();
     SpaceCommand command =
@@ -58,6 +62,7 @@ final class SpaceCommand {
         case "overwrite" -> command.overwrite(directory);
         case "delete" -> command.delete(directory);
         case "expire" -> command.expire(directory);
+        case "scan" -> command.scan(directory, rounds);
         default -> command.cost(directory, rounds);
       }
     } finally {
@@ -145,6 +150,51 @@ final class SpaceCommand {
     }
     Arrays.sort(ratios);
     figures.ratio("with reclaim / without, median", ratios[rounds / 2]);
+  }
+
+  /** Values that were written at random, read in order from the device, before and after. */
+  private void scan(Path directory, int rounds) {
+    try (KvStore target = KvStore.open(directory, store.withoutReclaim())) {
+      load(target, null);
+      overwriteAll(target);
+    }
+    if (!FileCache.drop()) {
+      figures.text("file cache", "cannot be emptied here: nothing is read from the device");
+    }
+    figures.ratio("files / live, before", ratio(SpaceSampler.bytes(directory)));
+    double before = scanRate(directory, rounds, "before");
+    FileCache.drop();
+    try (KvStore target = KvStore.open(directory, store.options())) {
+      report("after reclaim()", target.reclaim(), directory);
+    }
+    double after = scanRate(directory, rounds, "after");
+    figures.ratio("scan after / before, medians", after / before);
+    try (KvStore target = KvStore.open(directory, store.options())) {
+      check(target);
+    }
+  }
+
+  private double scanRate(Path directory, int rounds, String when) {
+    double[] rates = new double[rounds];
+    for (int round = 0; round < rounds; round++) {
+      FileCache.drop();
+      long count = 0;
+      long bytes = 0;
+      long nanos;
+      try (KvStore target = KvStore.open(directory, store.withoutReclaim());
+          KvCursor cursor = target.cursor()) {
+        long start = System.nanoTime();
+        while (count < SCANNED_MAX && cursor.next()) {
+          count++;
+          bytes += cursor.keyView().remaining() + cursor.valueView().remaining();
+        }
+        nanos = System.nanoTime() - start;
+      }
+      figures.rate("scan " + when + ", round " + (round + 1), count, bytes, nanos);
+      rates[round] = count / (double) nanos;
+    }
+    Arrays.sort(rates);
+    return rates[rounds / 2];
   }
 
   private double overwriteRate(Path directory, KvOptions options) {

@@ -29,7 +29,7 @@ final class IndexWriter implements AutoCloseable {
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
   /** Pressure of garbage from which on writers are slowed down: before there is too much. */
-  private static final double PRESSURE_SLOWDOWN = 0.4;
+  private static final double PRESSURE_SLOWDOWN = 0.6;
 
   /** How many times these bytes are let through then, by how much less the more pressure. */
   private static final double PRESSED_MAX = 2;

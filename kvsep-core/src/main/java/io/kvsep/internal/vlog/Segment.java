@@ -8,7 +8,6 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
@@ -37,8 +36,6 @@ public final class Segment {
 
   /** Records from this length up are worth a new mapping by themselves. */
   private static final int MAP_RECORD_MIN = 1 << 20;
-
-  private static final int PRELOAD_BYTES = 1 << 20;
 
   private final Storage storage;
   private final StoreId storeId;
@@ -239,26 +236,6 @@ public final class Segment {
       throw new CorruptionException(name, 0, "relocated records", "a file of no length");
     }
     return known;
-  }
-
-  /**
-   * Reads the whole file once, front to back, so that it is in the system's file cache: for one of
-   * which much is going to be read that nobody has read for long. Needs no epoch.
-   */
-  public void preload(MemoryLedger memory) {
-    Region buffer = memory.allocate(MemoryPurpose.RECLAIM, PRELOAD_BYTES);
-    try (StorageFile open = storage.open(name, /* writable= */ false)) {
-      NativeWindow window = new NativeWindow();
-      long end = publishedEnd;
-      for (long at = 0; at < end; at += PRELOAD_BYTES) {
-        int count = (int) Math.min(PRELOAD_BYTES, end - at);
-        readFully(open, window.over(buffer, 0, count), at);
-      }
-    } catch (IOException e) {
-      throw new StorageException("cannot read " + name, e);
-    } finally {
-      buffer.free();
-    }
   }
 
   private @Nullable Region mapMore(long end, int recordLength) {

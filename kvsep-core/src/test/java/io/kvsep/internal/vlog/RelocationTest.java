@@ -242,26 +242,6 @@ final class RelocationTest {
   }
 
   @Test
-  void preloadingReadsAllOfAFileInOrder() throws IOException {
-    try (RelocationFixture files = new RelocationFixture()) {
-      files.startSegment(1);
-      files.put("key", 2 << 20);
-      long end = files.log.writer.end().offset();
-      files.startSegment(2);
-      files.log.storage.clearTrace();
-      files.log.directory.get(1).preload(files.log.ledger);
-      long step = 1 << 20;
-      assertEquals(
-          List.of(
-              "open 000001.vlog",
-              "read 000001.vlog 0+" + step,
-              "read 000001.vlog " + step + "+" + step,
-              "read 000001.vlog " + 2 * step + "+" + (end - 2 * step)),
-          files.log.storage.trace());
-    }
-  }
-
-  @Test
   void relocationsAreFoundHoweverTheyAreSpread() {
     Seeds.each(RelocationTest.class, Integer.getInteger("kvsep.seeds", 20), RelocationTest::lookUp);
   }
