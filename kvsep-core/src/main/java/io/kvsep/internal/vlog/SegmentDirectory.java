@@ -109,6 +109,7 @@ public final class SegmentDirectory {
     if (segment.isOpen()) {
       return true;
     }
+    Segment closing = null;
     openLock.lock();
     try {
       if (!segment.isOpen()) {
@@ -116,15 +117,19 @@ public final class SegmentDirectory {
         openedToRead.add(segment);
       }
       if (openedToRead.size() > READ_FILES_MAX) {
-        openedToRead.remove().closeToRead();
+        closing = openedToRead.remove();
       }
-      return true;
     } catch (IOException e) {
       // What was mapped can be read all the same, and what cannot be mapped says so itself.
       return false;
     } finally {
       openLock.unlock();
     }
+    if (closing != null) {
+      // Without the lock: the epochs may do what somebody else has put off, and unlist a file.
+      closing.closeToRead();
+    }
+    return true;
   }
 
   /** Lists a file, of either kind, in place of one that has the same id. */
@@ -167,20 +172,21 @@ public final class SegmentDirectory {
    * @return null when it was not listed
    */
   public @Nullable Segment unlist(long id) {
+    Segment removed;
     lock.lock();
     try {
-      Segment removed = find(id);
+      removed = find(id);
       if (removed == null) {
         return null;
       }
       List<Segment> all = all();
       all.remove(removed);
       table = tableOf(all, table.homes.without(id));
-      forgetOpened(removed);
-      return removed;
     } finally {
       lock.unlock();
     }
+    forgetOpened(removed);
+    return removed;
   }
 
   private void forgetOpened(Segment segment) {
