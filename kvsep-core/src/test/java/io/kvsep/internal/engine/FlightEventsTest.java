@@ -245,17 +245,23 @@ final class FlightEventsTest {
     assertNull(FlightEvents.beginWriteStall());
     assertNull(FlightEvents.beginLogSync());
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = threads.getCurrentThreadAllocatedBytes();
-    long measuring = threads.getCurrentThreadAllocatedBytes() - before;
-    before = threads.getCurrentThreadAllocatedBytes();
-    for (int i = 0; i < 10_000; i++) {
-      FlightEvents.beginFlush();
-      FlightEvents.beginCompaction();
-      FlightEvents.beginReclaim();
-      FlightEvents.beginWriteStall();
-      FlightEvents.beginLogSync();
+    // The JVM charges a thread for what it does for it, such as linking a call site, so a round may
+    // show a little. What the calls allocate shows in every round.
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < 20; round++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      long measuring = threads.getCurrentThreadAllocatedBytes() - before;
+      before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < 10_000; i++) {
+        FlightEvents.beginFlush();
+        FlightEvents.beginCompaction();
+        FlightEvents.beginReclaim();
+        FlightEvents.beginWriteStall();
+        FlightEvents.beginLogSync();
+      }
+      least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before - measuring);
     }
-    assertEquals(measuring, threads.getCurrentThreadAllocatedBytes() - before);
+    assertEquals(0, least);
   }
 
   @Test
