@@ -338,17 +338,19 @@ public final class Repair {
       @Nullable Versions inLog,
       @Nullable Versions relocated,
       RepairTarget target) {
-    Versions newest = inTables;
-    if (inLog != null && (newest == null || inLog.sequence() > newest.sequence())) {
-      newest = inLog;
+    Versions other = inTables;
+    if (inLog != null && (other == null || inLog.sequence() > other.sequence())) {
+      other = inLog;
     }
-    if (relocated != null && isNewer(sources.manifest(), relocated, newest)) {
-      newest = relocated;
+    boolean moved = relocated != null && isNewer(sources.manifest(), relocated, other);
+    // The table that named the record would still do so, or has been replaced by something newer.
+    boolean dead = other != null && tablesKnow(sources, key);
+    Versions newest = moved && !dead ? relocated : other;
+    if (newest == null) {
+      return;
     }
-    if (newest == null
-        || newest.isDelete()
-        || newest.expiresAtMillis() <= input.nowMillis()
-        || isDeleted(sources, key, newest.sequence())) {
+    boolean gone = isGone(sources, key, newest);
+    if (gone && (newest != relocated || other == null || isGone(sources, key, other))) {
       return;
     }
     int keyspace = RepairTarget.keyspaceOf(key);
@@ -356,8 +358,8 @@ public final class Repair {
       // Of a keyspace that was dropped.
       return;
     }
-    boolean certain = isCertain(sources, key, newest, inTables, relocated);
-    boolean kept = certain || !isLeftOut(sources, key, newest, inTables);
+    boolean certain = !moved && isCertain(sources, key, newest, inTables);
+    boolean kept = !gone && (certain || !isLeftOut(sources, key, newest, inTables));
     String name = target.name(keyspace);
     name = name == null ? invent(keyspace, target) : name;
     byte[] userKey = RepairTarget.userKey(key);
@@ -394,6 +396,12 @@ public final class Repair {
     return relocated.sequence() > other.sequence();
   }
 
+  private boolean isGone(Sources sources, byte[] key, Versions version) {
+    return version.isDelete()
+        || version.expiresAtMillis() <= input.nowMillis()
+        || isDeleted(sources, key, version.sequence());
+  }
+
   private boolean isDeleted(Sources sources, byte[] key, long sequence) {
     Region region = keyMemory.ensure(key.length);
     region.put(0, key, 0, key.length);
@@ -403,14 +411,7 @@ public final class Repair {
 
   /** Whether nothing newer of the key can be among what is lost. */
   private boolean isCertain(
-      Sources sources,
-      byte[] key,
-      Versions newest,
-      @Nullable Versions inTables,
-      @Nullable Versions relocated) {
-    if (newest == relocated) {
-      return false;
-    }
+      Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
     boolean complete = newest.sequence() >= sources.log().completeFrom();
     if (newest == inTables) {
       return newest.sequence() > lostKeys.largestSequence(key) || (sources.fromAll() && complete);
@@ -424,11 +425,14 @@ public final class Repair {
    */
   private boolean isLeftOut(
       Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
-    return !sources.manifest().sound()
-        && sources.tables().count() > 0
-        && inTables == null
+    return inTables == null
         && newest.sequence() <= sources.tables().largestSequence()
-        && !lostKeys.contains(key);
+        && tablesKnow(sources, key);
+  }
+
+  /** Whether there is no manifest, but tables of which nothing is known to be lost. */
+  private boolean tablesKnow(Sources sources, byte[] key) {
+    return !sources.manifest().sound() && sources.tables().count() > 0 && !lostKeys.contains(key);
   }
 
   private String invent(int keyspace, RepairTarget target) {

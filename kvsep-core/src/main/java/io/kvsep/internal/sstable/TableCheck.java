@@ -178,7 +178,8 @@ public final class TableCheck implements AutoCloseable {
       behind = found.end(i);
       checkBlock(found, i, sink);
     }
-    beginLost(behind, limit);
+    // Where the file is cut between two blocks, nothing is left of those behind.
+    beginLost(behind, endKnown ? limit : Math.max(limit, behind + 1));
     endLost(null);
     places = found;
   }

@@ -1,0 +1,108 @@
+package io.kvsep.internal.sstable;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.sstable.TableFixture.Entry;
+import io.kvsep.testing.CrashableStorage;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Each entry of a table that has lost its index is found, or lies where blocks are missing. */
+final class TableSearchTest {
+  private static final int ENTRIES = 60;
+
+  private final TableFixture fixture = new TableFixture();
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    fixture.close();
+  }
+
+  private byte[] table(boolean packsBlocks, TreeSet<Entry> entries) throws IOException {
+    for (int i = 0; i < ENTRIES; i++) {
+      String key = "key-" + (char) ('0' + i) + "x".repeat(i % 7);
+      entries.add(TableFixture.put(key, 1 + i, "value ".repeat(1 + i % 9)));
+    }
+    CrashableStorage storage = new CrashableStorage();
+    fixture.write(storage, 1, TableFixture.options(128, 4, packsBlocks), entries);
+    return storage.contents(StoreFiles.table(1));
+  }
+
+  @Test
+  void aTableCutAnywhereIsFoundUpToThereAndTheRestIsCalledLost() throws IOException {
+    for (boolean packsBlocks : List.of(false, true)) {
+      TreeSet<Entry> entries = new TreeSet<>();
+      byte[] table = table(packsBlocks, entries);
+      Set<Integer> found = new HashSet<>();
+      for (int length = 1; length < table.length; length++) {
+        found.add(check(Arrays.copyOf(table, length), entries));
+      }
+      assertTrue(found.size() > 10, () -> "cut between blocks: " + found);
+      assertTrue(found.contains(0) && found.contains(ENTRIES), found::toString);
+    }
+  }
+
+  @Test
+  void aByteThatIsWrongCostsTheBlockItIsIn() throws IOException {
+    for (boolean packsBlocks : List.of(false, true)) {
+      TreeSet<Entry> entries = new TreeSet<>();
+      byte[] table = table(packsBlocks, entries);
+      // Without its end, so that the index is gone.
+      byte[] cut = Arrays.copyOf(table, table.length - 1);
+      for (int at = 0; at < cut.length; at += 7) {
+        byte[] wrong = cut.clone();
+        wrong[at] ^= 0x10;
+        int found = check(wrong, entries);
+        assertTrue(ENTRIES - found <= 12, "wrong at " + at + ": " + found);
+      }
+    }
+  }
+
+  /** How many entries of a damaged table are found; those that are not have to be called lost. */
+  private int check(byte[] bytes, TreeSet<Entry> entries) {
+    CrashableStorage storage = new CrashableStorage();
+    storage.replace(StoreFiles.table(1), bytes);
+    TreeSet<Entry> missing = new TreeSet<>(entries);
+    TableCheck table =
+        TableCheck.open(storage, 1, TableFixture.STORE, fixture.ledger, problem -> {});
+    assertTrue(table != null, "a file of " + bytes.length + " bytes");
+    try (table) {
+      table.run((offset, key, length, tag, region, payload, payloadLength) -> {}, () -> {});
+      table.search((offset, key, length, tag, region, payload, payloadLength) -> {}, () -> {});
+      if (table.hasBlocks()) {
+        try (InternalIterator found = table.iterator(fixture.ledger)) {
+          for (found.seekToFirst(); found.isValid(); found.next()) {
+            Entry entry =
+                new Entry(
+                    found.keyRegion().getBytes(found.keyOffset(), found.keyLength()),
+                    found.tag(),
+                    found.payloadRegion().getBytes(found.payloadOffset(), found.payloadLength()));
+            assertTrue(
+                missing.remove(entry), () -> entry + " was never written, or is found twice");
+          }
+        }
+      }
+      int count = ENTRIES - missing.size();
+      List<LostBlocks> lost = table.lostBlocks();
+      missing.removeIf(entry -> lost.stream().anyMatch(blocks -> mayHold(blocks, entry)));
+      assertEquals(List.of(), List.copyOf(missing), () -> bytes.length + " bytes, lost " + lost);
+      return count;
+    }
+  }
+
+  private static boolean mayHold(LostBlocks lost, Entry entry) {
+    byte[] above = lost.above();
+    byte[] below = lost.below();
+    return (above == null || Arrays.compareUnsigned(above, entry.key()) <= 0)
+        && (below == null || Arrays.compareUnsigned(entry.key(), below) <= 0);
+  }
+}
