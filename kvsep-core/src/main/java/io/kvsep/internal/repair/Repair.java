@@ -105,6 +105,11 @@ public final class Repair {
           "There is no manifest that can be relied on: every table and file of the log in the"
               + " directory was taken for a part of the store, and one that is missing besides"
               + " would not be noticed.");
+      if (!manifest.keyspaces().isEmpty()) {
+        losses.notes.add(
+            "Keyspaces have the names that the part of the manifest that holds gives them: one that"
+                + " was dropped later is there again.");
+      }
     }
     try (TableSource tables =
             new TableSource(input.damaged(), storeId, input.ledger(), directory, losses, lostKeys);
