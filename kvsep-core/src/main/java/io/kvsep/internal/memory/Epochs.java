@@ -2,6 +2,8 @@ package io.kvsep.internal.memory;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -32,8 +34,8 @@ public final class Epochs<C extends SlotContext> {
   private final ReentrantLock lock = new ReentrantLock();
   private final ArrayDeque<Retired> retired = new ArrayDeque<>();
 
-  /** Releases that are running; guarded by lock, as the queue they were taken from. */
-  private int releasing;
+  /** Threads that run a release; guarded by lock, as the queue they took it from. */
+  private final Set<Thread> releasing = new HashSet<>();
 
   private volatile EpochSlot<C>[] slots;
 
@@ -71,7 +73,10 @@ public final class Epochs<C extends SlotContext> {
     slot.leave();
   }
 
-  /** Runs {@code release} once every reader that is inside now has left; perhaps at once. */
+  /**
+   * Runs {@code release} once every reader that is inside now has left; perhaps at once. A release
+   * may retire more, which then waits for its turn: however many do, calls do not nest.
+   */
   public void retire(Runnable release) {
     lock.lock();
     try {
@@ -84,34 +89,34 @@ public final class Epochs<C extends SlotContext> {
 
   /**
    * Releases what no reader can reach any more; returns how much is still waiting, or being
-   * released by another thread.
+   * released by somebody else. Called by a release it leaves the rest to whoever runs that.
    */
   public int collect() {
+    Thread self = Thread.currentThread();
     while (true) {
       Retired next;
       lock.lock();
       try {
         next = retired.peek();
-        if (next == null || next.epoch > oldestReader()) {
-          return retired.size() + releasing;
+        if (next == null || next.epoch > oldestReader() || !releasing.add(self)) {
+          return retired.size() + releasing.size();
         }
         retired.remove();
-        releasing++;
       } finally {
         lock.unlock();
       }
       try {
         next.release.run();
       } finally {
-        ended();
+        ended(self);
       }
     }
   }
 
-  private void ended() {
+  private void ended(Thread releaser) {
     lock.lock();
     try {
-      releasing--;
+      releasing.remove(releaser);
     } finally {
       lock.unlock();
     }

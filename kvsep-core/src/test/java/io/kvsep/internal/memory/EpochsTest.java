@@ -91,6 +91,27 @@ final class EpochsTest {
   }
 
   @Test
+  void howeverManyReleasesRetireMoreCallsDoNotNest() {
+    AtomicInteger released = new AtomicInteger();
+    AtomicInteger depth = new AtomicInteger();
+    AtomicInteger deepest = new AtomicInteger();
+    EpochSlot<Context> reader = epochs.enter();
+    int count = 100_000;
+    for (int i = 0; i < count; i++) {
+      epochs.retire(
+          () -> {
+            deepest.accumulateAndGet(depth.incrementAndGet(), Math::max);
+            epochs.retire(released::incrementAndGet);
+            depth.decrementAndGet();
+          });
+    }
+    epochs.exit(reader);
+    assertEquals(0, epochs.collect());
+    assertEquals(count, released.get());
+    assertEquals(1, deepest.get());
+  }
+
+  @Test
   void drainWaitsForAReleaseThatAnotherThreadRuns() throws Exception {
     AtomicBoolean released = new AtomicBoolean();
     AtomicBoolean releasedWhenDrained = new AtomicBoolean();
