@@ -1,0 +1,88 @@
+package io.kvsep.internal.vlog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.vlog.LogFixture.Indexed;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.Operation;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+final class SegmentDirectoryTest {
+  private static final int OPEN_FILES_MAX = 256;
+
+  private final LogFixture log = new LogFixture();
+
+  /**
+   * A reader opens one file too many and closes another, for which the epochs do what was put off:
+   * unlist a segment. Another thread unlists one at that moment.
+   */
+  @Test
+  void aReaderThatClosesAFileDoesNotHoldUpWhoUnlistsOne() throws Exception {
+    List<Indexed> spread = new ArrayList<>();
+    for (int segment = 1; segment <= OPEN_FILES_MAX + 10; segment++) {
+      spread.add(append(segment));
+    }
+    for (int i = 0; i < OPEN_FILES_MAX; i++) {
+      log.read(spread.get(i));
+    }
+    assertEquals(OPEN_FILES_MAX + 1, log.storage.openFiles().size(), "with that of the active one");
+    EpochSlot<SlotContext> slow = log.epochs.enter();
+    log.epochs.retire(() -> free(2));
+    log.epochs.retire(() -> free(3));
+    Thread unlisting = new Thread(log.epochs::collect, "unlisting");
+    unlisting.setDaemon(true);
+    log.storage.failNext(
+        Fault.EIO,
+        operation -> {
+          if (operation == Operation.OPEN && unlisting.getState() == Thread.State.NEW) {
+            log.epochs.exit(slow);
+            start(unlisting);
+          }
+          return false;
+        });
+    Thread reading = new Thread(() -> log.read(spread.get(OPEN_FILES_MAX)), "reading");
+    reading.setDaemon(true);
+
+    reading.start();
+    reading.join(10_000);
+    assertFalse(reading.isAlive(), "the reader stands still");
+    unlisting.join(10_000);
+    assertFalse(unlisting.isAlive(), "who unlists stands still");
+    log.storage.clearFaults();
+    log.epochs.drain();
+    assertEquals(null, log.directory.find(2));
+    assertEquals(null, log.directory.find(3));
+    // Not where the test failed: it would wait for the threads that stand still.
+    log.close();
+  }
+
+  private Indexed append(int segment) throws IOException {
+    log.startSegment(segment);
+    byte[] value = LogFixture.random(new Random(segment), 20_000);
+    Indexed entry = log.entries(log.append(segment, LogFixture.put("key" + segment, value))).get(0);
+    log.writer.sync();
+    return entry;
+  }
+
+  private void free(long id) {
+    Segment segment = log.directory.unlist(id);
+    if (segment != null) {
+      log.epochs.retire(segment::free);
+    }
+  }
+
+  /** Returns once the thread has ended or can do nothing before the caller goes on. */
+  private static void start(Thread thread) {
+    thread.start();
+    while (thread.getState() == Thread.State.NEW || thread.getState() == Thread.State.RUNNABLE) {
+      Thread.onSpinWait();
+    }
+  }
+}
