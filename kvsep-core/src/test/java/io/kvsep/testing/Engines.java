@@ -1,5 +1,6 @@
 package io.kvsep.testing;
 
+import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.OpenMode;
@@ -7,7 +8,12 @@ import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.engine.Scheduler;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Clock;
 import java.util.Random;
 import java.util.random.RandomGenerator;
@@ -37,6 +43,23 @@ public final class Engines {
   }
 
   /** A variant drawn at random: inline limit, compression, segment length, garbage allowed. */
+  /** A store that has given out all ids of keyspaces below {@code next}, and has no names. */
+  public static CrashableStorage withKeyspaces(int next) {
+    CrashableStorage storage = new CrashableStorage();
+    try (VersionSet versions =
+        VersionSet.create(
+            storage,
+            new StoreId(next, next),
+            new MemoryLedger(),
+            (tables, segments) -> {},
+            Readers.unbounded())) {
+      versions.apply(new VersionEdit().nextKeyspace(next));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return storage.crashKeepingAll();
+  }
+
   public static EngineConfig randomConfig(
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);

@@ -46,6 +46,22 @@ public final class Keyspaces {
     return end;
   }
 
+  /** The keyspace whose prefix stands at the start of a stored key; -1 when none does. */
+  public static int of(byte[] stored) {
+    int first = stored.length == 0 ? -1 : stored[0] & 0xff;
+    if (first < LONG_FORM) {
+      return first;
+    }
+    if (first > LONG_FORM || stored.length < 5) {
+      return -1;
+    }
+    int id = 0;
+    for (int i = 1; i <= 4; i++) {
+      id = (id << 8) | (stored[i] & 0xff);
+    }
+    return id;
+  }
+
   /** Writes the prefix of {@code keyspace} to the start of {@code target}. */
   public static void putPrefix(byte[] target, int keyspace) {
     if (prefixLength(keyspace) == 1) {

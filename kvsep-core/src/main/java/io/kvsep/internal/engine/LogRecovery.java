@@ -30,6 +30,7 @@ final class LogRecovery {
   private final Version version;
   private final List<SoundPart> parts = new ArrayList<>();
   private long lastSequence;
+  private int largestKeyspace;
   private long replayedBytes;
   private long tornBytes;
   private long tornSegment;
@@ -62,6 +63,7 @@ final class LogRecovery {
         parts.add(new SoundPart(segment.id(), begin, end));
         replayedBytes += end - begin;
         claim = later(claim, scanner.durableClaim());
+        largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
         boolean last = i == segments.size() - 1;
         if (reachedSeal(scanner, segment) || (last && end == scanner.fileLength())) {
           continue;
@@ -103,6 +105,11 @@ final class LogRecovery {
 
   long lastSequence() {
     return lastSequence;
+  }
+
+  /** The largest id of a keyspace that was written into. */
+  int largestKeyspace() {
+    return largestKeyspace;
   }
 
   long replayedBytes() {

@@ -112,6 +112,20 @@ final class StoreOpener {
     }
   }
 
+  /**
+   * A keyspace is written into only once its edit is durable: so if the log knows one that the
+   * manifest does not, the manifest has lost an edit.
+   */
+  void checkKeyspaces(VersionSet versions, LogRecovery recovery) {
+    if (recovery.largestKeyspace() >= versions.current().nextKeyspace()) {
+      throw new CorruptionException(
+          versions.manifestRead(),
+          versions.manifestBytes(),
+          "the edit that made keyspace " + recovery.largestKeyspace(),
+          "the end of the edits");
+    }
+  }
+
   /** Cuts a torn tail off and deletes what no manifest names; from here on files are changed. */
   void settle(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();

@@ -70,6 +70,17 @@ public final class FileStorage implements Storage {
     }
     // Whatever the working directory or a link means later, this storage stays where it is.
     this.directory = directory.toRealPath();
+    if (createIfMissing && !Files.exists(this.directory.resolve(StoreFiles.CURRENT))) {
+      syncEntryOf(this.directory);
+    }
+  }
+
+  /** Whoever made the directory of a store to be may have died before its entry was durable. */
+  private static void syncEntryOf(Path directory) throws IOException {
+    Path parent = directory.getParent();
+    if (parent != null && Files.isReadable(parent)) {
+      syncDirectory(parent);
+    }
   }
 
   @Override

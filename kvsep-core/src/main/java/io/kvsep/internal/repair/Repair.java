@@ -359,8 +359,10 @@ public final class Repair {
       return;
     }
     int keyspace = RepairTarget.keyspaceOf(key);
-    if (keyspace < 0 || (sources.manifest().sound() && target.name(keyspace) == null)) {
-      // Of a keyspace that was dropped.
+    SalvagedManifest manifest = sources.manifest();
+    boolean named = keyspace >= 0 && target.name(keyspace) != null;
+    if (keyspace < 0 || (manifest.sound() && keyspace < manifest.nextKeyspace() && !named)) {
+      // Of a keyspace that was dropped; one that the manifest never knew was made by a lost edit.
       return;
     }
     boolean certain = !moved && isCertain(sources, key, newest, inTables);

@@ -42,18 +42,8 @@ final class RepairTarget {
 
   /** Id of the keyspace of a stored key, -1 when it is none. */
   static int keyspaceOf(byte[] stored) {
-    int first = stored[0] & 0xff;
-    if (first < Keyspaces.LONG_FORM) {
-      return stored.length > 1 ? first : -1;
-    }
-    if (first > Keyspaces.LONG_FORM || stored.length < 6) {
-      return -1;
-    }
-    int id = 0;
-    for (int i = 1; i <= 4; i++) {
-      id = (id << 8) | (stored[i] & 0xff);
-    }
-    return id;
+    int id = Keyspaces.of(stored);
+    return id >= 0 && stored.length > Keyspaces.prefixLength(id) ? id : -1;
   }
 
   static byte[] userKey(byte[] stored) {

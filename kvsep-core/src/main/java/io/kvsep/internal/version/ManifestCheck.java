@@ -42,8 +42,9 @@ final class ManifestCheck {
    *
    * @param manifest name of the manifest in force
    * @param length how much of it holds
+   * @param marked whether there was a mark behind that
    */
-  void run(String manifest, long length, Version inForce) throws IOException {
+  void run(String manifest, long length, boolean marked, Version inForce) throws IOException {
     Header inCurrent = readCurrent();
     Header header = new Header(storeId, StoreFiles.numberOf(manifest));
     if (inCurrent != null && !inCurrent.equals(header)) {
@@ -66,6 +67,11 @@ final class ManifestCheck {
           new CorruptionException(
               manifest, contents.length(), "edits up to " + length, "one that does not hold"));
       return;
+    }
+    if (marked && !contents.isWhole()) {
+      problems.accept(
+          new CorruptionException(
+              manifest, length, "a mark that all edits were synced", "none that holds"));
     }
     compare(manifest, facts(Replay.snapshotOf(inForce)), facts(contents.replay().snapshot()));
   }

@@ -12,7 +12,7 @@ import io.kvsep.internal.memory.Region;
  *
  * <pre>
  * CURRENT  := header                       the number is that of the manifest in force
- * manifest := header record record*        the first record makes the whole state from nothing
+ * manifest := header record record* mark?  the first record makes the whole state from nothing
  *
  * header, 40 bytes                         record
  * offset bytes field                       offset bytes field
@@ -21,6 +21,8 @@ import io.kvsep.internal.memory.Region;
  *     12    16 store id                         8     … edit
  *     28     8 manifest number
  *     36     4 crc32c of bytes 0 .. 35
+ *
+ * mark := a record header with length 0     all edits in front of it were synced
  *
  * edit := (tag fields)+                    all varints, except that a key is its length and bytes
  *  1 nextFileNumber   number               numbers of tables and manifests below are taken

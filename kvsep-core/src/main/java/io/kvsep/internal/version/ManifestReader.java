@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the manifest that CURRENT names, changing nothing. The whole file is in memory meanwhile.
  *
- * <p>Every edit is synced before the next one is written. So a record that does not hold and has no
- * sound one behind it is an edit that was being written at a crash, and is left out; with a sound
- * one behind it, it is damage. The first record was synced before CURRENT named the file: it always
- * holds, or the file is damaged.
+ * <p>Every edit is synced before the next one, or the mark, is written. So a record that does not
+ * hold and has nothing sound behind it is an edit that was being written at a crash, and is left
+ * out; with a sound record or a mark behind it, it is damage. The first record was synced before
+ * CURRENT named the file: it always holds, or the file is damaged.
  */
 final class ManifestReader {
   private static final int STEP_BYTES = 1 << 30;
@@ -46,9 +46,9 @@ final class ManifestReader {
    *
    * @param replay all edits that hold
    * @param length bytes up to the end of the last of them
-   * @param isTorn whether something that does not hold is behind that
+   * @param isWhole whether there is a mark, which says that no edit is missing
    */
-  record Contents(Replay replay, long length, boolean isTorn) {}
+  record Contents(Replay replay, long length, boolean isWhole) {}
 
   static Contents read(Storage storage, Header current, MemoryLedger ledger) throws IOException {
     String name = StoreFiles.manifest(current.number());
@@ -165,16 +165,22 @@ final class ManifestReader {
     if (offset < length) {
       requireTorn(offset);
     }
-    return new Contents(replay, offset, offset < length);
+    return new Contents(replay, offset, isMark(offset));
   }
 
   private void requireTorn(long offset) {
     for (long later = offset + 1; later < length; later++) {
-      if (holds(later)) {
+      if (holds(later) || isMark(later)) {
         throw new CorruptionException(
             name, offset, "a sound record", "none, but a later one at " + later);
       }
     }
+  }
+
+  private boolean isMark(long offset) {
+    return length - offset >= ManifestFormat.RECORD_HEADER_BYTES
+        && region.getInt(offset) == 0
+        && region.getInt(offset + ManifestFormat.CRC_AT) == ManifestFormat.place(number, offset);
   }
 
   /**

@@ -21,6 +21,7 @@ final class ManifestWriter implements AutoCloseable {
   private final StorageFile file;
   private final long number;
   private volatile long length;
+  private boolean marked;
   private long largeFrom;
 
   private ManifestWriter(DurableOutput output, StorageFile file, long number) {
@@ -68,6 +69,11 @@ final class ManifestWriter implements AutoCloseable {
     return file.name();
   }
 
+  /** Whether the mark behind the last edit was written. */
+  boolean isMarked() {
+    return marked;
+  }
+
   long length() {
     return length;
   }
@@ -109,6 +115,25 @@ final class ManifestWriter implements AutoCloseable {
     output.write(file, source, count, length);
     output.sync(file);
     length += count;
+    mark(source);
+  }
+
+  /**
+   * Says behind the last edit that it was synced: whoever finds the mark and not the edit knows
+   * that this is damage and not what a crash left. The next edit takes the place of the mark, and
+   * is longer. The mark is not synced, and nothing is lost with it.
+   */
+  private void mark(Region scratch) {
+    marked = false;
+    scratch.putInt(0, 0);
+    scratch.putInt(ManifestFormat.CRC_AT, ManifestFormat.place(number, length));
+    try {
+      output.write(file, scratch, ManifestFormat.RECORD_HEADER_BYTES, length);
+      marked = true;
+    } catch (IOException e) {
+      // The edit is durable, and that is what the caller asked for.
+      return;
+    }
   }
 
   private GrowingRegion scratch() {

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param tables those in force
  * @param segments those in force, by id
  * @param keyspaces names and ids, as far as they could be read
+ * @param nextKeyspace ids from here on were never given to a keyspace that it knows of
  * @param replayFrom where the log begins that is in no table
  * @param lastSequence the highest sequence number in tables
  */
@@ -42,6 +43,7 @@ public record SalvagedManifest(
     List<TableMeta> tables,
     SortedMap<Long, SegmentState> segments,
     SortedMap<String, Integer> keyspaces,
+    int nextKeyspace,
     LogPosition replayFrom,
     long lastSequence) {
 
@@ -72,7 +74,7 @@ public record SalvagedManifest(
       try {
         ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
         SalvagedManifest found = of(contents, candidate.storeId(), problem);
-        boolean doubtful = !currentHolds || contents.isTorn();
+        boolean doubtful = !currentHolds || !contents.isWhole();
         if (!doubtful || !found.isContradicted(storage, contents.replay().nextSegmentId())) {
           return found;
         }
@@ -102,6 +104,7 @@ public record SalvagedManifest(
         List.of(),
         Collections.emptySortedMap(),
         names,
+        KeyspaceIds.NONE.next(),
         LogPosition.START,
         0);
   }
@@ -131,6 +134,7 @@ public record SalvagedManifest(
     snapshot.addedTables().forEach(table -> tables.add(table.meta()));
     SortedMap<Long, SegmentState> segments = new TreeMap<>();
     SegmentList.change(segments, snapshot);
+    KeyspaceIds keyspaces = KeyspaceIds.NONE.with(snapshot);
     LogPosition from = snapshot.replayFrom();
     return new SalvagedManifest(
         true,
@@ -138,7 +142,8 @@ public record SalvagedManifest(
         storeId,
         tables,
         segments,
-        KeyspaceIds.NONE.with(snapshot).byName(),
+        keyspaces.byName(),
+        keyspaces.next(),
         from == null ? LogPosition.START : from,
         snapshot.lastSequence().orElse(0));
   }

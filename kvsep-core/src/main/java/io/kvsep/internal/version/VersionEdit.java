@@ -126,7 +126,7 @@ public final class VersionEdit {
   }
 
   /** Ids of keyspaces below are taken. */
-  VersionEdit nextKeyspace(int id) {
+  public VersionEdit nextKeyspace(int id) {
     nextKeyspace = OptionalInt.of(id);
     return this;
   }

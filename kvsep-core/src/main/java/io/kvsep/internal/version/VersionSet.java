@@ -66,6 +66,9 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile long manifestBytesRead;
 
+  /** Whether the manifest that was read ends with a mark. */
+  private boolean wasMarked;
+
   /** Ids from here on were unknown to the manifest that was read. */
   private volatile long segmentIdLimitRead = Long.MAX_VALUE;
 
@@ -310,7 +313,11 @@ public final class VersionSet implements AutoCloseable {
       if (!manifestInDoubt && failure == null) {
         ManifestWriter open = writer;
         new ManifestCheck(storage, storeId, output.ledger(), problems)
-            .run(open == null ? manifestRead : open.name(), manifestBytes(), current);
+            .run(
+                open == null ? manifestRead : open.name(),
+                manifestBytes(),
+                open == null ? wasMarked : open.isMarked(),
+                current);
       }
     } catch (IOException e) {
       throw new StorageException("cannot read the manifest", e);
@@ -382,6 +389,7 @@ public final class VersionSet implements AutoCloseable {
   private void recover(String manifest, ManifestReader.Contents contents) throws IOException {
     manifestRead = manifest;
     manifestBytesRead = contents.length();
+    wasMarked = contents.isWhole();
     Replay replay = contents.replay();
     try {
       builder.accept(builder.build(replay.snapshot()));

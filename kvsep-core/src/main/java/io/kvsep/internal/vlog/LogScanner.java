@@ -30,6 +30,8 @@ public final class LogScanner implements AutoCloseable {
   private long firstSequence;
   private int recordCount;
   private LogPosition durableClaim = LogPosition.START;
+  private int largestKeyspace;
+  private int largestKeyspaceOfFrame;
   private String expected = "a frame";
   private String found = "end of file";
 
@@ -92,6 +94,7 @@ public final class LogScanner implements AutoCloseable {
       return false;
     }
     durableClaim = later(durableClaim, claim(at));
+    largestKeyspace = Math.max(largestKeyspace, largestKeyspaceOfFrame);
     return true;
   }
 
@@ -130,6 +133,11 @@ public final class LogScanner implements AutoCloseable {
   /** The furthest position that a frame read so far calls durable. */
   public LogPosition durableClaim() {
     return durableClaim;
+  }
+
+  /** The largest id of a keyspace that a frame read so far writes into. */
+  public int largestKeyspace() {
+    return largestKeyspace;
   }
 
   /** What the place where {@link #next} stopped should hold, and what it does. */
@@ -209,12 +217,14 @@ public final class LogScanner implements AutoCloseable {
     long limit = bodyStart + bodyLength;
     long offset = bodyStart;
     int count = 0;
+    largestKeyspaceOfFrame = 0;
     while (offset < limit) {
       if (!record.decode(region, offset, limit) || !recordCrcHolds()) {
         expected = "record " + count + " of the frame";
         found = "damaged bytes at offset " + offset;
         return false;
       }
+      largestKeyspaceOfFrame = Math.max(largestKeyspaceOfFrame, record.keyspace(region));
       offset += record.length();
       count++;
     }

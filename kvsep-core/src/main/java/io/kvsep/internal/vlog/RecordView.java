@@ -1,5 +1,6 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
@@ -119,6 +120,14 @@ public final class RecordView {
 
   public long keyOffset() {
     return keyOffset;
+  }
+
+  /** The keyspace of the key, -1 when it has no prefix of one. */
+  int keyspace(Region region) {
+    int first = keyLength == 0 ? Keyspaces.LONG_FORM : region.getByte(keyOffset) & 0xff;
+    return first < Keyspaces.LONG_FORM
+        ? first
+        : Keyspaces.of(region.getBytes(keyOffset, Math.min(keyLength, 5)));
   }
 
   public int storedLength() {

@@ -39,6 +39,9 @@ final class FaultSweep {
     boolean run(TrackedStore store);
   }
 
+  /** So long are the marks behind the edits of a manifest, and any edit is longer. */
+  private static final int MARK_BYTES = 8;
+
   private final Failures failures = new Failures();
   private final OptionSet options;
   private final UnaryOperator<Storage> disguise;
@@ -208,8 +211,9 @@ final class FaultSweep {
       if (line.contains(" !")) {
         String[] words = line.split(" ", -1);
         String file = words.length > 2 ? words[1] : "";
-        String kind = file.isEmpty() ? "" : " " + StoreFiles.kindOf(file);
-        return words[0] + kind;
+        String kind = file.isEmpty() ? "" : StoreFiles.kindOf(file).name();
+        boolean mark = line.startsWith("write MANIFEST") && words[2].endsWith("+" + MARK_BYTES);
+        return (words[0] + " " + (mark ? "MARK" : kind)).strip();
       }
     }
     return "nothing";

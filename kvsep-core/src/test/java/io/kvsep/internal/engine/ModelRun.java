@@ -108,7 +108,7 @@ final class ModelRun {
   private final List<OpenCursor> cursors = new ArrayList<>();
   private final int keyCount;
 
-  private CrashableStorage storage = new CrashableStorage();
+  private CrashableStorage storage = Engines.withKeyspaces(KEYSPACES[KEYSPACES.length - 1] + 1);
   private ManualScheduler scheduler;
   private CommitSync sync;
   private StorageEngine engine;

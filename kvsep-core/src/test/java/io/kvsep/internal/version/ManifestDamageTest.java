@@ -52,16 +52,28 @@ final class ManifestDamageTest {
   }
 
   @Test
-  void anyFlippedBitOfTheManifestIsAnErrorOrATornLastEdit() throws Exception {
+  void anyFlippedBitOfTheManifestIsAnErrorUnlessItIsInTheMarkAtItsEnd() throws Exception {
     byte[] bytes = sound.contents(MANIFEST);
-    long lastStart = ends.get(ends.size() - 2);
+    long markAt = ends.get(ends.size() - 1);
+    assertEquals(markAt + ManifestFormat.RECORD_HEADER_BYTES, bytes.length);
     for (int at = 0; at < bytes.length; at++) {
       for (int bit = 0; bit < 8; bit++) {
         byte[] damaged = bytes.clone();
         damaged[at] ^= (byte) (1 << bit);
         String found = open(damaged);
-        assertEquals(at < lastStart ? "error" : states.get(states.size() - 2), found, "at " + at);
+        assertEquals(at < markAt ? "error" : states.get(states.size() - 1), found, "at " + at);
       }
+    }
+  }
+
+  @Test
+  void withoutTheMarkADamagedLastEditIsTakenForTheOneThatACrashTore() throws Exception {
+    int markAt = Math.toIntExact(ends.get(ends.size() - 1));
+    byte[] bytes = Arrays.copyOf(sound.contents(MANIFEST), markAt);
+    for (int at = Math.toIntExact(ends.get(ends.size() - 2)); at < bytes.length; at++) {
+      byte[] damaged = bytes.clone();
+      damaged[at] ^= 1;
+      assertEquals(states.get(states.size() - 2), open(damaged), "at " + at);
     }
   }
 

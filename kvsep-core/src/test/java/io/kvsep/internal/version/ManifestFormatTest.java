@@ -21,7 +21,7 @@ final class ManifestFormatTest {
       4b5653455043555201000000887766554433221100ffeeddccbbaa990100000000000000600ff06b
       """;
 
-  /** The header, then each record with its fields apart. */
+  /** The header, each record with its fields apart, and the mark. */
   private static final String MANIFEST =
       """
       4b565345504d414e01000000887766554433221100ffeeddccbbaa990100000000000000f62c2f83
@@ -32,6 +32,7 @@ final class ManifestFormatTest {
       0b0000007b0d1a43 0114 0203 0702 0801808004
       07000000331ab743 0114 0203 060007
       06000000fa10a3f0 0114 0203 0901
+      000000003e81947b
       """;
 
   @Test

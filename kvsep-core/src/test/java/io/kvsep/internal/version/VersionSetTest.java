@@ -12,6 +12,8 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.Operation;
 import io.kvsep.testing.Readers;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
@@ -27,7 +29,7 @@ final class VersionSetTest {
   private static final byte[] C = {'c'};
 
   private final MemoryLedger ledger = new MemoryLedger();
-  private final CrashableStorage storage = new CrashableStorage();
+  private CrashableStorage storage = new CrashableStorage();
 
   @Test
   void creatingASetSyncsEverythingBeforeItIsNamed() throws Exception {
@@ -39,6 +41,7 @@ final class VersionSetTest {
             "create MANIFEST-000001",
             "write MANIFEST-000001",
             "sync MANIFEST-000001",
+            "write MANIFEST-000001",
             "create CURRENT.tmp",
             "write CURRENT.tmp",
             "sync CURRENT.tmp",
@@ -49,7 +52,7 @@ final class VersionSetTest {
   }
 
   @Test
-  void anEditIsOneWriteAndOneSync() throws Exception {
+  void anEditIsOneWriteOneSyncAndAMarkBehindIt() throws Exception {
     try (VersionSet set = create()) {
       storage.clearTrace();
       long syncs = set.syncs();
@@ -58,10 +61,28 @@ final class VersionSetTest {
       set.apply(new VersionEdit().addSegment(set.newSegmentId()));
 
       assertEquals(
-          List.of("write MANIFEST-000001", "sync MANIFEST-000001"), words(storage.trace()));
+          List.of("write MANIFEST-000001", "sync MANIFEST-000001", "write MANIFEST-000001"),
+          words(storage.trace()));
       assertEquals(syncs + 1, set.syncs());
-      assertEquals(set.manifestBytes() - length, set.bytesWritten() - written);
-      assertEquals(storage.contents("MANIFEST-000001").length, set.manifestBytes());
+      int mark = ManifestFormat.RECORD_HEADER_BYTES;
+      assertEquals(set.manifestBytes() - length + mark, set.bytesWritten() - written);
+      assertEquals(storage.contents("MANIFEST-000001").length, set.manifestBytes() + mark);
+    }
+  }
+
+  @Test
+  void anEditIsInForceWhenItsMarkCannotBeWritten() throws Exception {
+    for (Fault fault : List.of(Fault.EIO, Fault.SHORT_WRITE)) {
+      try (VersionSet set = create()) {
+        storage.failAt(2, fault, /* sticky= */ false, operation -> operation == Operation.WRITE);
+        set.apply(new VersionEdit().lastSequence(5));
+        assertEquals(5, set.current().lastSequence());
+        set.apply(new VersionEdit().lastSequence(6));
+      }
+      try (VersionSet set = open(true)) {
+        assertEquals(6, set.current().lastSequence());
+      }
+      storage = new CrashableStorage();
     }
   }
 
@@ -231,7 +252,7 @@ final class VersionSetTest {
     storage.replace("MANIFEST-000001", ByteBuffer.allocate(whole.length + 9).put(whole).array());
     try (VersionSet set = open(true)) {
       assertEquals(5, set.current().lastSequence());
-      assertEquals(whole.length, set.manifestBytes());
+      assertEquals(whole.length - ManifestFormat.RECORD_HEADER_BYTES, set.manifestBytes());
     }
     try (VersionSet set = open(false)) {
       set.apply(new VersionEdit().lastSequence(6));
