@@ -2,18 +2,15 @@ package io.kvsep.testing;
 
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StorageLock;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A storage whose reads of the log can be held back and counted, and take time on a clock of its
  * own. Everything else is left to the storage behind it. Thread safe.
  */
-public final class GatedStorage implements Storage {
-  private final Storage storage;
+public final class GatedStorage extends ForwardingStorage {
   private final AtomicLong nanos = new AtomicLong();
   private volatile long nanosPerRead;
 
@@ -24,7 +21,7 @@ public final class GatedStorage implements Storage {
   private long reads;
 
   public GatedStorage(Storage storage) {
-    this.storage = storage;
+    super(storage);
   }
 
   /** From now on each read takes this long on the {@link #nanos} clock. */
@@ -91,105 +88,24 @@ public final class GatedStorage implements Storage {
   }
 
   @Override
-  public StorageFile create(String name) throws IOException {
-    return gated(storage.create(name));
-  }
-
-  @Override
-  public StorageFile open(String name, boolean writable) throws IOException {
-    return gated(storage.open(name, writable));
-  }
-
-  private StorageFile gated(StorageFile file) {
+  StorageFile wrap(StorageFile file) {
     return file.name().endsWith(".vlog") ? new GatedFile(file) : file;
-  }
-
-  @Override
-  public boolean exists(String name) throws IOException {
-    return storage.exists(name);
-  }
-
-  @Override
-  public void rename(String source, String target) throws IOException {
-    storage.rename(source, target);
-  }
-
-  @Override
-  public void delete(String name) throws IOException {
-    storage.delete(name);
-  }
-
-  @Override
-  public List<String> list() throws IOException {
-    return storage.list();
-  }
-
-  @Override
-  public void syncDirectory() throws IOException {
-    storage.syncDirectory();
-  }
-
-  @Override
-  public StorageLock lock(String name, boolean shared) throws IOException {
-    return storage.lock(name, shared);
-  }
-
-  @Override
-  public String location() {
-    return storage.location();
   }
 
   /** Leaves the storage behind it open, so that a store can be opened in it again. */
   @Override
   public void close() {}
 
-  private final class GatedFile implements StorageFile {
-    private final StorageFile file;
-
+  private final class GatedFile extends ForwardingFile {
     GatedFile(StorageFile file) {
-      this.file = file;
+      super(file);
     }
 
     @Override
     public int read(ByteBuffer target, long position) throws IOException {
       pass();
       nanos.addAndGet(nanosPerRead);
-      return file.read(target, position);
-    }
-
-    @Override
-    public String name() {
-      return file.name();
-    }
-
-    @Override
-    public long length() throws IOException {
-      return file.length();
-    }
-
-    @Override
-    public void write(ByteBuffer source, long position) throws IOException {
-      file.write(source, position);
-    }
-
-    @Override
-    public ByteBuffer map(long length) throws IOException {
-      return file.map(length);
-    }
-
-    @Override
-    public void sync() throws IOException {
-      file.sync();
-    }
-
-    @Override
-    public void truncate(long length) throws IOException {
-      file.truncate(length);
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
+      return super.read(target, position);
     }
   }
 }

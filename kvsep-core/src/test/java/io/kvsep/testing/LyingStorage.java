@@ -2,7 +2,6 @@ package io.kvsep.testing;
 
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import java.io.IOException;
@@ -17,7 +16,7 @@ import java.util.function.BiPredicate;
  * deleted; an error may be swallowed. Everything else is left to the storage behind it. Not thread
  * safe.
  */
-public final class LyingStorage implements Storage {
+public final class LyingStorage extends ForwardingStorage {
   /** What is claimed. */
   public enum Lie {
     /** That a sync was done. */
@@ -28,7 +27,6 @@ public final class LyingStorage implements Storage {
     ERROR_SWALLOWED
   }
 
-  private final Storage storage;
   private final Lie lie;
   private final BiPredicate<Operation, Kind> about;
   private final List<StorageFile> putOff = new ArrayList<>();
@@ -37,7 +35,7 @@ public final class LyingStorage implements Storage {
    * @param about which operations it lies about; those of the directory are of {@link Kind#OTHER}
    */
   public LyingStorage(Storage storage, Lie lie, BiPredicate<Operation, Kind> about) {
-    this.storage = storage;
+    super(storage);
     this.lie = lie;
     this.about = about;
   }
@@ -63,28 +61,13 @@ public final class LyingStorage implements Storage {
   }
 
   @Override
-  public StorageFile create(String name) throws IOException {
-    return new LyingFile(storage.create(name));
-  }
-
-  @Override
-  public StorageFile open(String name, boolean writable) throws IOException {
-    return new LyingFile(storage.open(name, writable));
-  }
-
-  @Override
-  public boolean exists(String name) throws IOException {
-    return storage.exists(name);
-  }
-
-  @Override
-  public void rename(String source, String target) throws IOException {
-    storage.rename(source, target);
+  StorageFile wrap(StorageFile file) {
+    return new LyingFile(file);
   }
 
   @Override
   public void delete(String name) throws IOException {
-    storage.delete(name);
+    super.delete(name);
     for (StorageFile file : putOff) {
       file.sync();
     }
@@ -92,42 +75,23 @@ public final class LyingStorage implements Storage {
   }
 
   @Override
-  public List<String> list() throws IOException {
-    return storage.list();
-  }
-
-  @Override
   public void syncDirectory() throws IOException {
-    act(Operation.SYNC_DIRECTORY, Kind.OTHER, storage::syncDirectory);
+    act(Operation.SYNC_DIRECTORY, Kind.OTHER, super::syncDirectory);
   }
 
-  @Override
-  public StorageLock lock(String name, boolean shared) throws IOException {
-    return storage.lock(name, shared);
-  }
-
-  @Override
-  public String location() {
-    return storage.location();
-  }
-
-  @Override
-  public void close() throws IOException {
-    storage.close();
-  }
-
-  private final class LyingFile implements StorageFile {
+  private final class LyingFile extends ForwardingFile {
     private final StorageFile file;
     private final Kind kind;
 
     LyingFile(StorageFile file) {
+      super(file);
       this.file = file;
       this.kind = StoreFiles.kindOf(file.name());
     }
 
     @Override
     public void sync() throws IOException {
-      act(Operation.SYNC, kind, file::sync);
+      act(Operation.SYNC, kind, super::sync);
       if (lie == Lie.SYNC_AFTER_DELETE && about.test(Operation.SYNC, kind)) {
         putOff.add(file);
       }
@@ -135,37 +99,7 @@ public final class LyingStorage implements Storage {
 
     @Override
     public void write(ByteBuffer source, long position) throws IOException {
-      act(Operation.WRITE, kind, () -> file.write(source, position));
-    }
-
-    @Override
-    public String name() {
-      return file.name();
-    }
-
-    @Override
-    public long length() throws IOException {
-      return file.length();
-    }
-
-    @Override
-    public int read(ByteBuffer target, long position) throws IOException {
-      return file.read(target, position);
-    }
-
-    @Override
-    public ByteBuffer map(long length) throws IOException {
-      return file.map(length);
-    }
-
-    @Override
-    public void truncate(long length) throws IOException {
-      file.truncate(length);
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
+      act(Operation.WRITE, kind, () -> super.write(source, position));
     }
   }
 }

@@ -1,0 +1,72 @@
+package io.kvsep.testing;
+
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StorageLock;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * Leaves everything to the storage behind it, so that a storage for tests only has to say what it
+ * does otherwise. Thread safe if the storage behind it is.
+ */
+abstract class ForwardingStorage implements Storage {
+  private final Storage storage;
+
+  ForwardingStorage(Storage storage) {
+    this.storage = storage;
+  }
+
+  /** What takes the place of a file that was made or opened; the file itself to leave it alone. */
+  abstract StorageFile wrap(StorageFile file);
+
+  @Override
+  public StorageFile create(String name) throws IOException {
+    return wrap(storage.create(name));
+  }
+
+  @Override
+  public StorageFile open(String name, boolean writable) throws IOException {
+    return wrap(storage.open(name, writable));
+  }
+
+  @Override
+  public boolean exists(String name) throws IOException {
+    return storage.exists(name);
+  }
+
+  @Override
+  public void rename(String source, String target) throws IOException {
+    storage.rename(source, target);
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    storage.delete(name);
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    return storage.list();
+  }
+
+  @Override
+  public void syncDirectory() throws IOException {
+    storage.syncDirectory();
+  }
+
+  @Override
+  public StorageLock lock(String name, boolean shared) throws IOException {
+    return storage.lock(name, shared);
+  }
+
+  @Override
+  public String location() {
+    return storage.location();
+  }
+
+  @Override
+  public void close() throws IOException {
+    storage.close();
+  }
+}
