@@ -11,8 +11,12 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Walks what holds of a damaged table, forward only: blocks that do not hold are passed over, and
- * so is an entry that is not behind the one before. The table is mapped by whoever made it.
+ * Walks what holds of a damaged table: blocks that do not hold are passed over, and so is an entry
+ * that is not behind the one before. The table is mapped by whoever made it.
+ *
+ * <p>Forward only, from the first entry on. Which entries are passed over depends on those before
+ * them, so a walk that began elsewhere or went back could show others; and a repair, which alone
+ * asks for them, reads each table once from front to back. All other moves are refused.
  */
 final class SoundEntries extends InternalIterator {
   private final TableBytes bytes;
@@ -49,22 +53,22 @@ final class SoundEntries extends InternalIterator {
 
   @Override
   public void seekToLast() {
-    throw new UnsupportedOperationException("forward only");
+    refuse();
   }
 
   @Override
   public void seek(Region target, long offset, int length, long seekTag) {
-    throw new UnsupportedOperationException("forward only");
+    refuse();
   }
 
   @Override
   public void seekBefore(Region target, long offset, int length, long seekTag) {
-    throw new UnsupportedOperationException("forward only");
+    refuse();
   }
 
   @Override
   public void previous() {
-    throw new UnsupportedOperationException("forward only");
+    refuse();
   }
 
   @Override
@@ -72,6 +76,10 @@ final class SoundEntries extends InternalIterator {
     valid = false;
     unpacked.close();
     key.close();
+  }
+
+  private static void refuse() {
+    throw new UnsupportedOperationException("forward only");
   }
 
   private void step() {
