@@ -122,30 +122,36 @@ final class TableOutput implements AutoCloseable {
   }
 
   private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target) {
-    int kind = Tag.kind(input.tag());
-    int header = Payload.headerLength(kind);
-    int refreshed =
-        Tag.baseKind(kind) == Tag.POINTER
-            ? pointers.refresh(
-                input.payloadRegion(), input.payloadOffset() + header, payload(), header)
-            : 0;
-    if (refreshed == 0) {
+    int length = pointers == PointerRefresh.NONE ? 0 : refreshPayload(input, pointers);
+    if (length == 0) {
       target.add(input);
       return;
     }
-    payload().put(0, input.payloadRegion(), input.payloadOffset(), header);
     target.add(
         input.keyRegion(),
         input.keyOffset(),
         input.keyLength(),
         input.tag(),
-        payload(),
+        refreshedPayload.region(),
         0,
-        header + refreshed);
+        length);
   }
 
-  private Region payload() {
-    return refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
+  /** Makes the payload anew around a better pointer; its length, 0 when there is none. */
+  private int refreshPayload(InternalIterator input, PointerRefresh pointers) {
+    int kind = Tag.kind(input.tag());
+    if (Tag.baseKind(kind) != Tag.POINTER) {
+      return 0;
+    }
+    Region payload = refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
+    int header = Payload.headerLength(kind);
+    int pointer =
+        pointers.refresh(input.payloadRegion(), input.payloadOffset() + header, payload, header);
+    if (pointer == 0) {
+      return 0;
+    }
+    payload.put(0, input.payloadRegion(), input.payloadOffset(), header);
+    return header + pointer;
   }
 
   /**
