@@ -7,6 +7,7 @@ import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.reclaim.ReclaimPicker;
 import io.kvsep.internal.reclaim.ReclaimPlan;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
@@ -37,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * safe.
  */
 final class RefreshTargets {
-  /** Less garbage than {@link io.kvsep.internal.reclaim.ReclaimPicker} takes a file for. */
-  private static final double LIVE_SHARE_MIN = 0.97;
+  /** With more live bytes than that no job takes a file. */
+  private static final double LIVE_SHARE_MIN = 1 - ReclaimPicker.SHARE_MIN_ASKED;
 
   private final VersionSet versions;
   private final SegmentDirectory segments;

@@ -23,10 +23,11 @@ import org.jspecify.annotations.Nullable;
  * segments of the log that lie wholly before the position from which it would be replayed.
  */
 public final class ReclaimPicker {
-  /** Below this part of garbage a file is not worth copying, in the background and when asked. */
+  /** Below this part of garbage a file is not worth copying in the background. */
   private static final double SHARE_MIN = 0.1;
 
-  private static final double SHARE_MIN_ASKED = 0.03;
+  /** Below this part of garbage no job takes a file, not even when asked. */
+  public static final double SHARE_MIN_ASKED = 0.03;
 
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
