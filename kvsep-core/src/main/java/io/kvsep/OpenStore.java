@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -57,10 +58,13 @@ final class OpenStore extends StoreView implements KvStore {
 
   /** On any storage: for programs that look at, delay or fail what a store does to its files. */
   static KvStore open(Storage storage, KvOptions options) {
-    return new OpenStore(StorageEngine.open(config(storage, options)));
+    return new OpenStore(StorageEngine.open(config(storage, options, options.clock())));
   }
 
-  static EngineConfig config(Storage storage, KvOptions options) {
+  /**
+   * @param clock in place of that of the options
+   */
+  static EngineConfig config(Storage storage, KvOptions options, Clock clock) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,
@@ -72,7 +76,7 @@ final class OpenStore extends StoreView implements KvStore {
         options.segmentBytes(),
         Shape.forBudget(
             options.memoryBudgetBytes(), options.keyBlockCompression() == ValueCompression.LZ4),
-        options.clock(),
+        clock,
         Ticker.system(),
         new SplittableRandom(new SecureRandom().nextLong()),
         new ThreadScheduler(options.backgroundThreads()),

@@ -82,8 +82,10 @@ final class StoreRepair {
     long start = ticker.nanos();
     Instant now = Instant.ofEpochMilli(options.clock().millis());
     EngineConfig config =
-        OpenStore.config(new FileStorage(work.resolve("store"), true), options)
-            .with(Clock.fixed(now, ZoneOffset.UTC));
+        OpenStore.config(
+            new FileStorage(work.resolve("store"), true),
+            options,
+            Clock.fixed(now, ZoneOffset.UTC));
     RepairResult result;
     try (StorageEngine engine = StorageEngine.open(config);
         FileStorage scratch = new FileStorage(work.resolve("runs"), true)) {

@@ -67,24 +67,6 @@ public record EngineConfig(
         Reclaim.holding(1.5, segmentBytes));
   }
 
-  /** The same with another clock. */
-  public EngineConfig with(Clock other) {
-    return new EngineConfig(
-        storage,
-        mode,
-        sync,
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
-        shape,
-        other,
-        ticker,
-        random,
-        scheduler,
-        reclaim);
-  }
-
   /** The same with another limit for garbage. */
   public EngineConfig with(Reclaim other) {
     return new EngineConfig(
