@@ -31,8 +31,6 @@ import org.jspecify.annotations.Nullable;
  * holds a pin or knows that somebody else does.
  */
 public final class TableReader implements AutoCloseable, ReaderCache.Reader {
-  private static final long LENGTH_UNKNOWN = -1;
-
   /**
    * What an open reader costs without its deleted ranges: about 700 bytes of heap, its entry in the
    * cache included, and the system's record of the mapping. The pages of the mapping are the
@@ -71,7 +69,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     NativeWindow window = new NativeWindow();
     TableHeader.verify(name, mapping, number, storeId, window);
     long fileBytes = mapping.length();
-    if (fileBytes != fileBytesExpected && fileBytesExpected != LENGTH_UNKNOWN) {
+    if (fileBytes != fileBytesExpected) {
       throw new CorruptionException(
           name, fileBytes, "a file of " + fileBytesExpected + " bytes", fileBytes + " bytes");
     }
@@ -111,15 +109,6 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throw new CorruptionException(reader.name, 0, meta.toString(), found.toString());
     }
     return reader;
-  }
-
-  /** What the table itself says about it, for when no manifest does. Data blocks are not read. */
-  public static TableMeta readMeta(Storage storage, long number, StoreId storeId)
-      throws IOException {
-    TableCache none = new TableCache(0, 0, Runnable::run, new MemoryLedger());
-    try (TableReader reader = open(storage, number, storeId, LENGTH_UNKNOWN, none)) {
-      return reader.properties;
-    }
   }
 
   private static TableReader open(

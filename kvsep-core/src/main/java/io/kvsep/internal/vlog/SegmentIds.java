@@ -1,6 +1,5 @@
 package io.kvsep.internal.vlog;
 
-import java.util.Arrays;
 import java.util.Collection;
 
 /**
@@ -45,11 +44,6 @@ final class SegmentIds {
       }
     }
     return -1;
-  }
-
-  @Override
-  public String toString() {
-    return Arrays.toString(ids);
   }
 
   /** Ids count up, so neighbours fall into different slots. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
@@ -18,9 +19,12 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
 
 /** A storage in memory with tables in it, and the memory the tests work with. */
 final class TableFixture implements AutoCloseable {
@@ -115,6 +119,27 @@ final class TableFixture implements AutoCloseable {
 
   TableReader open(TableMeta meta) throws IOException {
     return TableReader.open(storage, meta, STORE, Readers.unbounded(ledger));
+  }
+
+  /**
+   * What a table says about itself.
+   *
+   * @throws CorruptionException with the first thing that does not hold, wherever in the table
+   */
+  TableMeta properties(long number) {
+    List<CorruptionException> problems = new ArrayList<>();
+    TableMeta properties = null;
+    TableCheck table = TableCheck.open(storage, number, STORE, ledger, problems::add);
+    if (table != null) {
+      try (table) {
+        table.run((offset, key, length, tag, region, payload, payloadLength) -> {}, () -> {});
+        properties = table.properties();
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw problems.get(0);
+    }
+    return Objects.requireNonNull(properties);
   }
 
   /** The bytes from offset 1 on, so that nobody can rely on an offset of zero. */

@@ -82,7 +82,7 @@ final class TableFormatTest {
   void documentedBytesAreReadable() throws IOException {
     byte[] golden = HexFormat.of().parseHex(GOLDEN.replaceAll("\\s", ""));
     fixture.storage.replace(NAME, golden);
-    TableMeta meta = TableReader.readMeta(fixture.storage, NUMBER, TableFixture.STORE);
+    TableMeta meta = fixture.properties(NUMBER);
 
     assertEquals(RIGHT, wrongAnswer(meta, tinyEntries()));
   }
@@ -123,9 +123,7 @@ final class TableFormatTest {
 
       CorruptionException known =
           assertThrows(CorruptionException.class, () -> fixture.open(meta).close());
-      assertThrows(
-          CorruptionException.class,
-          () -> TableReader.readMeta(fixture.storage, NUMBER, TableFixture.STORE));
+      assertThrows(CorruptionException.class, () -> fixture.properties(NUMBER));
       assertEquals(NAME, known.file());
     }
   }

@@ -174,7 +174,7 @@ final class TableModelTest {
   private void checkMeta(
       TableMeta meta, TableReader table, NavigableSet<Entry> model, Random random)
       throws IOException {
-    assertEquals(meta, TableReader.readMeta(fixture.storage, meta.number(), TableFixture.STORE));
+    assertEquals(meta, fixture.properties(meta.number()));
     assertEquals(fixture.storage.contents(table.name()).length, meta.fileBytes());
     assertEquals(meta.fileBytes(), table.mappedBytes());
     assertArrayEquals(model.first().key(), meta.smallestKey());

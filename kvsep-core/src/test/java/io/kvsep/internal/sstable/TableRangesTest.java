@@ -58,7 +58,7 @@ final class TableRangesTest {
     }
     try {
       TableMeta meta = write(NUMBER + seed, entries, ranges);
-      assertEquals(meta, TableReader.readMeta(fixture.storage, meta.number(), TableFixture.STORE));
+      assertEquals(meta, fixture.properties(meta.number()));
       assertEquals(ranges.count(), meta.rangeCount());
       checkBounds(meta, entries, ranges);
       try (TableReader table = fixture.open(meta)) {
@@ -194,7 +194,7 @@ final class TableRangesTest {
         fixture.storage.replace(NAME, forged);
         try {
           fixture.open(meta).close();
-          TableReader.readMeta(fixture.storage, NUMBER, TableFixture.STORE);
+          fixture.properties(NUMBER);
         } catch (CorruptionException e) {
           assertEquals(NAME, e.file());
           noticed++;
