@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -266,11 +267,7 @@ final class VerifyTest {
     storage.replace(file, TamperedLog.withRelocationsSwapped(storage.contents(file)));
     reopen();
 
-    List<CorruptionException> problems = engine.verify().problems();
-
-    assertTrue(
-        problems.stream().anyMatch(e -> e.expected().contains("pointer of key")),
-        problems::toString);
+    requireProblem("a pointer of another key", e -> e.expected().contains("pointer of key"));
   }
 
   @Test
@@ -279,23 +276,15 @@ final class VerifyTest {
     long segment = StoreFiles.numberOf(file);
     storage.replace(file, TamperedLog.withSequenceRepeated(storage.contents(file), segment));
 
-    List<CorruptionException> problems = engine.verify().problems();
-
-    assertTrue(
-        problems.stream().anyMatch(e -> e.file().equals(file) && e.found().contains("sequence")),
-        problems::toString);
+    requireProblem(
+        "a repeated sequence number", e -> e.file().equals(file) && e.found().contains("sequence"));
   }
 
   private void tamper(String clue, UnaryOperator<TamperedTable> change) throws IOException {
     String table = largestTable();
     storage.replace(table, tampered(table, change));
 
-    List<CorruptionException> problems = engine.verify().problems();
-
-    assertTrue(
-        problems.stream()
-            .anyMatch(e -> e.file().equals(table) && (e.expected() + e.found()).contains(clue)),
-        () -> clue + " in " + problems);
+    requireProblem(clue, e -> e.file().equals(table) && (e.expected() + e.found()).contains(clue));
   }
 
   private byte[] tampered(String table, UnaryOperator<TamperedTable> change) throws IOException {
@@ -325,11 +314,14 @@ final class VerifyTest {
   }
 
   private void requireNamed(String file, long offset, String what) {
-    VerifyResult result = engine.verify();
-    assertTrue(
-        result.problems().stream()
-            .anyMatch(e -> e.file().equals(file) && e.offset() <= offset + HEADER_BYTES),
-        () -> what + " in " + file + " at " + offset + ": " + result.problems());
+    requireProblem(
+        what + " in " + file + " at " + offset,
+        e -> e.file().equals(file) && e.offset() <= offset + HEADER_BYTES);
+  }
+
+  private void requireProblem(String what, Predicate<CorruptionException> wanted) {
+    List<CorruptionException> problems = engine.verify().problems();
+    assertTrue(problems.stream().anyMatch(wanted), () -> what + ": " + problems);
   }
 
   private List<String> checkedFiles() throws IOException {
