@@ -5,23 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.ModelState.Cell;
-import io.kvsep.ModelState.Change;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
-import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.ModelHistory;
+import io.kvsep.testing.ModelState;
+import io.kvsep.testing.ModelState.Cell;
+import io.kvsep.testing.ModelState.Change;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
-import java.util.Random;
 import java.util.TreeMap;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * failure may take them back; of other writes the store must hold the state after some commit not
  * older than the last one known to be synced.
  */
-final class KvStoreModelRun {
-
+final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
   /** The store itself, in the model. */
   static final int DEFAULT = 0;
 
@@ -48,12 +41,7 @@ final class KvStoreModelRun {
   /** Where a call goes: the store itself, or a keyspace of it. */
   private record Place(int number, KvReader reader, KvWriter writer) {}
 
-  private final Random random;
-  private final ManualClock clock = new ManualClock(1_000_000);
-  private final Deque<String> history = new ArrayDeque<>();
-  private final ModelDraw draw;
   private final ModelBatch batch;
-
   private final TreeMap<String, ModelSpace> spaces = new TreeMap<>();
 
   /** Of this opening. */
@@ -63,44 +51,16 @@ final class KvStoreModelRun {
   private final List<ModelSpace> stale = new ArrayList<>();
 
   private final List<ModelSnapshot> snapshots = new ArrayList<>();
-  private final List<ModelCursor> cursors = new ArrayList<>();
-
-  private CrashableStorage storage = new CrashableStorage();
-  private ManualScheduler scheduler;
-  private CommitSync sync;
-  private StorageEngine engine;
   private KvStore store;
-  private ModelState current = ModelState.empty();
   private long lastSequence;
   private int lastNumber = DEFAULT;
 
-  /** States since the last known sync, the synced one first, the current one last. */
-  private final List<ModelState> sinceSync = new ArrayList<>();
-
   KvStoreModelRun(long seed) {
-    random = new Random(seed);
-    draw = new ModelDraw(random);
+    super(seed, /* keyBitsMax= */ 7);
     batch = new ModelBatch(random, draw, clock);
-    sinceSync.add(current);
-    scheduler = new ManualScheduler(random.nextLong(), 2);
-    sync = CommitSync.ON_DEMAND;
-    engine = openEngine();
-    store = new OpenStore(engine);
+    store = new OpenStore(engine());
     if (random.nextInt(4) == 0) {
       useUpShortPrefixes();
-    }
-  }
-
-  /** Runs {@code steps} operations and a last full check; the failure carries the last of them. */
-  void run(int steps) {
-    try {
-      for (int i = 0; i < steps; i++) {
-        step();
-      }
-      checkAll();
-      close();
-    } catch (Throwable e) {
-      throw new AssertionError("last operations: " + String.join("; ", history), e);
     }
   }
 
@@ -112,7 +72,8 @@ final class KvStoreModelRun {
     synced();
   }
 
-  private void step() {
+  @Override
+  protected void step() {
     int dice = random.nextInt(1000);
     if (dice < 570) {
       use(dice);
@@ -145,7 +106,7 @@ final class KvStoreModelRun {
       byte[] key = draw.key();
       note("delete " + place.number() + ":" + ModelState.text(key));
       place.writer().delete(key);
-      committed(List.of(Change.delete(place.number(), key)), sync);
+      committed(List.of(Change.delete(place.number(), key)), sync());
     } else if (dice < 275) {
       deleteRange();
     } else if (dice < 370) {
@@ -161,28 +122,17 @@ final class KvStoreModelRun {
 
   private void maintain(int dice) {
     if (dice < 880) {
-      note("background");
-      scheduler.help();
+      background();
     } else if (dice < 900) {
-      note("tick");
-      scheduler.tick();
+      tick();
     } else if (dice < 915) {
-      note("advance");
-      // What a cursor shows changes with the time, and its list does not.
-      closeCursors();
-      clock.advance(random.nextInt(50));
+      advance();
     } else if (dice < 930) {
-      note("sync");
-      store.sync();
-      synced();
+      syncWith("sync", store::sync);
     } else if (dice < 960) {
-      note("flush");
-      store.flush();
-      synced();
+      syncWith("flush", store::flush);
     } else if (dice < 972) {
-      note("compact");
-      store.compact();
-      synced();
+      syncWith("compact", store::compact);
     } else if (dice < 985) {
       reopen();
     } else if (dice < 992) {
@@ -192,7 +142,8 @@ final class KvStoreModelRun {
     }
   }
 
-  private void put() {
+  @Override
+  protected void put() {
     Place place = place();
     byte[] key = draw.key();
     byte[] value = draw.value();
@@ -205,7 +156,7 @@ final class KvStoreModelRun {
     } else {
       place.writer().put(key, value);
     }
-    committed(List.of(Change.put(place.number(), key, cell(value, timeToLive))), sync);
+    committed(List.of(Change.put(place.number(), key, cell(value, timeToLive))), sync());
   }
 
   private void deleteRange() {
@@ -221,20 +172,20 @@ final class KvStoreModelRun {
             + ModelState.text(to));
     place.writer().deleteRange(range.key(), to);
     if (!range.isEmptyRange()) {
-      committed(List.of(range), sync);
+      committed(List.of(range), sync());
     }
   }
 
   private void batch() {
     int count = random.nextInt(random.nextInt(20) == 0 ? 200 : 12);
     List<Change> changes = batch.fill(count, this::anySpace);
-    CommitSync when = random.nextInt(4) == 0 ? CommitSync.EVERY_COMMIT : sync;
+    CommitSync when = random.nextInt(4) == 0 ? CommitSync.EVERY_COMMIT : sync();
     note("batch of " + count + " " + when);
     int written = batch.batch().count();
     assertEquals(changes.stream().filter(change -> !change.isEmptyRange()).count(), written);
     // What was written once may be written again.
     for (int i = random.nextInt(10) == 0 ? 2 : 1; i > 0; i--) {
-      if (when == sync) {
+      if (when == sync()) {
         store.write(batch.batch());
       } else {
         store.write(batch.batch(), Durability.sync());
@@ -263,7 +214,7 @@ final class KvStoreModelRun {
 
   private void compareAndSet() {
     byte[] key = draw.key();
-    byte[] now = current.value(DEFAULT, key, clock.millis());
+    byte[] now = current().value(DEFAULT, key, clock.millis());
     byte[] expected = random.nextBoolean() ? now : draw.value();
     boolean deletes = expected != null && random.nextInt(4) == 0;
     byte[] value = draw.value();
@@ -275,7 +226,7 @@ final class KvStoreModelRun {
     assertEquals(Arrays.equals(now, expected), applied);
     if (applied) {
       Cell cell = deletes ? null : cell(value, 0);
-      committed(List.of(new Change(DEFAULT, key, cell, null)), sync);
+      committed(List.of(new Change(DEFAULT, key, cell, null)), sync());
     }
   }
 
@@ -301,7 +252,7 @@ final class KvStoreModelRun {
       assertNotEquals(other.handle(), handle, "a keyspace that was dropped is back");
     }
     ModelSpace made = new ModelSpace(++lastNumber, handle, store.in(handle));
-    assertEquals("", ModelState.describe(made.view()), "what a new keyspace holds");
+    assertEquals("", ModelPast.describe(made.view()), "what a new keyspace holds");
     spaces.put(name, made);
     checkNames();
   }
@@ -316,8 +267,7 @@ final class KvStoreModelRun {
     store.dropKeyspace(random.nextBoolean() ? space.handle() : store.keyspace(space.name()));
     spaces.remove(space.name());
     dropped.add(space);
-    current = current.without(space.number());
-    synced();
+    settleOn(current().without(space.number()));
     checkNames();
   }
 
@@ -344,43 +294,8 @@ final class KvStoreModelRun {
     }
   }
 
-  /** A cursor that moves about while somebody writes. */
-  private void scan() {
-    try (ModelCursor cursor = openCursor()) {
-      int moves = random.nextBoolean() ? cursor.length() : random.nextInt(30);
-      boolean forward = random.nextBoolean();
-      for (int i = 0; i < moves; i++) {
-        if (random.nextInt(40) == 0) {
-          put();
-          scheduler.help();
-        }
-        if (forward) {
-          cursor.forward();
-        } else {
-          cursor.anywhere(random, draw::key);
-        }
-      }
-    }
-  }
-
-  /** Opens a cursor to stay, moves one that is open, or closes one. */
-  private void holdCursor() {
-    int kind = random.nextInt(4);
-    if (cursors.size() < 4 && kind == 0) {
-      cursors.add(openCursor());
-    } else if (!cursors.isEmpty() && kind < 3) {
-      note("move held cursor");
-      ModelCursor held = draw.from(cursors);
-      for (int i = random.nextInt(10); i >= 0; i--) {
-        held.anywhere(random, draw::key);
-      }
-    } else if (!cursors.isEmpty()) {
-      note("close held cursor");
-      cursors.remove(random.nextInt(cursors.size())).close();
-    }
-  }
-
-  private ModelCursor openCursor() {
+  @Override
+  protected StoreModelCursor openCursor() {
     ModelPast past = past();
     note("cursor " + past.number());
     return past.cursor(random, draw, clock.millis());
@@ -392,7 +307,7 @@ final class KvStoreModelRun {
       Snapshot snapshot = store.snapshot();
       assertTrue(snapshot.sequence() >= lastSequence, "a later snapshot with a lower sequence");
       lastSequence = snapshot.sequence();
-      snapshots.add(new ModelSnapshot(snapshot, current));
+      snapshots.add(new ModelSnapshot(snapshot, current()));
     } else if (!snapshots.isEmpty()) {
       note("release");
       ModelSnapshot open = snapshots.remove(random.nextInt(snapshots.size()));
@@ -404,52 +319,10 @@ final class KvStoreModelRun {
     }
   }
 
-  private void reopen() {
-    note("reopen");
-    close();
-    synced();
-    open();
-    checkAll();
-  }
-
-  private void killProcess() {
-    note("kill");
-    CrashableStorage after = storage.crashKeepingAll();
-    abandon();
-    storage = after;
-    open();
-    checkAll();
-  }
-
-  private void powerFailure() {
-    note("power failure");
-    CrashableStorage after = storage.crash(random);
-    abandon();
-    storage = after;
-    open();
-    checkNames();
-    String found = describeStore();
-    ModelState match = null;
-    for (int i = sinceSync.size() - 1; i >= 0 && match == null; i--) {
-      if (describe(sinceSync.get(i)).equals(found)) {
-        match = sinceSync.get(i);
-      }
-    }
-    assertTrue(match != null, "the recovered state is none of the states since the last sync");
-    current = match;
-    synced();
-  }
-
-  private StorageEngine openEngine() {
-    scheduler = new ManualScheduler(random.nextLong(), 1 + random.nextInt(3));
-    sync = random.nextInt(3) == 0 ? CommitSync.EVERY_COMMIT : CommitSync.ON_DEMAND;
-    return StorageEngine.open(Engines.randomConfig(storage, sync, clock, random, scheduler));
-  }
-
   /** Handles of the opening before become stale, and the keyspaces get new ones. */
-  private void open() {
-    engine = openEngine();
-    store = new OpenStore(engine);
+  @Override
+  protected void opened() {
+    store = new OpenStore(engine());
     lastSequence = 0;
     stale.clear();
     stale.addAll(spaces.values());
@@ -464,9 +337,10 @@ final class KvStoreModelRun {
     checkNames();
   }
 
-  private void close() {
+  @Override
+  protected void close() {
     List<ModelSnapshot> openSnapshots = List.copyOf(snapshots);
-    List<ModelCursor> openCursors = List.copyOf(cursors);
+    List<StoreModelCursor> openCursors = List.copyOf(cursors);
     if (random.nextBoolean()) {
       closeCursors();
       snapshots.forEach(open -> open.snapshot().close());
@@ -474,45 +348,35 @@ final class KvStoreModelRun {
     snapshots.clear();
     cursors.clear();
     store.close();
-    assertEquals(0, engine.memoryBytes());
-    assertEquals(List.of(), storage.openFiles());
-    for (ModelCursor cursor : openCursors) {
-      assertThrows(StoreClosedException.class, cursor.cursor()::next);
+    checkClosed();
+    for (StoreModelCursor cursor : openCursors) {
+      cursor.checkClosed();
       cursor.close();
     }
     for (ModelSnapshot open : openSnapshots) {
       open.checkClosed(draw.key());
       open.snapshot().close();
     }
-    // The same files, not closed: what is pending stays pending.
-    storage = storage.crashKeepingAll();
   }
 
-  private void closeCursors() {
-    cursors.forEach(ModelCursor::close);
-    cursors.clear();
+  @Override
+  protected void closeStore() {
+    store.close();
   }
 
-  /** Closes a store whose storage is gone; only its memory is of interest. */
-  private void abandon() {
+  @Override
+  protected void forgetSnapshots() {
     snapshots.clear();
-    // Those still open are closed with the engine.
-    cursors.clear();
-    try {
-      store.close();
-    } catch (RuntimeException e) {
-      // The storage refuses everything after its crash.
-    }
-    assertEquals(0, engine.memoryBytes());
   }
 
-  private void checkAll() {
+  @Override
+  protected void checkAll() {
     assertEquals(List.of(), store.verify().problems());
     checkNames();
-    assertEquals(describe(current), describeStore());
-    new ModelPast(DEFAULT, store, current).checkEach(clock.millis());
+    assertEquals(describe(current()), describeStore());
+    new ModelPast(DEFAULT, store, current()).checkEach(clock.millis());
     for (ModelSpace space : spaces.values()) {
-      new ModelPast(space.number(), space.view(), current).checkEach(clock.millis());
+      new ModelPast(space.number(), space.view(), current()).checkEach(clock.millis());
     }
   }
 
@@ -521,35 +385,23 @@ final class KvStoreModelRun {
   }
 
   /** All that can be seen of the store, a line an entry: key, value, expiry. */
-  private String describeStore() {
-    StringBuilder text = new StringBuilder(ModelState.describe(store));
+  @Override
+  protected String describeStore() {
+    StringBuilder text = new StringBuilder(ModelPast.describe(store));
     for (ModelSpace space : spaces.values()) {
-      text.append(space.number()).append('\n').append(ModelState.describe(space.view()));
+      text.append(space.number()).append('\n').append(ModelPast.describe(space.view()));
     }
     return text.toString();
   }
 
-  /** As {@link #describeStore}, of what the store must hold. */
-  private String describe(ModelState state) {
+  @Override
+  protected String describe(ModelState state) {
     StringBuilder text = new StringBuilder(state.describe(DEFAULT, clock.millis()));
     for (ModelSpace space : spaces.values()) {
       text.append(space.number()).append('\n');
       text.append(state.describe(space.number(), clock.millis()));
     }
     return text.toString();
-  }
-
-  private void committed(List<Change> changes, CommitSync when) {
-    current = current.with(changes);
-    sinceSync.add(current);
-    if (when == CommitSync.EVERY_COMMIT) {
-      synced();
-    }
-  }
-
-  private void synced() {
-    sinceSync.clear();
-    sinceSync.add(current);
   }
 
   private Cell cell(byte[] value, int timeToLiveMillis) {
@@ -571,7 +423,7 @@ final class KvStoreModelRun {
   private ModelPast past() {
     if (snapshots.isEmpty() || random.nextBoolean()) {
       Place place = place();
-      return new ModelPast(place.number(), place.reader(), current);
+      return new ModelPast(place.number(), place.reader(), current());
     }
     ModelSnapshot open = draw.from(snapshots);
     ModelSpace space =
@@ -584,12 +436,5 @@ final class KvStoreModelRun {
     return spaces.isEmpty() || random.nextInt(3) == 0
         ? null
         : draw.from(List.copyOf(spaces.values()));
-  }
-
-  private void note(String operation) {
-    history.add(operation);
-    if (history.size() > 30) {
-      history.remove();
-    }
   }
 }

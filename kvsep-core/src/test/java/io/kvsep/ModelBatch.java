@@ -1,7 +1,8 @@
 package io.kvsep;
 
-import io.kvsep.ModelState.Cell;
-import io.kvsep.ModelState.Change;
+import io.kvsep.testing.ModelDraw;
+import io.kvsep.testing.ModelState.Cell;
+import io.kvsep.testing.ModelState.Change;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,7 +3,9 @@ package io.kvsep;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.ModelState.Cell;
+import io.kvsep.testing.ModelDraw;
+import io.kvsep.testing.ModelState;
+import io.kvsep.testing.ModelState.Cell;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -20,7 +22,7 @@ record ModelPast(int number, KvReader reader, ModelState state) {
     switch (random.nextInt(4)) {
       case 0 -> assertArrayEquals(expected, reader.get(key));
       case 1 -> assertEquals(expected != null, reader.contains(key));
-      case 2 -> assertArrayEquals(expected, reader.<byte[]>read(key, ModelCursor::bytes));
+      case 2 -> assertArrayEquals(expected, reader.<byte[]>read(key, StoreModelCursor::bytes));
       default -> {
         Bytes<byte[]> target = Bytes.allocateElasticOnHeap(16);
         long length = reader.get(Bytes.wrapForRead(key), target);
@@ -47,8 +49,20 @@ record ModelPast(int number, KvReader reader, ModelState state) {
     }
   }
 
+  /** All that can be seen of a space, as {@link ModelState#describe} has it. */
+  static String describe(KvReader reader) {
+    StringBuilder text = new StringBuilder();
+    try (KvCursor cursor = reader.cursor()) {
+      while (cursor.next()) {
+        long expiry = cursor.expiresAtMillis().orElse(Long.MAX_VALUE);
+        ModelState.describe(text, cursor.key(), new Cell(cursor.value(), expiry));
+      }
+    }
+    return text.toString();
+  }
+
   /** A cursor with bounds and options drawn at random. */
-  ModelCursor cursor(Random random, ModelDraw draw, long nowMillis) {
+  StoreModelCursor cursor(Random random, ModelDraw draw, long nowMillis) {
     byte[] from = random.nextInt(3) == 0 ? draw.key() : null;
     byte[] to = random.nextInt(3) == 0 ? draw.key() : null;
     boolean reverse = random.nextInt(3) == 0;
@@ -64,7 +78,7 @@ record ModelPast(int number, KvReader reader, ModelState state) {
     if (reverse) {
       Collections.reverse(expected);
     }
-    ModelCursor.Look look = new ModelCursor.Look(reverse, keysOnly, limit);
-    return new ModelCursor(reader.cursor(options), expected, look);
+    StoreModelCursor.Look look = new StoreModelCursor.Look(reverse, keysOnly, limit);
+    return new StoreModelCursor(reader.cursor(options), expected, look);
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.ModelState;
 import java.util.HashMap;
 import java.util.Map;
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.ModelDraw;
 import java.time.Duration;
 import java.util.List;
 import net.openhft.chronicle.bytes.Bytes;

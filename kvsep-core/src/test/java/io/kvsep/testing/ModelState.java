@@ -1,4 +1,4 @@
-package io.kvsep;
+package io.kvsep.testing;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,28 +17,28 @@ import org.jspecify.annotations.Nullable;
  * them. A change makes a new state, so that snapshots and every state since the last sync are at
  * hand. Immutable.
  */
-final class ModelState {
+public final class ModelState {
   private static final NavigableMap<byte[], Cell> NOTHING = new TreeMap<>(Arrays::compareUnsigned);
 
   /** A value and when it goes; {@link Long#MAX_VALUE} for never. */
-  record Cell(byte[] value, long expiresAtMillis) {}
+  public record Cell(byte[] value, long expiresAtMillis) {}
 
   /** A put with a cell, a delete of a range with an end, or else a delete. */
-  record Change(int space, byte[] key, @Nullable Cell cell, byte @Nullable [] end) {
-    static Change put(int space, byte[] key, Cell cell) {
+  public record Change(int space, byte[] key, @Nullable Cell cell, byte @Nullable [] end) {
+    public static Change put(int space, byte[] key, Cell cell) {
       return new Change(space, key, cell, null);
     }
 
-    static Change delete(int space, byte[] key) {
+    public static Change delete(int space, byte[] key) {
       return new Change(space, key, null, null);
     }
 
-    static Change deleteRange(int space, byte[] from, byte[] to) {
+    public static Change deleteRange(int space, byte[] from, byte[] to) {
       return new Change(space, from, null, to);
     }
 
     /** A range without anything in it is not written at all. */
-    boolean isEmptyRange() {
+    public boolean isEmptyRange() {
       return end != null && Arrays.compareUnsigned(key, end) >= 0;
     }
   }
@@ -49,11 +49,11 @@ final class ModelState {
     this.spaces = spaces;
   }
 
-  static ModelState empty() {
+  public static ModelState empty() {
     return new ModelState(Map.of());
   }
 
-  ModelState with(List<Change> changes) {
+  public ModelState with(List<Change> changes) {
     Map<Integer, NavigableMap<byte[], Cell>> copy = new HashMap<>(spaces);
     Set<Integer> copied = new HashSet<>();
     for (Change change : changes) {
@@ -75,20 +75,20 @@ final class ModelState {
     return new ModelState(copy);
   }
 
-  ModelState without(int space) {
+  public ModelState without(int space) {
     Map<Integer, NavigableMap<byte[], Cell>> copy = new HashMap<>(spaces);
     copy.remove(space);
     return new ModelState(copy);
   }
 
   /** What is under the key and has not expired by then. */
-  byte @Nullable [] value(int space, byte[] key, long nowMillis) {
+  public byte @Nullable [] value(int space, byte[] key, long nowMillis) {
     Cell cell = cells(space).get(key);
     return cell == null || cell.expiresAtMillis() <= nowMillis ? null : cell.value();
   }
 
   /** Entries from one key up to before another, null being an open end, in order. */
-  List<Map.Entry<byte[], Cell>> entries(
+  public List<Map.Entry<byte[], Cell>> entries(
       int space, byte @Nullable [] from, byte @Nullable [] to, long nowMillis) {
     List<Map.Entry<byte[], Cell>> entries = new ArrayList<>();
     NavigableMap<byte[], Cell> cells = cells(space);
@@ -105,7 +105,7 @@ final class ModelState {
   }
 
   /** All that can be seen of a space, a line an entry: key, value, expiry. */
-  String describe(int space, long nowMillis) {
+  public String describe(int space, long nowMillis) {
     StringBuilder text = new StringBuilder();
     for (Map.Entry<byte[], Cell> entry : entries(space, null, null, nowMillis)) {
       describe(text, entry.getKey(), entry.getValue());
@@ -113,29 +113,18 @@ final class ModelState {
     return text.toString();
   }
 
-  /** The same of what a store shows. */
-  static String describe(KvReader reader) {
-    StringBuilder text = new StringBuilder();
-    try (KvCursor cursor = reader.cursor()) {
-      while (cursor.next()) {
-        long expiry = cursor.expiresAtMillis().orElse(Long.MAX_VALUE);
-        describe(text, cursor.key(), new Cell(cursor.value(), expiry));
-      }
-    }
-    return text.toString();
-  }
-
-  private static void describe(StringBuilder text, byte[] key, Cell cell) {
+  /** Adds the line of one entry. */
+  public static void describe(StringBuilder text, byte[] key, Cell cell) {
     text.append(text(key)).append(' ').append(cell.value().length).append(' ');
     text.append(Arrays.hashCode(cell.value())).append(' ').append(cell.expiresAtMillis());
     text.append('\n');
   }
 
-  static String shortName(String name) {
+  public static String shortName(String name) {
     return name.length() > 9 ? name.substring(0, 3) + "..." : name;
   }
 
-  static String text(byte @Nullable [] key) {
+  public static String text(byte @Nullable [] key) {
     return key == null ? "-" : HexFormat.of().formatHex(key);
   }
 

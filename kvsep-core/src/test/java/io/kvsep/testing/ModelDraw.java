@@ -1,24 +1,27 @@
-package io.kvsep;
+package io.kvsep.testing;
 
-import io.kvsep.ModelState.Change;
+import io.kvsep.testing.ModelState.Change;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
 /** What a random history of a model test is made of: keys, ranges and values from one generator. */
-final class ModelDraw {
-  static final byte[] NO_BYTES = new byte[0];
+public final class ModelDraw {
+  public static final byte[] NO_BYTES = new byte[0];
 
   private final Random random;
   private final int keyCount;
 
-  ModelDraw(Random random) {
+  /**
+   * @param keyBitsMax there are at most as many keys as these bits tell apart, and at least two
+   */
+  ModelDraw(Random random, int keyBitsMax) {
     this.random = random;
-    keyCount = 1 << random.nextInt(1, 8);
+    keyCount = 1 << random.nextInt(1, keyBitsMax + 1);
   }
 
   /** Keys of one to some bytes with common prefixes, from a small set. */
-  byte[] key() {
+  public byte[] key() {
     int index = random.nextInt(keyCount);
     Random shape = new Random(index);
     byte[] key = new byte[1 + shape.nextInt(30)];
@@ -28,7 +31,7 @@ final class ModelDraw {
   }
 
   /** Mostly short ranges, sometimes a whole keyspace or nothing. */
-  Change range(int space) {
+  public Change range(int space) {
     int kind = random.nextInt(8);
     byte[] from = kind == 0 ? NO_BYTES : key();
     byte[] to = key();
@@ -41,7 +44,7 @@ final class ModelDraw {
     return Change.deleteRange(space, from, to);
   }
 
-  byte[] value() {
+  public byte[] value() {
     int kind = random.nextInt(10);
     int length =
         kind < 2 ? random.nextInt(4) : kind < 9 ? random.nextInt(200) : random.nextInt(6000);
@@ -57,7 +60,7 @@ final class ModelDraw {
     return value;
   }
 
-  <T> T from(List<T> choices) {
+  public <T> T from(List<T> choices) {
     return choices.get(random.nextInt(choices.size()));
   }
 }

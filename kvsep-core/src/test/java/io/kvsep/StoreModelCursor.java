@@ -1,0 +1,101 @@
+package io.kvsep;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.ModelCursor;
+import io.kvsep.testing.ModelState.Cell;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/** A public cursor in step with the model. Not thread safe. */
+final class StoreModelCursor extends ModelCursor {
+  /** How a cursor was asked for, as far as its answers depend on it. */
+  record Look(boolean reverse, boolean keysOnly, long limit) {}
+
+  private final KvCursor cursor;
+  private final Look look;
+
+  /** The expected entries come in the cursor's order, all of them whatever its limit is. */
+  StoreModelCursor(KvCursor cursor, List<Map.Entry<byte[], Cell>> expected, Look look) {
+    super(
+        look.limit() < expected.size() ? expected.subList(0, (int) look.limit()) : expected,
+        look.reverse());
+    this.cursor = cursor;
+    this.look = look;
+  }
+
+  /** Its store is closed, and it is not. */
+  void checkClosed() {
+    assertThrows(StoreClosedException.class, cursor::next);
+  }
+
+  /** A limit is counted anew from each seek, so a cursor that has one only goes forward. */
+  @Override
+  protected boolean onlyForward() {
+    return look.limit() < Long.MAX_VALUE;
+  }
+
+  @Override
+  protected boolean next() {
+    return cursor.next();
+  }
+
+  @Override
+  protected boolean previous() {
+    return cursor.previous();
+  }
+
+  @Override
+  protected boolean seek(byte[] target) {
+    return cursor.seek(target);
+  }
+
+  @Override
+  protected boolean seekFloor(byte[] target) {
+    return cursor.seekFloor(target);
+  }
+
+  @Override
+  protected boolean isValid() {
+    return cursor.isValid();
+  }
+
+  @Override
+  protected void checkNoEntry() {
+    assertThrows(IllegalStateException.class, cursor::key);
+  }
+
+  @Override
+  protected void checkEntry(byte[] key, Cell cell) {
+    assertArrayEquals(key, cursor.key());
+    assertArrayEquals(key, bytes(cursor.keyView()));
+    assertEquals(cell.value().length, cursor.valueLength());
+    OptionalLong expiry = cursor.expiresAtMillis();
+    assertEquals(cell.expiresAtMillis(), expiry.orElse(Long.MAX_VALUE));
+    if (look.keysOnly()) {
+      assertThrows(IllegalStateException.class, cursor::value);
+    } else {
+      assertArrayEquals(cell.value(), cursor.value());
+      ByteBuffer view = cursor.valueView();
+      assertTrue(view.isReadOnly());
+      assertArrayEquals(cell.value(), bytes(view));
+    }
+  }
+
+  static byte[] bytes(ByteBuffer view) {
+    byte[] bytes = new byte[view.remaining()];
+    view.get(bytes);
+    return bytes;
+  }
+
+  @Override
+  public void close() {
+    cursor.close();
+  }
+}

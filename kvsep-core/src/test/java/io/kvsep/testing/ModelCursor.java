@@ -1,0 +1,117 @@
+package io.kvsep.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kvsep.testing.ModelState.Cell;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.Supplier;
+
+/**
+ * A cursor in step with an index into the entries that it has to show. What kind of cursor it is,
+ * and what is checked of an entry, is left to others. Not thread safe.
+ */
+public abstract class ModelCursor implements AutoCloseable {
+  private final List<Map.Entry<byte[], Cell>> expected;
+  private final boolean reverse;
+  private int index = -1;
+  private boolean fresh = true;
+
+  /** The expected entries come in the cursor's order. */
+  protected ModelCursor(List<Map.Entry<byte[], Cell>> expected, boolean reverse) {
+    this.expected = expected;
+    this.reverse = reverse;
+  }
+
+  protected abstract boolean next();
+
+  protected abstract boolean previous();
+
+  protected abstract boolean seek(byte[] target);
+
+  protected abstract boolean seekFloor(byte[] target);
+
+  protected abstract boolean isValid();
+
+  /** Throws when this is not what the cursor, which is valid, shows. */
+  protected abstract void checkEntry(byte[] key, Cell cell);
+
+  /** Throws when a cursor that is not valid shows anything. */
+  protected abstract void checkNoEntry();
+
+  @Override
+  public abstract void close();
+
+  /** Whether it may only be moved forward. */
+  protected boolean onlyForward() {
+    return false;
+  }
+
+  /** Moves that take it from a new cursor's place past the end. */
+  public final int length() {
+    return expected.size() + 1;
+  }
+
+  public final void forward() {
+    index = Math.min(expected.size(), index + 1);
+    check(next());
+  }
+
+  public final void anywhere(Random random, Supplier<byte[]> keys) {
+    int move = onlyForward() ? 0 : random.nextInt(6);
+    if (move <= 2) {
+      forward();
+    } else if (move <= 4) {
+      index = fresh ? expected.size() - 1 : Math.max(-1, index - 1);
+      check(previous());
+    } else if (random.nextBoolean()) {
+      byte[] target = keys.get();
+      index = ceiling(target);
+      check(seek(target));
+    } else {
+      byte[] target = keys.get();
+      index = floor(target);
+      check(seekFloor(target));
+    }
+  }
+
+  private void check(boolean moved) {
+    fresh = false;
+    boolean valid = index >= 0 && index < expected.size();
+    assertEquals(valid, moved);
+    assertEquals(valid, isValid());
+    if (valid) {
+      checkEntry(expected.get(index).getKey(), expected.get(index).getValue());
+    } else {
+      checkNoEntry();
+    }
+  }
+
+  /** Index of the first entry at or after the target in the cursor's order. */
+  private int ceiling(byte[] target) {
+    for (int i = 0; i < expected.size(); i++) {
+      if (order(i, target) >= 0) {
+        return i;
+      }
+    }
+    return expected.size();
+  }
+
+  /** Index of the last entry at or before the target in the cursor's order. */
+  private int floor(byte[] target) {
+    int found = -1;
+    for (int i = 0; i < expected.size(); i++) {
+      if (order(i, target) <= 0) {
+        found = i;
+      }
+    }
+    return found;
+  }
+
+  private int order(int entry, byte[] target) {
+    int order = Arrays.compareUnsigned(expected.get(entry).getKey(), target);
+    return reverse ? -order : order;
+  }
+}
