@@ -2,21 +2,16 @@ package io.kvsep.internal.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
-import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -49,66 +44,33 @@ final class TrackedEngine {
     BACKGROUND
   }
 
-  /** Options that lead different ways through the engine. */
+  /** Options that differ in where the values are; all leave syncing to whoever asks for it. */
   enum Variant {
-    /** Short segments; only short values beside their keys. */
-    SEPARATED(64, 128, 4 << 10),
-    /** Every value beside its key. */
-    INLINE(65_536, Integer.MAX_VALUE, 6 << 10),
-    /** Every value in the log alone, one segment. */
-    LOG_ONLY(0, Integer.MAX_VALUE, 1 << 20);
+    SEPARATED(OptionSet.SEPARATED),
+    INLINE(OptionSet.INLINE),
+    LOG_ONLY(OptionSet.LOG_ONLY);
 
-    private final int inlineValueBytesMax;
-    private final int compressionBytesMin;
-    private final long segmentBytes;
+    private final OptionSet options;
 
-    Variant(int inlineValueBytesMax, int compressionBytesMin, long segmentBytes) {
-      this.inlineValueBytesMax = inlineValueBytesMax;
-      this.compressionBytesMin = compressionBytesMin;
-      this.segmentBytes = segmentBytes;
+    Variant(OptionSet options) {
+      this.options = options;
     }
 
     EngineConfig config(CrashableStorage storage, ManualScheduler scheduler) {
-      EngineConfig base =
-          Engines.config(
-              storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(7), scheduler);
-      return new EngineConfig(
-              storage,
-              base.mode(),
-              base.sync(),
-              base.syncIntervalNanos(),
-              inlineValueBytesMax,
-              compressionBytesMin,
-              segmentBytes,
-              base.shape(),
-              base.clock(),
-              base.ticker(),
-              base.random(),
-              scheduler)
-          .with(new Reclaim(new ReclaimGoal(1.2, 256, 8 << 10), Long.MAX_VALUE));
+      return options.config(storage, new ManualClock(1_000), scheduler);
     }
   }
 
   private static final int KEYS = 6;
 
   private final Variant variant;
-  private final List<NavigableMap<byte[], byte[]>> states = new ArrayList<>();
+  private final SteppedEngine stepped = new SteppedEngine();
+  private final CommitAccount<NavigableMap<byte[], byte[]>> account =
+      new CommitAccount<>(new TreeMap<>(Arrays::compareUnsigned));
+  private final FirstFailure failure;
   private final boolean crashes;
   private CrashableStorage storage;
-  private @Nullable ManualScheduler scheduler;
-  private @Nullable StorageEngine engine;
-  private @Nullable NavigableMap<byte[], byte[]> doubtful;
-
-  /**
-   * Whether a write may fail with all its bytes in the file. Where the log cannot be cut either,
-   * the first write that was refused since the last one that succeeded may be found after a crash.
-   */
-  private boolean failsLate;
-
-  private @Nullable NavigableMap<byte[], byte[]> refused;
-  private @Nullable Throwable firstCause;
   private boolean stopped;
-  private int syncedState;
   private int stepNumber;
 
   /**
@@ -119,19 +81,15 @@ final class TrackedEngine {
     this.storage = storage;
     this.variant = variant;
     this.crashes = crashes;
-    states.add(new TreeMap<>(Arrays::compareUnsigned));
+    this.failure = new FirstFailure(/* strict= */ !crashes);
   }
 
   void open() {
-    ManualScheduler made = new ManualScheduler(11, 2);
-    engine = StorageEngine.open(variant.config(storage, made));
-    scheduler = made;
+    stepped.open(scheduler -> variant.config(storage, scheduler));
   }
 
   StorageEngine engine() {
-    StorageEngine open = engine;
-    assertNotNull(open);
-    return open;
+    return stepped.get();
   }
 
   CrashableStorage storage() {
@@ -145,28 +103,24 @@ final class TrackedEngine {
 
   /** Whether a failure has made writing unsafe. */
   boolean hasFailed() {
-    return firstCause != null;
+    return failure.happened();
   }
 
   /** The state that readers have to see. */
   NavigableMap<byte[], byte[]> current() {
-    return states.get(states.size() - 1);
+    return account.current();
   }
 
   /** Forgets that anything but {@code state} is possible. */
   void settleOn(NavigableMap<byte[], byte[]> state) {
-    states.clear();
-    states.add(state);
-    syncedState = 0;
-    doubtful = null;
-    refused = null;
-    firstCause = null;
+    account.settleOn(state);
+    failure.forget();
     stopped = false;
   }
 
   /** From now on writes may fail with all their bytes in the file. */
   void failsLate() {
-    failsLate = true;
+    account.failsLate();
   }
 
   /** Runs one step; whether it succeeded. Only the errors of the contract may come out. */
@@ -185,10 +139,7 @@ final class TrackedEngine {
       case COMPACT -> maintain(StorageEngine::compact);
       case RECLAIM -> maintain(StorageEngine::reclaim);
       case BACKGROUND -> {
-        ManualScheduler background = scheduler;
-        assertNotNull(background);
-        background.tick();
-        background.runAll();
+        stepped.background();
         yield true;
       }
     };
@@ -204,12 +155,7 @@ final class TrackedEngine {
 
   /** Gives the engine's memory back; the storage is gone or of no interest any more. */
   void abandon() {
-    try {
-      engine().close();
-    } catch (RuntimeException e) {
-      // The storage refuses everything after its crash.
-    }
-    assertEquals(0, engine().memoryBytes(), "off-heap bytes after a crash");
+    stepped.abandon();
   }
 
   /** Every read gives what the last commit that succeeded left. */
@@ -245,25 +191,14 @@ final class TrackedEngine {
   /** Whether a crash may leave this state, and if not, why it fails. */
   void requireAllowed(NavigableMap<byte[], byte[]> found) {
     String text = text(found);
-    for (int i = syncedState; i < states.size(); i++) {
-      if (text.equals(text(states.get(i)))) {
-        return;
-      }
-    }
-    if (doubtful != null && text.equals(text(doubtful))) {
+    List<String> allowed = account.allowed().stream().map(TrackedEngine::text).toList();
+    if (allowed.contains(text)) {
       return;
     }
-    if (refused != null && text.equals(text(refused))) {
-      return;
+    if (account.past().stream().map(TrackedEngine::text).anyMatch(text::equals)) {
+      fail("lost synced commits: found " + text + ", allowed were " + allowed);
     }
-    StringBuilder allowed = new StringBuilder();
-    states.subList(syncedState, states.size()).forEach(state -> allowed.append(text(state)));
-    for (int i = 0; i < syncedState; i++) {
-      if (text.equals(text(states.get(i)))) {
-        fail("lost synced commits: found state " + i + ", synced was " + syncedState);
-      }
-    }
-    fail("found " + text + " which is none of " + allowed + " nor " + text(doubtful));
+    fail("found " + text + " which is none of " + allowed);
   }
 
   static NavigableMap<byte[], byte[]> contents(StorageEngine engine) {
@@ -343,19 +278,13 @@ final class TrackedEngine {
       engine().writes().write(buffer, when);
     } catch (StorageException | StoreFailedException e) {
       failed(e);
-      if (crashes || (e instanceof StoreFailedException && !failedBefore)) {
-        doubtful = next;
-      }
-      if (failsLate && refused == null) {
-        refused = next;
-      }
+      account.fail(next, crashes || (e instanceof StoreFailedException && !failedBefore));
       return false;
     }
     assertTrue(!failedBefore, "a write succeeded after the store had failed");
-    states.add(next);
-    refused = null;
+    account.acknowledge(next);
     if (synced) {
-      syncedState = states.size() - 1;
+      account.sync();
     }
     return true;
   }
@@ -369,22 +298,13 @@ final class TrackedEngine {
       return false;
     }
     if (!failedBefore) {
-      syncedState = states.size() - 1;
+      account.sync();
     }
     return !failedBefore;
   }
 
-  private void failed(RuntimeException error) {
+  private void failed(KvException error) {
     stopped |= crashes;
-    if (error instanceof StoreFailedException) {
-      if (firstCause == null) {
-        firstCause = error.getCause();
-        assertNotNull(firstCause, "the cause of a failed store");
-      } else if (!crashes) {
-        assertSame(firstCause, error.getCause(), "the first cause");
-      }
-    } else if (!crashes) {
-      assertTrue(!hasFailed(), "a failed store has to say so, but gave: " + error);
-    }
+    failure.note(error);
   }
 }

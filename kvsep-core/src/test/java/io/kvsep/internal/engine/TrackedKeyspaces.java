@@ -3,7 +3,6 @@ package io.kvsep.internal.engine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -12,7 +11,6 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.ManualScheduler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -56,7 +54,7 @@ final class TrackedKeyspaces {
 
   private final Variant variant;
   private final List<Space> spaces = new ArrayList<>();
-  private @Nullable StorageEngine engine;
+  private final SteppedEngine stepped = new SteppedEngine();
   private boolean failed;
   private int writes;
 
@@ -65,13 +63,11 @@ final class TrackedKeyspaces {
   }
 
   void open(CrashableStorage storage) {
-    engine = StorageEngine.open(variant.config(storage, new ManualScheduler(3, 2)));
+    stepped.open(scheduler -> variant.config(storage, scheduler));
   }
 
   StorageEngine engine() {
-    StorageEngine open = engine;
-    assertNotNull(open);
-    return open;
+    return stepped.get();
   }
 
   boolean hasFailed() {
@@ -162,12 +158,7 @@ final class TrackedKeyspaces {
   }
 
   void abandon() {
-    try {
-      engine().close();
-    } catch (RuntimeException e) {
-      // The storage may refuse everything.
-    }
-    assertEquals(0, engine().memoryBytes(), "off-heap bytes after the end");
+    stepped.abandon();
   }
 
   /** Opens what a crash left, checks it against the account, goes on with it and opens it again. */

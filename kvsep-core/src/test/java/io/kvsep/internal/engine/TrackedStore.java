@@ -2,8 +2,6 @@ package io.kvsep.internal.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
@@ -16,14 +14,9 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
-import io.kvsep.testing.ManualScheduler;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -32,9 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An engine that does steps out of the whole vocabulary of a store and keeps account of what they
- * promised: contents by commit, which of them are known to be synced, keyspaces, and what a failure
- * or a commit under way leaves open. So at any moment, also in the middle of a step, {@link
- * #promise} says what a crash may leave. Not thread safe.
+ * promised: contents by commit, keyspaces, and what a failure leaves open. So at any moment, also
+ * in the middle of a step, {@link #promise} says what a crash may leave. Not thread safe.
  */
 final class TrackedStore {
   /** What can be done; the n-th step of a run always uses the same keys and values. */
@@ -78,13 +70,15 @@ final class TrackedStore {
     }
   }
 
-  private static final int KEYS = 6;
+  static final int KEYS = 6;
   private static final String SPACE = "a";
   private static final int TTL_MILLIS = 50;
 
   private final OptionSet options;
   private final ManualClock clock;
-  private final List<StoreContent> contents = new ArrayList<>();
+  private final SteppedEngine stepped = new SteppedEngine();
+  private final CommitAccount<StoreContent> account = new CommitAccount<>(StoreContent.EMPTY);
+  private final FirstFailure failure = new FirstFailure(/* strict= */ true);
   private final Map<String, Integer> names = new TreeMap<>();
 
   /** Stands between the engine and the storage. */
@@ -93,27 +87,13 @@ final class TrackedStore {
   private CrashableStorage storage;
   private @Nullable Consumer<CrashableStorage> watcher;
   private @Nullable Consumer<CrashableStorage> preparation;
-  private @Nullable ManualScheduler scheduler;
-  private @Nullable StorageEngine engine;
-
-  /** What a commit that is under way is about to leave. */
-  private @Nullable StoreContent coming;
-
-  /** What a commit left whose own sync failed, if it happened. */
-  private @Nullable StoreContent doubtful;
-
-  /** What the first commit left that was refused since the last one that succeeded. */
-  private @Nullable StoreContent refused;
 
   /** The keyspaces, as printed, if what is being done to them happens, or what failed did. */
   private final Set<String> otherNames = new LinkedHashSet<>();
 
-  private @Nullable Throwable firstCause;
-
   /** Whether the device fails now and then. */
   private boolean faulty;
 
-  private boolean failsLate;
   private boolean readsEndEarly;
   private boolean open;
   private boolean closed;
@@ -124,7 +104,6 @@ final class TrackedStore {
   /** Of the keyspace that was made last. */
   private int lastId;
 
-  private int synced;
   private int stepNumber;
 
   TrackedStore(CrashableStorage storage, OptionSet options) {
@@ -140,13 +119,10 @@ final class TrackedStore {
     this.options = options;
     this.clock = clock;
     this.disguise = disguise;
-    contents.add(StoreContent.EMPTY);
   }
 
   void open() {
-    ManualScheduler made = new ManualScheduler(11, 2);
-    engine = StorageEngine.open(options.config(disguise.apply(storage), clock, made));
-    scheduler = made;
+    stepped.open(scheduler -> options.config(disguise.apply(storage), clock, scheduler));
     open = true;
     closed = false;
   }
@@ -167,9 +143,7 @@ final class TrackedStore {
   }
 
   StorageEngine engine() {
-    StorageEngine open = engine;
-    assertNotNull(open);
-    return open;
+    return stepped.get();
   }
 
   CrashableStorage storage() {
@@ -184,14 +158,16 @@ final class TrackedStore {
 
   /** Whether a failure has made writing unsafe. */
   boolean hasFailed() {
-    return firstCause != null;
+    return failure.happened();
   }
 
   /** From now on the device may fail in this way, once or for ever. */
   void expect(Fault fault, boolean lasts) {
     faulty = true;
     // Then what was written can be cut off no more than anything else can be done.
-    failsLate |= lasts && fault == Fault.LATE_EIO;
+    if (lasts && fault == Fault.LATE_EIO) {
+      account.failsLate();
+    }
     // That looks like damage.
     readsEndEarly |= fault == Fault.EARLY_EOF;
   }
@@ -201,35 +177,28 @@ final class TrackedStore {
   }
 
   StoreContent current() {
-    return contents.get(contents.size() - 1);
+    return account.current();
   }
 
   /** What a crash may leave now. */
   CrashPromise promise() {
-    List<StoreContent> allowed = new ArrayList<>(contents.subList(synced, contents.size()));
-    for (StoreContent open : Arrays.asList(coming, doubtful, refused)) {
-      if (open != null) {
-        allowed.add(open);
-      }
-    }
+    return promise(account.allowed());
+  }
+
+  /** What there may be after the death of the process alone, which loses nothing acknowledged. */
+  CrashPromise promiseWhenKilled() {
+    return promise(account.allowedWhenKilled());
+  }
+
+  private CrashPromise promise(List<StoreContent> allowed) {
     Set<String> allowedNames = new LinkedHashSet<>(otherNames);
     allowedNames.add(names());
     return new CrashPromise(clock.millis(), allowed, allowedNames);
   }
 
-  /** What there may be after the death of the process alone, which loses nothing acknowledged. */
-  CrashPromise promiseWhenKilled() {
-    CrashPromise promise = promise();
-    int acknowledged = contents.size() - 1 - synced;
-    List<StoreContent> left = promise.contents().subList(acknowledged, promise.contents().size());
-    return new CrashPromise(promise.nowMillis(), left, promise.names());
-  }
-
   /** Takes what was found for what there is, and nothing else is possible any more. */
   void settleOn(Found found) {
-    contents.clear();
-    contents.add(found.content());
-    synced = 0;
+    account.settleOn(found.content());
     names.clear();
     for (String name : engine().keyspaces().names()) {
       int id = engine().keyspaces().open(name);
@@ -239,8 +208,6 @@ final class TrackedStore {
     assertEquals(found.names(), names());
     otherNames.clear();
     halfDropped = false;
-    doubtful = null;
-    refused = null;
     stepNumber = 1_000;
   }
 
@@ -304,13 +271,13 @@ final class TrackedStore {
     }
     open = false;
     open();
-    firstCause = null;
+    failure.forget();
     requireWhole();
   }
 
   /** Without a power failure everything that was acknowledged is there. */
   private void requireWhole() {
-    synced = contents.size() - 1;
+    account.sync();
     Found found = Found.in(engine());
     promise().check(found);
     int number = stepNumber;
@@ -329,26 +296,21 @@ final class TrackedStore {
 
   /** Gives the engine's memory back; the storage is gone or of no interest any more. */
   void abandon() {
-    try {
-      engine().close();
-    } catch (RuntimeException e) {
-      // The storage refuses everything after its crash.
-    }
-    assertEquals(0, engine().memoryBytes(), "off-heap bytes after a crash");
+    stepped.abandon();
   }
 
   /** Every kind of read gives what the last commit that succeeded left. */
   void checkReads() {
     for (Step step : Step.values()) {
       if (step.reads()) {
-        check(step);
+        reads().check(step);
       }
     }
   }
 
   private boolean look(Step step) {
     try {
-      check(step);
+      reads().check(step);
       return true;
     } catch (StorageException e) {
       return false;
@@ -360,71 +322,15 @@ final class TrackedStore {
     }
   }
 
-  private void check(Step step) {
-    StoreReads reads = engine().reads();
-    switch (step) {
-      case GET -> checkGets(StoreReads.LATEST);
-      case GET_ALL -> {
-        List<byte[]> keys = new ArrayList<>();
-        List<@Nullable String> expected = new ArrayList<>();
-        for (int i = 0; i < KEYS; i++) {
-          keys.add(key(i).getBytes(UTF_8));
-          expected.add(current().digest(0, key(i), clock.millis()));
-        }
-        List<@Nullable String> found = new ArrayList<>();
-        reads.getAll(0, keys, StoreReads.LATEST).forEach(value -> found.add(digest(value)));
-        assertEquals(expected, found, "getAll");
-      }
-      case SNAPSHOT -> {
-        SnapshotHold hold = reads.acquireSnapshot();
-        try {
-          checkGets(hold.sequence());
-          checkScan(false, hold.sequence());
-        } finally {
-          reads.releaseSnapshot(hold);
-        }
-      }
-      case SCAN -> checkScan(false, StoreReads.LATEST);
-      case SCAN_BACK -> checkScan(true, StoreReads.LATEST);
-      default -> throw new IllegalArgumentException("not a read: " + step);
-    }
-  }
-
-  private void checkGets(long sequence) {
-    for (int id = 0; id < 2; id++) {
-      for (int i = 0; i < KEYS; i++) {
-        byte[] found = engine().reads().get(id, key(i).getBytes(UTF_8), sequence);
-        assertEquals(current().digest(id, key(i), clock.millis()), digest(found), "a get");
-      }
-    }
-  }
-
-  private void checkScan(boolean reverse, long sequence) {
-    for (int id = 0; id < StoreContent.IDS; id++) {
-      List<String> expected = current().lines(id, clock.millis());
-      if (reverse) {
-        Collections.reverse(expected);
-      }
-      List<String> found = new ArrayList<>();
-      ScanBounds all = new ScanBounds(id, null, null, reverse, false, Long.MAX_VALUE);
-      try (EngineCursor cursor = engine().reads().cursor(all, sequence)) {
-        while (cursor.next()) {
-          byte[] value = cursor.value();
-          found.add(StoreContent.line(id, cursor.key(), value, cursor.expiresAtMillis()));
-        }
-      }
-      assertEquals(expected, found, reverse ? "a scan back" : "a scan");
-    }
+  private TrackedReads reads() {
+    return new TrackedReads(engine(), current(), clock.millis());
   }
 
   private boolean background() {
-    ManualScheduler waiting = scheduler;
-    assertNotNull(waiting);
-    waiting.tick();
-    waiting.runAll();
+    stepped.background();
     // The timer syncs, too. On a device that fails only a later write tells whether it could.
     if (options.sync == CommitSync.INTERVAL && !faulty) {
-      synced = contents.size() - 1;
+      account.sync();
     }
     return true;
   }
@@ -433,7 +339,7 @@ final class TrackedStore {
     WriteBuffer buffer = new WriteBuffer();
     StoreContent next = current();
     for (int i = 0; i < puts; i++) {
-      byte[] value = value(number + i, valueLength);
+      byte[] value = TrackedEngine.value(number + i, valueLength);
       buffer.put(0, bytes(number + i), value, 0);
       next = next.with(0, key(number + i), value, Long.MAX_VALUE);
     }
@@ -446,7 +352,7 @@ final class TrackedStore {
 
   private boolean putExpiring(int number) {
     WriteBuffer buffer = new WriteBuffer();
-    byte[] value = value(number, 120);
+    byte[] value = TrackedEngine.value(number, 120);
     buffer.put(0, bytes(number), value, TTL_MILLIS);
     StoreContent next = current().with(0, key(number), value, clock.millis() + TTL_MILLIS);
     return commit(buffer, next, /* withSync= */ false);
@@ -456,7 +362,7 @@ final class TrackedStore {
     WriteBuffer buffer = new WriteBuffer();
     int from = number % (KEYS - 2);
     String end = "key-" + (from + 3);
-    byte[] value = value(number, 70);
+    byte[] value = TrackedEngine.value(number, 70);
     buffer.put(0, bytes(from + 1), value, 0);
     buffer.deleteRange(0, bytes(from), end.getBytes(UTF_8));
     buffer.put(0, bytes(from + 2), value, 0);
@@ -471,7 +377,7 @@ final class TrackedStore {
       return false;
     }
     WriteBuffer buffer = new WriteBuffer();
-    byte[] value = value(number, 60 + 100 * (number % 3));
+    byte[] value = TrackedEngine.value(number, 60 + 100 * (number % 3));
     buffer.put(id, bytes(number), value, 0);
     buffer.put(0, bytes(number + 1), value, 0);
     StoreContent next =
@@ -493,7 +399,7 @@ final class TrackedStore {
     try {
       made = engine().keyspaces().open(SPACE);
     } catch (StorageException | StoreFailedException e) {
-      failed(e);
+      failure.note(e);
       return false;
     }
     assertTrue(made > lastId, "an id is used again");
@@ -510,7 +416,7 @@ final class TrackedStore {
       return true;
     }
     StoreContent emptied = current().withoutKeyspace(id);
-    coming = emptied;
+    account.begin(emptied);
     otherNames.add("");
     try {
       engine().keyspaces().drop(id);
@@ -518,35 +424,30 @@ final class TrackedStore {
       dropFailed(e, id, emptied);
       return false;
     } finally {
-      coming = null;
+      account.end();
     }
     names.remove(SPACE);
     otherNames.clear();
     halfDropped = false;
-    contents.add(emptied);
-    synced = contents.size() - 1;
+    account.add(emptied);
+    account.sync();
     return true;
   }
 
   /** Either nothing has happened, or the keyspace is emptied and its name may be gone. */
   private void dropFailed(KvException error, int id, StoreContent emptied) {
     boolean failedBefore = hasFailed();
-    failed(error);
+    failure.note(error);
     if (isShut(id)) {
       halfDropped = true;
-      contents.add(emptied);
-      synced = contents.size() - 1;
+      account.add(emptied);
+      account.sync();
       return;
     }
     if (!halfDropped) {
       otherNames.clear();
     }
-    if (hasFailed() && !failedBefore) {
-      doubtful = emptied;
-    }
-    if (failsLate && refused == null) {
-      refused = emptied;
-    }
+    account.fail(emptied, hasFailed() && !failedBefore);
   }
 
   private boolean isShut(int id) {
@@ -560,26 +461,20 @@ final class TrackedStore {
 
   private boolean commit(WriteBuffer buffer, StoreContent next, boolean withSync) {
     boolean failedBefore = hasFailed();
-    coming = next;
+    account.begin(next);
     try {
       engine().writes().write(buffer, withSync ? CommitSync.EVERY_COMMIT : null);
     } catch (StorageException | StoreFailedException e) {
-      failed(e);
-      if (e instanceof StoreFailedException && !failedBefore) {
-        doubtful = next;
-      }
-      if (failsLate && refused == null) {
-        refused = next;
-      }
+      failure.note(e);
+      account.fail(next, e instanceof StoreFailedException && !failedBefore);
       return false;
     } finally {
-      coming = null;
+      account.end();
     }
     assertTrue(!failedBefore, "a write succeeded after the store had failed");
-    contents.add(next);
-    refused = null;
+    account.acknowledge(next);
     if (withSync || options.sync == CommitSync.EVERY_COMMIT) {
-      synced = contents.size() - 1;
+      account.sync();
     }
     return true;
   }
@@ -589,7 +484,7 @@ final class TrackedStore {
     try {
       work.accept(engine());
     } catch (StorageException | StoreFailedException e) {
-      failed(e);
+      failure.note(e);
       return false;
     } catch (CorruptionException e) {
       if (!readsEndEarly) {
@@ -598,22 +493,9 @@ final class TrackedStore {
       return false;
     }
     if (!failedBefore) {
-      synced = contents.size() - 1;
+      account.sync();
     }
     return !failedBefore;
-  }
-
-  private void failed(KvException error) {
-    if (error instanceof StoreFailedException) {
-      if (firstCause == null) {
-        firstCause = error.getCause();
-        assertNotNull(firstCause, "the cause of a failed store");
-      } else {
-        assertSame(firstCause, error.getCause(), "the first cause");
-      }
-    } else {
-      assertTrue(!hasFailed(), "a failed store has to say so, but gave: " + error);
-    }
   }
 
   private String names() {
@@ -622,26 +504,11 @@ final class TrackedStore {
     return text.toString();
   }
 
-  private static @Nullable String digest(byte @Nullable [] value) {
-    return value == null ? null : StoreContent.digest(value);
-  }
-
   private static String key(int number) {
     return "key-" + number % KEYS;
   }
 
   private static byte[] bytes(int number) {
-    return key(number).getBytes(UTF_8);
-  }
-
-  /** A value that is worth compressing or not, depending on the number. */
-  private static byte[] value(int number, int length) {
-    byte[] value = new byte[length];
-    if (number % 2 == 0) {
-      Arrays.fill(value, (byte) number);
-    } else {
-      new Random(number).nextBytes(value);
-    }
-    return value;
+    return TrackedEngine.key(number % KEYS);
   }
 }
