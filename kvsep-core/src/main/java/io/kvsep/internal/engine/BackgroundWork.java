@@ -76,9 +76,7 @@ final class BackgroundWork {
 
   private volatile long releasedAtLook = -1;
 
-  // Of the timer.
-  private int ticksSinceTry;
-  private int ticksBetweenTries = 1;
+  private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
 
   private final AtomicLong flushes = new AtomicLong();
   private final AtomicLong compactions = new AtomicLong();
@@ -144,22 +142,14 @@ final class BackgroundWork {
     }
   }
 
-  /**
-   * Looks after what was left over, called at intervals; after what failed in ever longer ones,
-   * since each try may fill a full disk again.
-   */
+  /** Looks after what was left over, called at intervals. */
   void tick() {
     if (!live.isOpen() || cancelled) {
       return;
     }
-    if (flushError == null && compactionError == null) {
-      ticksBetweenTries = 1;
-    } else if (++ticksSinceTry < ticksBetweenTries) {
+    if (!retryTicks.isDue(flushError != null || compactionError != null)) {
       return;
-    } else {
-      ticksBetweenTries = Math.min(2 * ticksBetweenTries, TICKS_BETWEEN_TRIES_MAX);
     }
-    ticksSinceTry = 0;
     flushNeeded();
     if (coveredAreHeld && snapshots.released() != releasedAtLook && !failure.hasFailed()) {
       dropCoveredTables(/* besidePause= */ false);

@@ -71,9 +71,7 @@ final class ReclaimWork {
 
   private volatile boolean cancelled;
 
-  // Of the timer.
-  private int ticksSinceTry;
-  private int ticksBetweenTries = 1;
+  private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
 
   private final AtomicLong filesRewritten = new AtomicLong();
   private final AtomicLong bytesRead = new AtomicLong();
@@ -123,15 +121,9 @@ final class ReclaimWork {
 
   /** Looks again at intervals, in longer ones after what failed. */
   void tick() {
-    if (error == null) {
-      ticksBetweenTries = 1;
-    } else if (++ticksSinceTry < ticksBetweenTries) {
-      return;
-    } else {
-      ticksBetweenTries = Math.min(2 * ticksBetweenTries, TICKS_BETWEEN_TRIES_MAX);
+    if (retryTicks.isDue(error != null)) {
+      needed();
     }
-    ticksSinceTry = 0;
-    needed();
   }
 
   /** Rewrites all that is worth it, on the calling thread. */
