@@ -119,11 +119,7 @@ final class CommitPipeline {
     } finally {
       queueLock.unlock();
     }
-    try {
-      action.run();
-    } finally {
-      handOver();
-    }
+    runAndHandOver(action);
   }
 
   /**
@@ -141,12 +137,16 @@ final class CommitPipeline {
     } finally {
       queueLock.unlock();
     }
+    runAndHandOver(action);
+    return true;
+  }
+
+  private void runAndHandOver(Runnable action) {
     try {
       action.run();
     } finally {
       handOver();
     }
-    return true;
   }
 
   /** Refuses new writes from now on; those under way end as usual. */

@@ -15,6 +15,7 @@ import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,18 +53,15 @@ final class ManifestReader {
 
   static Contents read(Storage storage, Header current, MemoryLedger ledger) throws IOException {
     String name = StoreFiles.manifest(current.number());
-    try (StorageFile file = storage.open(name, /* writable= */ false)) {
-      long length = file.length();
-      Region region =
-          ledger.allocate(MemoryPurpose.READ, Math.max(length, ManifestFormat.HEADER_BYTES));
-      try {
-        ManifestReader reader = new ManifestReader(current.number(), region, length);
-        reader.load(file);
-        reader.checkHeader(current.storeId());
-        return reader.replay();
-      } finally {
-        region.free();
-      }
+    try {
+      return withLoaded(
+          storage,
+          current,
+          ledger,
+          reader -> {
+            reader.checkHeader(current.storeId());
+            return reader.replay();
+          });
     } catch (NoSuchFileException e) {
       throw new CorruptionException(name, 0, "the manifest that CURRENT names", "no such file");
     }
@@ -90,20 +88,28 @@ final class ManifestReader {
   /** The keyspaces as the edits in front of the first damage leave them. */
   static KeyspaceIds keyspacesInFront(Storage storage, Header current, MemoryLedger ledger)
       throws IOException {
-    try (StorageFile file =
-        storage.open(StoreFiles.manifest(current.number()), /* writable= */ false)) {
+    try {
+      return withLoaded(storage, current, ledger, ManifestReader::keyspacesInFront);
+    } catch (NoSuchFileException e) {
+      return KeyspaceIds.NONE;
+    }
+  }
+
+  private static <T> T withLoaded(
+      Storage storage, Header current, MemoryLedger ledger, Function<ManifestReader, T> use)
+      throws IOException {
+    String name = StoreFiles.manifest(current.number());
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
       long length = file.length();
       Region region =
           ledger.allocate(MemoryPurpose.READ, Math.max(length, ManifestFormat.HEADER_BYTES));
       try {
         ManifestReader reader = new ManifestReader(current.number(), region, length);
         reader.load(file);
-        return reader.keyspacesInFront();
+        return use.apply(reader);
       } finally {
         region.free();
       }
-    } catch (NoSuchFileException e) {
-      return KeyspaceIds.NONE;
     }
   }
 

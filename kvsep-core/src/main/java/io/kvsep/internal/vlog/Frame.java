@@ -247,14 +247,7 @@ public final class Frame implements AutoCloseable {
       sink.begin();
       boolean compressed = packedValue.length > 0;
       int stored = compressed ? packedValue.length : -1;
-      putHeader(
-          source.kind,
-          source.keyspace,
-          source.keyLength,
-          source.valueLength,
-          stored,
-          source.expiresAtMillis);
-      sink.put(source.key, source.keyOffset, source.keyLength);
+      putHeaderAndKey(source, stored);
       if (compressed) {
         sink.put(packedValue, 0, stored);
       } else if (source.value != null) {
@@ -295,14 +288,7 @@ public final class Frame implements AutoCloseable {
       stored = ValueCodec.compress(view, packed, packedWindow);
     }
     sink.begin();
-    putHeader(
-        source.kind,
-        source.keyspace,
-        source.keyLength,
-        source.valueLength,
-        stored,
-        source.expiresAtMillis);
-    sink.put(source.key, source.keyOffset, source.keyLength);
+    putHeaderAndKey(source, stored);
     if (stored >= 0) {
       sink.put(packed.region(), 0, stored);
     } else if (value != null) {
@@ -312,6 +298,17 @@ public final class Frame implements AutoCloseable {
   }
 
   /** Everything of a record in front of the user key; {@code stored} is -1 without compression. */
+  private void putHeaderAndKey(RecordSource source, int stored) throws IOException {
+    putHeader(
+        source.kind,
+        source.keyspace,
+        source.keyLength,
+        source.valueLength,
+        stored,
+        source.expiresAtMillis);
+    sink.put(source.key, source.keyOffset, source.keyLength);
+  }
+
   private void putHeader(
       int kind, int keyspace, int keyLength, int valueLength, int stored, long expiresAtMillis)
       throws IOException {
