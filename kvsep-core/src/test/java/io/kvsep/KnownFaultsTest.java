@@ -16,10 +16,11 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.Documents;
+import io.kvsep.testing.ForwardingFile;
+import io.kvsep.testing.ForwardingStorage;
+import io.kvsep.testing.Parked;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,7 +30,6 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -288,7 +288,7 @@ final class KnownFaultsTest {
       threads.get(0).start();
       syncing.await();
       threads.subList(1, writers).forEach(Thread::start);
-      awaitParked(threads.subList(1, writers));
+      Parked.await(threads.subList(1, writers));
       waiting.countDown();
       for (Thread thread : threads) {
         thread.join(TimeUnit.SECONDS.toMillis(60));
@@ -303,50 +303,36 @@ final class KnownFaultsTest {
   private volatile boolean held;
 
   private Storage slowLog(Storage storage, CountDownLatch syncing, CountDownLatch waiting) {
-    return proxy(
-        Storage.class,
-        storage,
-        (method, result) ->
-            result instanceof StorageFile file && file.name().endsWith(".vlog")
-                ? proxy(
-                    StorageFile.class,
-                    file,
-                    (called, nothing) -> {
-                      if (called.equals("sync") && held) {
-                        held = false;
-                        syncing.countDown();
-                        waiting.await();
-                      }
-                      return nothing;
-                    })
-                : result);
-  }
-
-  private interface After {
-    @Nullable Object apply(String method, @Nullable Object result) throws Exception;
-  }
-
-  private static <T> T proxy(Class<T> type, T target, After after) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (proxy, method, arguments) -> {
-              try {
-                return after.apply(method.getName(), method.invoke(target, arguments));
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            }));
-  }
-
-  private static void awaitParked(List<Thread> threads) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (System.nanoTime() < deadline) {
-      if (threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING)) {
-        return;
+    return new ForwardingStorage(storage) {
+      @Override
+      protected StorageFile wrap(StorageFile file) {
+        return file.name().endsWith(".vlog") ? new SlowFile(file, syncing, waiting) : file;
       }
-      Thread.onSpinWait();
+    };
+  }
+
+  private final class SlowFile extends ForwardingFile {
+    private final CountDownLatch syncing;
+    private final CountDownLatch waiting;
+
+    SlowFile(StorageFile file, CountDownLatch syncing, CountDownLatch waiting) {
+      super(file);
+      this.syncing = syncing;
+      this.waiting = waiting;
+    }
+
+    @Override
+    public void sync() throws IOException {
+      super.sync();
+      if (held) {
+        held = false;
+        syncing.countDown();
+        try {
+          waiting.await();
+        } catch (InterruptedException e) {
+          throw new IOException(e);
+        }
+      }
     }
   }
 

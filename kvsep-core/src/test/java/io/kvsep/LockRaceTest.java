@@ -6,35 +6,27 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvsep.error.StoreLockedException;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageLock;
+import io.kvsep.testing.ForwardingStorage;
+import io.kvsep.testing.JavaProcess;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
-import net.jpountz.lz4.LZ4Factory;
-import net.openhft.chronicle.bytes.Bytes;
-import net.openhft.chronicle.core.Jvm;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.Logger;
 
 /**
  * Processes, and threads of one, that open the same directory at the same moment, with a store in
@@ -173,16 +165,7 @@ final class LockRaceTest {
     private final BufferedReader answers;
 
     Racer(String lock) throws IOException, URISyntaxException {
-      process =
-          new ProcessBuilder(
-                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                  "-Xmx64m",
-                  "-cp",
-                  classPath(),
-                  Racer.class.getName(),
-                  lock)
-              .redirectError(ProcessBuilder.Redirect.DISCARD)
-              .start();
+      process = JavaProcess.start(Racer.class, lock);
       answers = new BufferedReader(new InputStreamReader(process.getInputStream(), US_ASCII));
     }
 
@@ -236,36 +219,12 @@ final class LockRaceTest {
     }
 
     private static Storage withoutLock(Storage storage) {
-      StorageLock none = () -> {};
-      return (Storage)
-          Proxy.newProxyInstance(
-              Storage.class.getClassLoader(),
-              new Class<?>[] {Storage.class},
-              (proxy, method, arguments) -> {
-                try {
-                  return method.getName().equals("lock") ? none : method.invoke(storage, arguments);
-                } catch (InvocationTargetException e) {
-                  throw e.getCause();
-                }
-              });
-    }
-
-    private static String classPath() throws URISyntaxException {
-      Set<String> classPath = new LinkedHashSet<>();
-      for (Class<?> type :
-          new Class<?>[] {
-            KvStore.class,
-            Racer.class,
-            Bytes.class,
-            Jvm.class,
-            LZ4Factory.class,
-            Caffeine.class,
-            Logger.class
-          }) {
-        Path source = Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
-        classPath.add(source.toString());
-      }
-      return String.join(File.pathSeparator, classPath);
+      return new ForwardingStorage(storage) {
+        @Override
+        public StorageLock lock(String name, boolean shared) {
+          return () -> {};
+        }
+      };
     }
   }
 }

@@ -1,30 +1,20 @@
 package io.kvsep;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvsep.error.StoreLockedException;
-import java.io.BufferedReader;
-import java.io.File;
+import io.kvsep.testing.JavaProcess;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import net.jpountz.lz4.LZ4Factory;
-import net.openhft.chronicle.bytes.Bytes;
-import net.openhft.chronicle.core.Jvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.Logger;
 
 /** One open store per directory, whoever asks and by whatever path; nothing is touched. */
 final class LockedStoreTest {
@@ -88,7 +78,7 @@ final class LockedStoreTest {
     Path directory = parent.resolve("store");
     Process other = openInAnotherProcess(directory);
     try {
-      assertEquals("open", firstLine(other));
+      assertEquals("open", JavaProcess.firstLine(other));
       assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
     } finally {
       // Killed while it has the store open: the lock goes with it, what it wrote stays.
@@ -98,7 +88,7 @@ final class LockedStoreTest {
     try (KvStore store = KvStore.open(directory)) {
       assertArrayEquals(VALUE, store.get(KEY));
       Process late = openInAnotherProcess(directory);
-      assertEquals("locked", firstLine(late));
+      assertEquals("locked", JavaProcess.firstLine(late));
       late.waitFor(60, TimeUnit.SECONDS);
     }
   }
@@ -124,33 +114,6 @@ final class LockedStoreTest {
 
   private static Process openInAnotherProcess(Path directory)
       throws IOException, URISyntaxException {
-    Set<String> classPath = new LinkedHashSet<>();
-    for (Class<?> type :
-        new Class<?>[] {
-          KvStore.class,
-          OtherProcess.class,
-          Bytes.class,
-          Jvm.class,
-          LZ4Factory.class,
-          Caffeine.class,
-          Logger.class
-        }) {
-      Path source = Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
-      classPath.add(source.toString());
-    }
-    return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx64m",
-            "-cp",
-            String.join(File.pathSeparator, classPath),
-            OtherProcess.class.getName(),
-            directory.toString())
-        .redirectError(ProcessBuilder.Redirect.DISCARD)
-        .start();
-  }
-
-  private static String firstLine(Process process) throws IOException {
-    return String.valueOf(
-        new BufferedReader(new InputStreamReader(process.getInputStream(), US_ASCII)).readLine());
+    return JavaProcess.start(OtherProcess.class, directory.toString());
   }
 }

@@ -10,12 +10,12 @@ import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.LyingStorage;
+import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -28,8 +28,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -159,30 +157,10 @@ final class RealFullDiskTest {
   }
 
   private static Storage hidingErrors(Storage storage) {
-    return proxy(
-        Storage.class,
+    return new LyingStorage(
         storage,
-        result ->
-            result instanceof StorageFile file && file.name().endsWith(".vlog")
-                ? proxy(StorageFile.class, file, UnaryOperator.identity())
-                : result);
-  }
-
-  private static <T> T proxy(Class<T> type, T target, UnaryOperator<@Nullable Object> results) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (proxy, method, arguments) -> {
-              try {
-                return results.apply(method.invoke(target, arguments));
-              } catch (InvocationTargetException e) {
-                if (method.getName().equals("write") && e.getCause() instanceof IOException) {
-                  return null;
-                }
-                throw e.getCause();
-              }
-            }));
+        LyingStorage.Lie.ERROR_SWALLOWED,
+        (operation, kind) -> operation == Operation.WRITE && kind == StoreFiles.Kind.SEGMENT);
   }
 
   private static KvOptions options() {

@@ -29,7 +29,7 @@ public final class CountingStorage extends ForwardingStorage {
   }
 
   @Override
-  StorageFile wrap(StorageFile file) {
+  protected StorageFile wrap(StorageFile file) {
     return new CountingFile(file);
   }
 

@@ -5,10 +5,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /** Leaves everything to the file behind it, as {@link ForwardingStorage} does for its storage. */
-abstract class ForwardingFile implements StorageFile {
+public abstract class ForwardingFile implements StorageFile {
   private final StorageFile file;
 
-  ForwardingFile(StorageFile file) {
+  protected ForwardingFile(StorageFile file) {
     this.file = file;
   }
 

@@ -10,15 +10,17 @@ import java.util.List;
  * Leaves everything to the storage behind it, so that a storage for tests only has to say what it
  * does otherwise. Thread safe if the storage behind it is.
  */
-abstract class ForwardingStorage implements Storage {
+public abstract class ForwardingStorage implements Storage {
   private final Storage storage;
 
-  ForwardingStorage(Storage storage) {
+  protected ForwardingStorage(Storage storage) {
     this.storage = storage;
   }
 
-  /** What takes the place of a file that was made or opened; the file itself to leave it alone. */
-  abstract StorageFile wrap(StorageFile file);
+  /** What takes the place of a file that was made or opened; the file itself leaves it alone. */
+  protected StorageFile wrap(StorageFile file) {
+    return file;
+  }
 
   @Override
   public StorageFile create(String name) throws IOException {

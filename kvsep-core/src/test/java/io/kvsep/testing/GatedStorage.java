@@ -88,7 +88,7 @@ public final class GatedStorage extends ForwardingStorage {
   }
 
   @Override
-  StorageFile wrap(StorageFile file) {
+  protected StorageFile wrap(StorageFile file) {
     return file.name().endsWith(".vlog") ? new GatedFile(file) : file;
   }
 

@@ -61,7 +61,7 @@ public final class LyingStorage extends ForwardingStorage {
   }
 
   @Override
-  StorageFile wrap(StorageFile file) {
+  protected StorageFile wrap(StorageFile file) {
     return new LyingFile(file);
   }
 

@@ -152,10 +152,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(Item.put("k150", 500)), List.of(new Range("k000", "k999", 400)));
       store.boundaries = new long[] {300, NOW};
-      CompactionPlan plan =
-          new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
-      assertTrue(plan != null);
-      store.versions.apply(CompactionJob.run(store.context(), plan));
+      compactLevelZero(store);
       List<TableFile> tables = store.versions.current().level(6);
       assertTrue(tables.size() > 3);
       String start = "k000";
@@ -184,10 +181,7 @@ final class RangeCompactionTest {
       }
       store.add(6, List.of(Item.put("k120z", 1), Item.put("k149z", 2)));
       store.boundaries = new long[] {5, NOW};
-      CompactionPlan plan =
-          new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
-      assertTrue(plan != null);
-      store.versions.apply(CompactionJob.run(store.context(), plan));
+      compactLevelZero(store);
       assertTrue(store.versions.current().level(6).size() > 5);
       checkTables(store);
       assertEquals(50, store.allRanges().size());
@@ -206,10 +200,7 @@ final class RangeCompactionTest {
       store.add(0, List.of(), ranges);
       store.add(6, List.of(Item.put("k150", 1), Item.put("k152", 2)));
       store.boundaries = new long[] {5, NOW};
-      CompactionPlan plan =
-          new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
-      assertTrue(plan != null);
-      store.versions.apply(CompactionJob.run(store.context(), plan));
+      compactLevelZero(store);
       checkTables(store);
       assertEquals(ranges, store.allRanges());
     }
@@ -256,10 +247,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(), List.of(new Range("a", "z", 9)));
       store.boundaries = new long[] {5, NOW};
-      CompactionPlan plan =
-          new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
-      assertTrue(plan != null);
-      store.versions.apply(CompactionJob.run(store.context(), plan));
+      compactLevelZero(store);
       checkTables(store);
       assertEquals(Set.of("a", longest, "n", "o"), keys(store.level(6)), "what the snapshot sees");
       for (Item item : below) {
@@ -283,5 +271,12 @@ final class RangeCompactionTest {
 
   private static String text(byte[] key) {
     return new String(key, StandardCharsets.UTF_8);
+  }
+
+  private static void compactLevelZero(CompactionFixture store) throws IOException {
+    CompactionPlan plan =
+        new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
+    assertTrue(plan != null);
+    store.versions.apply(CompactionJob.run(store.context(), plan));
   }
 }

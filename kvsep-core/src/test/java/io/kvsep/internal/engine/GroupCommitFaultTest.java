@@ -13,6 +13,7 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Parked;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -121,7 +122,7 @@ final class GroupCommitFaultTest {
         (operation, name) -> {
           if (isLogWrite(operation, name) && first.compareAndSet(true, false)) {
             held.countDown();
-            awaitParked(followers);
+            Parked.await(followers);
           }
           return false;
         });
@@ -153,17 +154,6 @@ final class GroupCommitFaultTest {
 
   private static boolean isLogWrite(Operation operation, String name) {
     return operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT;
-  }
-
-  /** Called in the middle of the leader's write. */
-  private static void awaitParked(List<Thread> threads) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (System.nanoTime() < deadline) {
-      if (threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING)) {
-        return;
-      }
-      Thread.onSpinWait();
-    }
   }
 
   private static void put(StorageEngine engine, String key, Map<String, Boolean> puts) {

@@ -13,12 +13,9 @@ import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
-import java.time.Clock;
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -289,8 +286,12 @@ final class RangeDeleteSpaceTest {
   }
 
   /** Stands still; does something once when it is asked. */
-  private static final class HookedClock extends Clock {
+  private static final class HookedClock extends ManualClock {
     @Nullable Runnable hook;
+
+    HookedClock() {
+      super(1_000);
+    }
 
     @Override
     public long millis() {
@@ -299,22 +300,7 @@ final class RangeDeleteSpaceTest {
       if (once != null) {
         once.run();
       }
-      return 1_000;
-    }
-
-    @Override
-    public Instant instant() {
-      return Instant.ofEpochMilli(1_000);
-    }
-
-    @Override
-    public ZoneId getZone() {
-      return ZoneOffset.UTC;
-    }
-
-    @Override
-    public Clock withZone(ZoneId zone) {
-      throw new IllegalStateException("one zone only");
+      return super.millis();
     }
   }
 }

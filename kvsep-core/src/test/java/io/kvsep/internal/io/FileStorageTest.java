@@ -6,15 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreLockedException;
-import java.io.BufferedReader;
+import io.kvsep.testing.JavaProcess;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -346,7 +344,7 @@ final class FileStorageTest extends StorageContract {
   void lockOfAnotherProcessExcludesThisOneUntilThatDies() throws Exception {
     Process child = child(false);
     try {
-      assertEquals("locked", firstLine(child));
+      assertEquals("locked", JavaProcess.firstLine(child));
 
       assertThrows(StoreLockedException.class, () -> storage.lock("LOCK", false));
       assertThrows(StoreLockedException.class, () -> storage.lock("LOCK", true));
@@ -359,7 +357,7 @@ final class FileStorageTest extends StorageContract {
   private String outcomeOfChild(boolean shared) throws Exception {
     Process child = child(shared);
     try {
-      return firstLine(child);
+      return JavaProcess.firstLine(child);
     } finally {
       child.destroyForcibly().waitFor();
     }
@@ -381,13 +379,6 @@ final class FileStorageTest extends StorageContract {
 
   private static String classPathOf(Class<?> type) throws URISyntaxException {
     return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
-  }
-
-  private static String firstLine(Process child) throws IOException {
-    BufferedReader output =
-        new BufferedReader(
-            new InputStreamReader(child.getInputStream(), StandardCharsets.US_ASCII));
-    return String.valueOf(output.readLine());
   }
 
   private interface IoAction {

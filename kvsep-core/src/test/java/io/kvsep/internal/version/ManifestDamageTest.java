@@ -135,12 +135,7 @@ final class ManifestDamageTest {
     bytes[Math.toIntExact(ends.get(2)) + 9] ^= 1;
     CrashableStorage storage = storage(sound.contents("CURRENT"), bytes);
 
-    CorruptionException e =
-        assertThrows(
-            CorruptionException.class,
-            () ->
-                VersionSet.open(
-                    storage, false, ledger, (tables, segments) -> {}, Readers.unbounded()));
+    CorruptionException e = corruption(storage);
 
     assertEquals(MANIFEST, e.file());
     assertEquals(ends.get(2), e.offset());
@@ -165,12 +160,7 @@ final class ManifestDamageTest {
     CrashableStorage storage = new CrashableStorage();
     storage.replace("CURRENT", sound.contents("CURRENT"));
 
-    CorruptionException e =
-        assertThrows(
-            CorruptionException.class,
-            () ->
-                VersionSet.open(
-                    storage, false, ledger, (tables, segments) -> {}, Readers.unbounded()));
+    CorruptionException e = corruption(storage);
 
     assertEquals(MANIFEST, e.file());
   }
@@ -311,5 +301,12 @@ final class ManifestDamageTest {
             (tables, segments) -> {},
             Readers.unbounded())
         .close();
+  }
+
+  private CorruptionException corruption(CrashableStorage storage) {
+    return assertThrows(
+        CorruptionException.class,
+        () ->
+            VersionSet.open(storage, false, ledger, (tables, segments) -> {}, Readers.unbounded()));
   }
 }

@@ -193,8 +193,7 @@ final class VersionSetFaultTest {
   void filesOfAFailedEditAreDeletedOnlyOnceItCannotComeBack() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set =
-        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
+    VersionSet set = create(storage, ledger);
     storage.create("000009.sst").close();
     storage.create("000004.vlog").close();
     byte[] key = {1};
@@ -218,8 +217,7 @@ final class VersionSetFaultTest {
   void afterAFailedRenameNothingIsAppendedToTheOldManifest() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set =
-        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
+    VersionSet set = create(storage, ledger);
     byte[] key = new byte[65_000];
     for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
       set.apply(new VersionEdit().addTable(0, FileSetModel.meta(1000 + i, key, key)));
@@ -239,8 +237,7 @@ final class VersionSetFaultTest {
   void aFullDiskDoesNotStopAnEditForTheSakeOfASnapshot() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
-    VersionSet set =
-        VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
+    VersionSet set = create(storage, ledger);
     byte[] key = new byte[65_000];
     for (int i = 0; set.manifestBytes() <= 1 << 20; i++) {
       VersionEdit edit = new VersionEdit();
@@ -262,5 +259,10 @@ final class VersionSetFaultTest {
     assertEquals(5, reopened.current().lastSequence());
     assertTrue(reopened.manifestBytes() < 1000);
     reopened.close();
+  }
+
+  private static VersionSet create(CrashableStorage storage, MemoryLedger ledger)
+      throws IOException {
+    return VersionSet.create(storage, new StoreId(1, 2), ledger, (t, s) -> {}, Readers.unbounded());
   }
 }

@@ -1,0 +1,22 @@
+package io.kvsep.testing;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Waits until threads wait. */
+public final class Parked {
+  private Parked() {}
+
+  /**
+   * Returns once all of them wait, or after half a minute, when the test will say what is wrong.
+   */
+  public static void await(List<Thread> threads) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (System.nanoTime() < deadline) {
+      if (threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING)) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+  }
+}
