@@ -2,10 +2,9 @@ package io.kvsep;
 
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
@@ -108,19 +107,13 @@ record MetamorphicOptions(
 
   EngineConfig config(Storage storage, ManualClock clock, ManualScheduler scheduler) {
     EngineConfig base = Engines.config(storage, sync, clock, new Random(7), scheduler);
-    return new EngineConfig(
-            disguise.apply(storage),
-            base.mode(),
-            sync,
-            base.syncIntervalNanos(),
-            inlineValueBytesMax,
-            compressionBytesMin,
-            segmentBytes,
-            shape,
-            clock,
-            base.ticker(),
-            base.random(),
-            scheduler)
-        .with(new Reclaim(new ReclaimGoal(spaceAmplificationMax, 256, 8 << 10), Long.MAX_VALUE));
+    return ConfigDraft.of(base)
+        .storage(disguise.apply(storage))
+        .inlineValueBytesMax(inlineValueBytesMax)
+        .compressionBytesMin(compressionBytesMin)
+        .segmentBytes(segmentBytes)
+        .shape(shape)
+        .reclaim(spaceAmplificationMax, 8 << 10)
+        .build();
   }
 }

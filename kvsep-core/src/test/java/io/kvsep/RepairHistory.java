@@ -9,6 +9,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -69,20 +70,11 @@ final class RepairHistory {
                 .with(EngineConfig.Reclaim.holding(100, 1 << 30));
     int inline = Math.min(config.inlineValueBytesMax(), 300);
     return StorageEngine.open(
-        new EngineConfig(
-            config.storage(),
-            config.mode(),
-            config.sync(),
-            config.syncIntervalNanos(),
-            inline,
-            config.compressionBytesMin(),
-            dropsFiles ? config.segmentBytes() : 1 << 30,
-            config.shape(),
-            clock,
-            config.ticker(),
-            config.random(),
-            scheduler,
-            config.reclaim()));
+        ConfigDraft.of(config)
+            .inlineValueBytesMax(inline)
+            .segmentBytes(dropsFiles ? config.segmentBytes() : 1 << 30)
+            .reclaim(config.reclaim())
+            .build());
   }
 
   /** Writes for a while and leaves the files as they are, closed or killed. */

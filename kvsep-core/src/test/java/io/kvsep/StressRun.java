@@ -8,6 +8,7 @@ import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.ThreadScheduler;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
 import java.util.ArrayList;
@@ -172,18 +173,10 @@ final class StressRun {
    * engine tells whether data is in memory.
    */
   private static EngineConfig fitted(EngineConfig config) {
-    return new EngineConfig(
-        config.storage(),
-        config.mode(),
-        config.sync(),
-        SYNC_INTERVAL_NANOS,
-        Math.min(config.inlineValueBytesMax(), INLINE_BYTES_MAX),
-        config.compressionBytesMin(),
-        config.segmentBytes(),
-        config.shape(),
-        config.clock(),
-        Ticker.system(),
-        config.random(),
-        config.scheduler());
+    return ConfigDraft.of(config)
+        .syncIntervalNanos(SYNC_INTERVAL_NANOS)
+        .inlineValueBytesMax(Math.min(config.inlineValueBytesMax(), INLINE_BYTES_MAX))
+        .ticker(Ticker.system())
+        .build();
   }
 }

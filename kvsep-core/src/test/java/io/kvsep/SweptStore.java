@@ -7,13 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.OpenMode;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.Scheduler;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -100,20 +98,11 @@ final class SweptStore {
         Engines.config(
             storage, CommitSync.ON_DEMAND, new ManualClock(1_000_000), random, scheduler);
     EngineConfig config =
-        new EngineConfig(
-                storage,
-                new OpenMode(readOnly, !readOnly, false),
-                base.sync(),
-                base.syncIntervalNanos(),
-                base.inlineValueBytesMax(),
-                base.compressionBytesMin(),
-                SEGMENT_BYTES,
-                base.shape(),
-                base.clock(),
-                base.ticker(),
-                random,
-                scheduler)
-            .with(new Reclaim(new ReclaimGoal(1.2, 256, 2 << 10), Long.MAX_VALUE));
+        ConfigDraft.of(base)
+            .readOnly(readOnly)
+            .segmentBytes(SEGMENT_BYTES)
+            .reclaim(1.2, 2 << 10)
+            .build();
     return new OpenStore(StorageEngine.open(config));
   }
 

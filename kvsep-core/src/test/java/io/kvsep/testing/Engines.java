@@ -64,20 +64,13 @@ public final class Engines {
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);
     int[] inlineLimits = {0, 1, 64, 300, 65_536};
-    return new EngineConfig(
-            storage,
-            base.mode(),
-            sync,
-            base.syncIntervalNanos(),
-            inlineLimits[random.nextInt(inlineLimits.length)],
-            random.nextBoolean() ? 64 : Integer.MAX_VALUE,
-            (4L << 10) << random.nextInt(4),
-            tiny(random.nextBoolean()),
-            clock,
-            base.ticker(),
-            random,
-            scheduler)
-        .with(randomReclaim(random));
+    return ConfigDraft.of(base)
+        .inlineValueBytesMax(inlineLimits[random.nextInt(inlineLimits.length)])
+        .compressionBytesMin(random.nextBoolean() ? 64 : Integer.MAX_VALUE)
+        .segmentBytes((4L << 10) << random.nextInt(4))
+        .shape(tiny(random.nextBoolean()))
+        .reclaim(randomReclaim(random))
+        .build();
   }
 
   private static Reclaim randomReclaim(Random random) {

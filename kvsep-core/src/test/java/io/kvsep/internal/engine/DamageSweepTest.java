@@ -10,6 +10,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
@@ -526,19 +527,7 @@ final class DamageSweepTest {
 
   private static EngineConfig config(CrashableStorage storage, Random random) {
     EngineConfig config = Variant.SEPARATED.config(storage, new ManualScheduler(3, 1));
-    return new EngineConfig(
-        storage,
-        config.mode(),
-        config.sync(),
-        config.syncIntervalNanos(),
-        config.inlineValueBytesMax(),
-        config.compressionBytesMin(),
-        config.segmentBytes(),
-        config.shape(),
-        config.clock(),
-        config.ticker(),
-        random,
-        config.scheduler());
+    return ConfigDraft.of(config).random(random).build();
   }
 
   private static void abandon(StorageEngine engine) {

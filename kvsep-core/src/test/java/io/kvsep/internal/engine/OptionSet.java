@@ -1,10 +1,9 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.time.Clock;
@@ -57,19 +56,12 @@ enum OptionSet {
 
   EngineConfig config(Storage storage, Clock clock, ManualScheduler scheduler) {
     EngineConfig base = Engines.config(storage, sync, clock, new Random(7), scheduler);
-    return new EngineConfig(
-            storage,
-            base.mode(),
-            sync,
-            base.syncIntervalNanos(),
-            inlineValueBytesMax,
-            compressionBytesMin,
-            segmentBytes,
-            this == BUSY ? BUSY_SHAPE : base.shape(),
-            clock,
-            base.ticker(),
-            base.random(),
-            scheduler)
-        .with(new Reclaim(new ReclaimGoal(1.2, 256, 8 << 10), Long.MAX_VALUE));
+    return ConfigDraft.of(base)
+        .inlineValueBytesMax(inlineValueBytesMax)
+        .compressionBytesMin(compressionBytesMin)
+        .segmentBytes(segmentBytes)
+        .shape(this == BUSY ? BUSY_SHAPE : base.shape())
+        .reclaim(1.2, 8 << 10)
+        .build();
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -37,20 +38,7 @@ final class PinnedFilesTest {
             new ManualClock(1_000),
             new Random(seed),
             new ManualScheduler(seed, 2));
-    return StorageEngine.open(
-        new EngineConfig(
-            storage,
-            base.mode(),
-            base.sync(),
-            base.syncIntervalNanos(),
-            base.inlineValueBytesMax(),
-            base.compressionBytesMin(),
-            base.segmentBytes(),
-            base.shape(),
-            base.clock(),
-            nanos::get,
-            base.random(),
-            base.scheduler()));
+    return StorageEngine.open(ConfigDraft.of(base).ticker(nanos::get).build());
   }
 
   private static void putAll(StorageEngine engine, int round) {

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -137,21 +138,7 @@ final class RangeDeleteSpaceTest {
     assertThrows(KvException.class, writer::close);
     EngineConfig writing =
         Engines.config(copy, CommitSync.ON_DEMAND, clock, new Random(7), new ManualScheduler(5, 2));
-    EngineConfig reading =
-        new EngineConfig(
-            copy,
-            new EngineConfig.OpenMode(true, false, false),
-            writing.sync(),
-            writing.syncIntervalNanos(),
-            writing.inlineValueBytesMax(),
-            writing.compressionBytesMin(),
-            writing.segmentBytes(),
-            writing.shape(),
-            writing.clock(),
-            writing.ticker(),
-            writing.random(),
-            writing.scheduler());
-    StorageEngine reader = StorageEngine.open(reading);
+    StorageEngine reader = StorageEngine.open(ConfigDraft.of(writing).readOnly(true).build());
     try (EngineCursor cursor = reader.reads().cursor(ALL, StoreReads.LATEST)) {
       for (int i = 0; i < 3_000; i += 2) {
         assertTrue(cursor.next());

@@ -12,6 +12,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -426,19 +427,11 @@ final class ReadAheadTest {
             new CountingScheduler(scheduler));
     StorageEngine opened =
         StorageEngine.open(
-            new EngineConfig(
-                storage,
-                tiny.mode(),
-                tiny.sync(),
-                tiny.syncIntervalNanos(),
-                tiny.inlineValueBytesMax(),
-                Integer.MAX_VALUE,
-                2 << 20,
-                tiny.shape(),
-                tiny.clock(),
-                storage::nanos,
-                tiny.random(),
-                tiny.scheduler()));
+            ConfigDraft.of(tiny)
+                .compressionBytesMin(Integer.MAX_VALUE)
+                .segmentBytes(2 << 20)
+                .ticker(storage::nanos)
+                .build());
     engine = opened;
     return opened;
   }

@@ -13,6 +13,7 @@ import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -323,21 +324,7 @@ final class ReclaimTest {
     scheduler = new ManualScheduler(1, 2);
     EngineConfig base =
         Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler);
-    EngineConfig longSegments =
-        new EngineConfig(
-            storage,
-            base.mode(),
-            base.sync(),
-            base.syncIntervalNanos(),
-            base.inlineValueBytesMax(),
-            base.compressionBytesMin(),
-            8 << 20,
-            base.shape(),
-            clock,
-            base.ticker(),
-            base.random(),
-            scheduler);
-    engine = StorageEngine.open(longSegments);
+    engine = StorageEngine.open(ConfigDraft.of(base).segmentBytes(8 << 20).build());
     Random random = new Random(9);
     for (int i = 0; i < 200; i++) {
       put(random, i % 100, 20 << 10);

@@ -11,6 +11,7 @@ import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -300,19 +301,7 @@ final class TableChurnTest {
     EngineConfig base =
         Engines.config(storage, CommitSync.ON_DEMAND, new ManualClock(1_000), random, scheduler);
     return StorageEngine.open(
-        new EngineConfig(
-            storage,
-            base.mode(),
-            base.sync(),
-            base.syncIntervalNanos(),
-            base.inlineValueBytesMax(),
-            base.compressionBytesMin(),
-            base.segmentBytes(),
-            withReaders(base.shape(), readers * ONE_READER_BYTES),
-            base.clock(),
-            base.ticker(),
-            base.random(),
-            scheduler));
+        ConfigDraft.of(base).shape(withReaders(base.shape(), readers * ONE_READER_BYTES)).build());
   }
 
   private static Shape withReaders(Shape shape, long readerBytesMax) {

@@ -9,6 +9,7 @@ import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.sstable.TamperedTable;
 import io.kvsep.internal.vlog.TamperedLog;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -66,19 +67,11 @@ final class VerifyTest {
             tiny.blockCacheBytesMax(),
             /* packsBlocks= */ false);
     return StorageEngine.open(
-        new EngineConfig(
-            base.storage(),
-            base.mode(),
-            base.sync(),
-            base.syncIntervalNanos(),
-            64,
-            Integer.MAX_VALUE,
-            8 << 10,
-            shape,
-            base.clock(),
-            base.ticker(),
-            base.random(),
-            base.scheduler()));
+        ConfigDraft.of(base)
+            .compressionBytesMin(Integer.MAX_VALUE)
+            .segmentBytes(8 << 10)
+            .shape(shape)
+            .build());
   }
 
   /** Two levels, a relocated file, segments, a deleted range, something only the log knows. */
