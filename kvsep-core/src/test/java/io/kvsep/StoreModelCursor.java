@@ -24,6 +24,14 @@ final class StoreModelCursor extends ModelCursor {
   /** The expected entries come in the cursor's order, all of them whatever its limit is. */
   StoreModelCursor(KvCursor cursor, List<Map.Entry<byte[], Cell>> expected, Look look) {
     super(
+        new Calls(
+            cursor::next,
+            cursor::previous,
+            cursor::seek,
+            cursor::seekFloor,
+            cursor::isValid,
+            cursor::key,
+            cursor::close),
         look.limit() < expected.size() ? expected.subList(0, (int) look.limit()) : expected,
         look.reverse());
     this.cursor = cursor;
@@ -42,38 +50,7 @@ final class StoreModelCursor extends ModelCursor {
   }
 
   @Override
-  protected boolean next() {
-    return cursor.next();
-  }
-
-  @Override
-  protected boolean previous() {
-    return cursor.previous();
-  }
-
-  @Override
-  protected boolean seek(byte[] target) {
-    return cursor.seek(target);
-  }
-
-  @Override
-  protected boolean seekFloor(byte[] target) {
-    return cursor.seekFloor(target);
-  }
-
-  @Override
-  protected boolean isValid() {
-    return cursor.isValid();
-  }
-
-  @Override
-  protected void checkNoEntry() {
-    assertThrows(IllegalStateException.class, cursor::key);
-  }
-
-  @Override
   protected void checkEntry(byte[] key, Cell cell) {
-    assertArrayEquals(key, cursor.key());
     assertArrayEquals(key, bytes(cursor.keyView()));
     assertEquals(cell.value().length, cursor.valueLength());
     OptionalLong expiry = cursor.expiresAtMillis();
@@ -92,10 +69,5 @@ final class StoreModelCursor extends ModelCursor {
     byte[] bytes = new byte[view.remaining()];
     view.get(bytes);
     return bytes;
-  }
-
-  @Override
-  public void close() {
-    cursor.close();
   }
 }

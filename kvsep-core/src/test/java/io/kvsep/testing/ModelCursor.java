@@ -1,12 +1,16 @@
 package io.kvsep.testing;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.testing.ModelState.Cell;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -14,35 +18,31 @@ import java.util.function.Supplier;
  * and what is checked of an entry, is left to others. Not thread safe.
  */
 public abstract class ModelCursor implements AutoCloseable {
+  /** The calls of a cursor that every kind of cursor has. */
+  public record Calls(
+      BooleanSupplier next,
+      BooleanSupplier previous,
+      Predicate<byte[]> seek,
+      Predicate<byte[]> seekFloor,
+      BooleanSupplier isValid,
+      Supplier<byte[]> key,
+      Runnable close) {}
+
+  private final Calls calls;
   private final List<Map.Entry<byte[], Cell>> expected;
   private final boolean reverse;
   private int index = -1;
   private boolean fresh = true;
 
   /** The expected entries come in the cursor's order. */
-  protected ModelCursor(List<Map.Entry<byte[], Cell>> expected, boolean reverse) {
+  protected ModelCursor(Calls calls, List<Map.Entry<byte[], Cell>> expected, boolean reverse) {
+    this.calls = calls;
     this.expected = expected;
     this.reverse = reverse;
   }
 
-  protected abstract boolean next();
-
-  protected abstract boolean previous();
-
-  protected abstract boolean seek(byte[] target);
-
-  protected abstract boolean seekFloor(byte[] target);
-
-  protected abstract boolean isValid();
-
-  /** Throws when this is not what the cursor, which is valid, shows. */
+  /** Throws when the cursor, which stands on an entry of this key, shows anything else of it. */
   protected abstract void checkEntry(byte[] key, Cell cell);
-
-  /** Throws when a cursor that is not valid shows anything. */
-  protected abstract void checkNoEntry();
-
-  @Override
-  public abstract void close();
 
   /** Whether it may only be moved forward. */
   protected boolean onlyForward() {
@@ -54,9 +54,14 @@ public abstract class ModelCursor implements AutoCloseable {
     return expected.size() + 1;
   }
 
+  @Override
+  public final void close() {
+    calls.close().run();
+  }
+
   public final void forward() {
     index = Math.min(expected.size(), index + 1);
-    check(next());
+    check(calls.next().getAsBoolean());
   }
 
   public final void anywhere(Random random, Supplier<byte[]> keys) {
@@ -65,15 +70,15 @@ public abstract class ModelCursor implements AutoCloseable {
       forward();
     } else if (move <= 4) {
       index = fresh ? expected.size() - 1 : Math.max(-1, index - 1);
-      check(previous());
+      check(calls.previous().getAsBoolean());
     } else if (random.nextBoolean()) {
       byte[] target = keys.get();
       index = ceiling(target);
-      check(seek(target));
+      check(calls.seek().test(target));
     } else {
       byte[] target = keys.get();
       index = floor(target);
-      check(seekFloor(target));
+      check(calls.seekFloor().test(target));
     }
   }
 
@@ -81,11 +86,13 @@ public abstract class ModelCursor implements AutoCloseable {
     fresh = false;
     boolean valid = index >= 0 && index < expected.size();
     assertEquals(valid, moved);
-    assertEquals(valid, isValid());
+    assertEquals(valid, calls.isValid().getAsBoolean());
     if (valid) {
-      checkEntry(expected.get(index).getKey(), expected.get(index).getValue());
+      byte[] key = expected.get(index).getKey();
+      assertArrayEquals(key, calls.key().get());
+      checkEntry(key, expected.get(index).getValue());
     } else {
-      checkNoEntry();
+      assertThrows(IllegalStateException.class, () -> calls.key().get());
     }
   }
 
