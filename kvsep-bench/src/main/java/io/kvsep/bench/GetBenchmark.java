@@ -2,23 +2,15 @@ package io.kvsep.bench;
 
 import java.nio.ByteBuffer;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Random point reads of a store that is flushed and compacted and fits into memory: keys that are
@@ -31,35 +23,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark.bytes -p valueBytes=128 -t 2
  * </pre>
  */
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 3, time = 3)
-@Fork(
-    value = 1,
-    jvmArgsAppend = {
-      "-Xmx1g",
-      "-Dsun.misc.unsafe.memory.access=allow",
-      "--enable-native-access=ALL-UNNAMED"
-    })
-@State(Scope.Benchmark)
-@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
-public class GetBenchmark {
-  @Param({"128", "1024", "16384"})
-  int valueBytes;
-
-  private LoadedStore loaded;
-
-  @Setup(Level.Trial)
-  public void fill() {
-    loaded = LoadedStore.filled(valueBytes);
-  }
-
-  @TearDown(Level.Trial)
-  public void remove() {
-    loaded.close();
-  }
-
+public class GetBenchmark extends ReadBenchmark {
   @Benchmark
   public byte @Nullable [] array(Reader reader) {
     return loaded.store.get(reader.presentKey());

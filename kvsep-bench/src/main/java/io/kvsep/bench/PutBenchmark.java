@@ -1,21 +1,14 @@
 package io.kvsep.bench;
 
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.bytes.Bytes;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Single puts of random keys, synced when the store is closed only. Flushes and compactions run
@@ -25,20 +18,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * java -jar kvsep-bench/target/benchmarks.jar PutBenchmark -prof gc
  * </pre>
  */
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 3, time = 3)
-@Fork(
-    value = 1,
-    jvmArgsAppend = {
-      "-Xmx1g",
-      "-Dsun.misc.unsafe.memory.access=allow",
-      "--enable-native-access=ALL-UNNAMED"
-    })
 @State(Scope.Thread)
 @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
-public class PutBenchmark {
+public class PutBenchmark extends StoreBenchmark {
   private static final long SEED = 1;
 
   @Param({"128", "1024", "16384"})

@@ -4,20 +4,12 @@ import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import java.nio.ByteBuffer;
-import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Steps of scans over a store that is flushed and compacted, in both directions; at the end a scan
@@ -29,35 +21,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * java -jar kvsep-bench/target/benchmarks.jar ScanBenchmark.views -p valueBytes=1024 -t 2
  * </pre>
  */
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 3, time = 3)
-@Fork(
-    value = 1,
-    jvmArgsAppend = {
-      "-Xmx1g",
-      "-Dsun.misc.unsafe.memory.access=allow",
-      "--enable-native-access=ALL-UNNAMED"
-    })
-@State(Scope.Benchmark)
-@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
-public class ScanBenchmark {
-  @Param({"128", "1024", "16384"})
-  int valueBytes;
-
-  private LoadedStore loaded;
-
-  @Setup(Level.Trial)
-  public void fill() {
-    loaded = LoadedStore.filled(valueBytes);
-  }
-
-  @TearDown(Level.Trial)
-  public void remove() {
-    loaded.close();
-  }
-
+public class ScanBenchmark extends ReadBenchmark {
   @Benchmark
   public int views(Scans scans) {
     return view(scans.forward.step());
