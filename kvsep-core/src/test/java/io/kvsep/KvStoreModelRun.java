@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ModelHistory;
 import io.kvsep.testing.ModelState;
 import io.kvsep.testing.ModelState.Cell;
@@ -56,7 +57,7 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
   private int lastNumber = DEFAULT;
 
   KvStoreModelRun(long seed) {
-    super(seed, /* keyBitsMax= */ 7);
+    super(new CrashableStorage(), seed, /* keyBitsMax= */ 7);
     batch = new ModelBatch(random, draw, clock);
     store = new OpenStore(engine());
     if (random.nextInt(4) == 0) {

@@ -36,13 +36,14 @@ public abstract class ModelHistory<C extends ModelCursor> {
   /** States since the last known sync, the synced one first, the current one last. */
   private final List<ModelState> sinceSync = new ArrayList<>(List.of(ModelState.empty()));
 
-  private CrashableStorage storage = new CrashableStorage();
+  private CrashableStorage storage;
   private ManualScheduler scheduler;
   private CommitSync sync;
   private StorageEngine engine;
 
   /** Opens the engine for the first time. */
-  protected ModelHistory(long seed, int keyBitsMax) {
+  protected ModelHistory(CrashableStorage storage, long seed, int keyBitsMax) {
+    this.storage = storage;
     random = new Random(seed);
     draw = new ModelDraw(random, keyBitsMax);
     openEngine();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.testing.Engines;
 import io.kvsep.testing.ModelHistory;
 import io.kvsep.testing.ModelState;
 import io.kvsep.testing.ModelState.Cell;
@@ -34,7 +35,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
   private final List<OpenSnapshot> snapshots = new ArrayList<>();
 
   ModelRun(long seed) {
-    super(seed, /* keyBitsMax= */ 8);
+    super(Engines.withKeyspaces(KEYSPACES[KEYSPACES.length - 1] + 1), seed, /* keyBitsMax= */ 8);
   }
 
   @Override
