@@ -183,7 +183,7 @@ final class VisibleIterator implements AutoCloseable {
     forward = true;
     boolean decided = skipCurrentKey;
     while (source.isValid()) {
-      if (decided && standsOnKey()) {
+      if (decided && !source.keyIsNew() && standsOnKey()) {
         source.next();
         continue;
       }

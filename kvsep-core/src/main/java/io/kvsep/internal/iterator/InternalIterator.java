@@ -33,6 +33,9 @@ public abstract class InternalIterator implements AutoCloseable {
   /** Whether the payload's bytes may be overwritten by the next step. */
   protected boolean payloadPasses;
 
+  /** Whether it is known that the entry before this one, in the same source, has another key. */
+  protected boolean keyIsNew;
+
   public abstract void seekToFirst();
 
   public abstract void seekToLast();
@@ -87,6 +90,14 @@ public abstract class InternalIterator implements AutoCloseable {
     return payloadPasses;
   }
 
+  /**
+   * Whether it is known, without a comparison, that the key is not that of the entry from which the
+   * last {@link #next} came.
+   */
+  public final boolean keyIsNew() {
+    return keyIsNew;
+  }
+
   /** Takes over the position of {@code other}. */
   protected final void adopt(InternalIterator other) {
     valid = true;
@@ -98,6 +109,7 @@ public abstract class InternalIterator implements AutoCloseable {
     payloadOffset = other.payloadOffset;
     payloadLength = other.payloadLength;
     payloadPasses = other.payloadPasses;
+    keyIsNew = other.keyIsNew;
   }
 
   /** Internal order of this position against ({@code key}, {@code tag}). */

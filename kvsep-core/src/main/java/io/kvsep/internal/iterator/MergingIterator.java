@@ -20,6 +20,10 @@ public final class MergingIterator extends InternalIterator {
   private final InternalIterator[] heap;
   private final GrowingRegion pivot;
   private int heapCount;
+
+  /** The place of the one that comes next after the top; 0 when that is not known. */
+  private int runnerUp;
+
   private boolean forward = true;
 
   public MergingIterator(List<? extends InternalIterator> children, MemoryLedger ledger) {
@@ -147,6 +151,7 @@ public final class MergingIterator extends InternalIterator {
   private void rebuild(boolean walkForward) {
     forward = walkForward;
     heapCount = 0;
+    runnerUp = 0;
     for (InternalIterator child : children) {
       if (child.isValid()) {
         heap[heapCount++] = child;
@@ -155,24 +160,36 @@ public final class MergingIterator extends InternalIterator {
     for (int i = heapCount / 2 - 1; i >= 0; i--) {
       siftDown(i);
     }
-    expose();
+    expose(/* stayed= */ false);
   }
 
   private void settleTop(InternalIterator current) {
     if (!current.isValid()) {
       heap[0] = heap[--heapCount];
+      runnerUp = 0;
     }
     if (heapCount > 1) {
-      siftDown(0);
+      // As long as the top stays where it is, one comparison tells.
+      if (runnerUp == 0) {
+        runnerUp = heapCount > 2 && comesFirst(heap[2], heap[1]) ? 2 : 1;
+      }
+      if (comesFirst(heap[runnerUp], heap[0])) {
+        runnerUp = 0;
+        siftDown(0);
+      }
     }
-    expose();
+    expose(heapCount > 0 && heap[0] == current);
   }
 
-  private void expose() {
+  /**
+   * @param stayed whether the entry comes from the child that the one before came from
+   */
+  private void expose(boolean stayed) {
     if (heapCount == 0) {
       valid = false;
     } else {
       adopt(heap[0]);
+      keyIsNew &= stayed;
     }
   }
 

@@ -214,6 +214,8 @@ final class TableIterator extends InternalIterator {
       throw new IndexOutOfBoundsException(
           "key of " + shared + " and " + unshared + " bytes after one of " + keyLength);
     }
+    // The shared part is as long as it can be; at a restart it is empty and tells nothing.
+    keyIsNew = shared > 0 && (unshared > 0 || shared < keyLength);
     int length = shared + unshared;
     if (length + COPY_SLACK > key.length()) {
       grow(length);

@@ -104,6 +104,7 @@ final class ListIterator extends InternalIterator {
       keyLength = item.key.length;
       region.put(keyOffset, item.key, 0, keyLength);
       tag = item.tag;
+      keyIsNew = at > 0 && !Arrays.equals(items.get(at - 1).key, item.key);
       payloadRegion = region;
       payloadOffset = keyOffset + keyLength;
       payloadLength = 1;

@@ -13,6 +13,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.NavigableSet;
@@ -35,14 +36,20 @@ final class MergingIteratorTest {
     TreeSet<Item> all = new TreeSet<>();
     List<InternalIterator> children = children(random, all, 0);
     Region scratch = ledger.allocate(MemoryPurpose.READ, 64);
+    int known = 0;
     try (MergingIterator merged = new MergingIterator(children, ledger)) {
       assertFalse(merged.isValid());
       Item at = null;
       for (int i = 0; i < 400; i++) {
         int choice = random.nextInt(20);
         if (choice < 8 && at != null) {
+          byte[] before = at.key();
           merged.next();
           at = all.higher(at);
+          if (at != null && merged.keyIsNew()) {
+            assertFalse(Arrays.equals(before, at.key()));
+            known++;
+          }
         } else if (choice < 16 && at != null) {
           merged.previous();
           at = all.lower(at);
@@ -68,6 +75,9 @@ final class MergingIteratorTest {
     }
     scratch.free();
     assertEquals(0, ledger.totalBytes());
+    if (children.size() == 1 && all.size() > 20) {
+      assertTrue(known > 0, "a child knows, and nothing comes between");
+    }
   }
 
   /** None to nine children, some of them empty; every entry is in one of them, or in some. */

@@ -117,8 +117,11 @@ final class TableModelTest {
     try (InternalIterator iterator = table.iterator(fixture.ledger)) {
       assertFalse(iterator.isValid());
       iterator.seekToFirst();
+      byte[] before = {};
       for (Entry entry : model) {
         assertPosition(entry, iterator);
+        assertFalse(iterator.keyIsNew() && Arrays.equals(entry.key(), before));
+        before = entry.key();
         iterator.next();
       }
       assertFalse(iterator.isValid());
