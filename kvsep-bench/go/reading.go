@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// readsOfATimed: looking at the clock costs as much as a good part of a read.
+	readsOfATimed = 8
+	readBlock     = 256
+	// warmingPart of the reads come before those that are measured.
+	warmingPart = 4
+	passesMin   = 3
+)
+
+// Streams of random numbers, far enough apart for the threads of each to have their own.
+const (
+	streamRead uint64 = (iota + 1) << 16
+	streamWarming
+	streamOverwrite
+	streamMixed
+)
+
+// reading is one way to read an entry.
+type reading func(r *run, from reader, ordinal int64, a *arrays) error
+
+// arrays are what a reading thread copies keys and values into.
+type arrays struct {
+	key   []byte
+	value []byte
+}
+
+func copying(r *run, from reader, ordinal int64, a *arrays) error {
+	putKey(ordinal, a.key)
+	value, err := from.get(a.key, a.value)
+	if err != nil {
+		return err
+	}
+	a.value = value
+	return r.data.checkEnds(ordinal, value)
+}
+
+func viewing(r *run, from reader, ordinal int64, a *arrays) error {
+	putKey(ordinal, a.key)
+	found, err := from.view(a.key, func(value []byte) error {
+		return r.data.checkEnds(ordinal, value)
+	})
+	if err == nil && !found {
+		return fmt.Errorf("entry %d is not there", ordinal)
+	}
+	return err
+}
+
+func missing(_ *run, from reader, ordinal int64, a *arrays) error {
+	putAbsentKey(ordinal, a.key)
+	value, err := from.get(a.key, a.value)
+	if err == nil && value != nil {
+		return fmt.Errorf("the key %q was never written, but is there", a.key)
+	}
+	return err
+}
+
+// read reads random entries, at first unmeasured.
+func (r *run) read(threads int, each reading) error {
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	count := r.command.gets
+	if r.workload == "miss" {
+		count = r.command.misses
+	}
+	warming := work{threads: threads, count: max(1, count/warmingPart),
+		limit: r.command.seconds / warmingPart, block: readBlock,
+		operation: r.readRandom(each, streamWarming)}
+	if _, _, _, err := r.perform(warming); err != nil {
+		return err
+	}
+	return r.measure(work{threads: threads, count: count, limit: r.command.seconds,
+		block: readBlock, every: readsOfATimed, operation: r.readRandom(each, streamRead)})
+}
+
+// readRandom reads random entries of one snapshot a thread.
+func (r *run) readRandom(each reading, stream uint64) func(*worker) (operation, error) {
+	return func(w *worker) (operation, error) {
+		from, err := r.store.reader()
+		if err != nil {
+			return nil, err
+		}
+		w.atEnd = from.close
+		choice := newRandom(r.command.seed, stream+uint64(w.thread))
+		a := &arrays{key: r.data.newKey()}
+		return func(int64) error {
+			return each(r, from, choice.below(r.data.entries), a)
+		}, nil
+	}
+}
+
+// iterate goes through the entries in order, several times, and reports the median pass.
+func (r *run) iterate(keysOnly bool) error {
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	expected := min(r.command.scanMax, r.data.entries)
+	start := time.Now()
+	var passes []time.Duration
+	for len(passes) < passesMin || time.Since(start) < r.command.seconds {
+		passStart := time.Now()
+		seen, err := r.pass(keysOnly, expected)
+		if err != nil {
+			return err
+		}
+		if seen != expected {
+			return fmt.Errorf("%d entries, not %d", seen, expected)
+		}
+		passes = append(passes, time.Since(passStart))
+	}
+	slices.Sort(passes)
+	r.rate("rate", expected, passes[len(passes)/2])
+	r.result("seconds", time.Since(start).Seconds(), "s")
+	return nil
+}
+
+// pass copies keys, and values unless it is about keys only, until there are no more or enough.
+func (r *run) pass(keysOnly bool, enough int64) (seen int64, err error) {
+	from, err := r.store.reader()
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if closeErr := from.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	entries := from.cursor(keysOnly)
+	defer entries.close()
+	var key, value []byte
+	for seen < enough && entries.next() {
+		key = entries.key(key)
+		if key[keyBytes-1] != byte('0'+seen%10) {
+			return seen, fmt.Errorf("entry %d has the key %q", seen, key)
+		}
+		if !keysOnly {
+			if value, err = entries.value(value); err != nil {
+				return seen, err
+			}
+			if err := r.checkLength(seen, value); err != nil {
+				return seen, err
+			}
+		}
+		seen++
+		if seen%progressEvery == 0 {
+			r.out.step(r.workload, seen, enough)
+		}
+	}
+	return seen, nil
+}
+
+// checkLength also looks at the last byte, so that the whole value must be in memory.
+func (r *run) checkLength(ordinal int64, value []byte) error {
+	length := r.data.valueBytes(ordinal)
+	if len(value) != length {
+		return fmt.Errorf("entry %d: %d value bytes, not %d", ordinal, len(value), length)
+	}
+	if length == 0 || length%wordBytes != 0 {
+		return nil
+	}
+	lastWord := mix(r.data.seed(ordinal) + golden*uint64(length/wordBytes-1))
+	if value[length-1] != byte(lastWord>>56) {
+		return fmt.Errorf("entry %d: not the bytes that were written", ordinal)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	syncThreads   = 16
+	syncPause     = time.Second
+	collectPause  = time.Second
+	progressEvery = 1024
+)
+
+var workloadNames = []string{
+	"load", "open", "get", "get1", "get_view", "miss", "iterate", "keys", "single", "single_sync",
+	"overwrite", "mixed",
+}
+
+// run is one sequence of workloads on one store.
+type run struct {
+	command *command
+	engine  engine
+	out     *protocol
+	data    dataset
+
+	// workload is the one being done, for the message if it fails.
+	workload string
+	store    store
+	durable  durability
+	// anonymousPeak is the most anonymous memory seen at the end of a workload.
+	anonymousPeak int64
+}
+
+func newRun(c *command, e engine, out *protocol) *run {
+	return &run{command: c, engine: e, out: out, data: c.data, workload: "load"}
+}
+
+func (r *run) all() error {
+	r.out.engine(r.engine.name, r.engine.version(), r.engine.settings(r.command))
+	err := r.steps()
+	if r.store != nil {
+		err = errors.Join(err, r.store.close())
+	}
+	if err != nil {
+		return err
+	}
+	r.workload = "process"
+	return r.process()
+}
+
+func (r *run) steps() error {
+	if err := os.MkdirAll(r.command.dir, 0o755); err != nil {
+		return err
+	}
+	steps := map[string]func() error{
+		"load":        r.load,
+		"open":        r.measureOpen,
+		"get":         func() error { return r.read(r.command.threads, copying) },
+		"get1":        func() error { return r.read(1, copying) },
+		"get_view":    func() error { return r.read(r.command.threads, viewing) },
+		"miss":        func() error { return r.read(r.command.threads, missing) },
+		"iterate":     func() error { return r.iterate(false) },
+		"keys":        func() error { return r.iterate(true) },
+		"single":      r.single,
+		"single_sync": r.singleSync,
+		"overwrite":   r.overwrite,
+		"mixed":       r.mixed,
+	}
+	for _, name := range workloadNames {
+		if name != "load" && !r.command.asks(name) {
+			continue
+		}
+		r.workload = name
+		if err := steps[name](); err != nil {
+			return err
+		}
+		if err := r.noteMemory(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open makes sure that the store is open with a durability.
+func (r *run) open(d durability) error {
+	if r.store != nil && r.durable == d {
+		return nil
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	opened, err := r.engine.open(r.command, d)
+	if err != nil {
+		return err
+	}
+	r.store = opened
+	r.durable = d
+	return nil
+}
+
+func (r *run) close() error {
+	if r.store == nil {
+		return nil
+	}
+	closing := r.store
+	r.store = nil
+	return closing.close()
+}
+
+func (r *run) measureOpen() error {
+	if err := r.close(); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	r.result("seconds", time.Since(start).Seconds(), "s")
+	return nil
+}
+
+func (r *run) result(metric string, value float64, unit string) {
+	r.out.result(r.workload, metric, value, unit)
+}
+
+// rate reports how many operations were done in what time.
+func (r *run) rate(metric string, operations int64, taken time.Duration) {
+	r.result(metric, float64(operations)/max(taken, 1).Seconds(), "/s")
+}
+
+func (r *run) latencies(h *histogram) {
+	if h.total == 0 {
+		return
+	}
+	r.result("p50", float64(h.percentile(0.5))/1e3, "us")
+	r.result("p99", float64(h.percentile(0.99))/1e3, "us")
+	r.result("p99.9", float64(h.percentile(0.999))/1e3, "us")
+	r.result("longest", float64(h.max)/1e3, "us")
+}
+
+// size reports what the store takes on the disk, and what was written for so many bytes of the user.
+func (r *run) size(writtenBefore, written int64) error {
+	disk, err := allocatedBytes(r.command.dir)
+	if err != nil {
+		return err
+	}
+	after, err := writtenBytes()
+	if err != nil {
+		return err
+	}
+	r.result("disk_bytes", float64(disk), "B")
+	r.result("disk_by_raw", float64(disk)/float64(r.data.rawBytes(r.data.entries)), "x")
+	r.result("written_by_raw", float64(after-writtenBefore)/float64(written), "x")
+	return nil
+}
+
+func (r *run) noteMemory() error {
+	anonymous, err := statusBytes("RssAnon")
+	r.anonymousPeak = max(r.anonymousPeak, anonymous)
+	return err
+}
+
+func (r *run) process() error {
+	peak, err := statusBytes("VmHWM")
+	if err != nil {
+		return err
+	}
+	cpu, err := cpuSeconds()
+	if err != nil {
+		return err
+	}
+	r.result("peak_memory", float64(peak), "B")
+	r.result("anonymous_memory", float64(r.anonymousPeak), "B")
+	r.result("cpu", cpu, "s")
+	return nil
+}
+
+// settle waits for the store and says now and then that it is still there.
+func (r *run) settle() error {
+	return r.beside(progressPause, func() error {
+		r.out.step(r.workload, 1, 1)
+		return nil
+	}, r.store.settle)
+}
+
+// synced does work while the store is synced once a second, if that is the durability it was opened
+// with.
+func (r *run) synced(work func() error) error {
+	if r.durable != durabilityAsync {
+		return work()
+	}
+	return r.beside(syncPause, r.store.sync, work)
+}
+
+// beside does work, and another thing again and again with a pause in between until it is done.
+func (r *run) beside(pause time.Duration, repeated, work func() error) error {
+	done := make(chan struct{})
+	var background sync.WaitGroup
+	var repeatedErr error
+	background.Go(func() {
+		ticker := time.NewTicker(pause)
+		defer ticker.Stop()
+		for repeatedErr == nil {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				repeatedErr = repeated()
+			}
+		}
+	})
+	err := work()
+	close(done)
+	background.Wait()
+	return errors.Join(err, repeatedErr)
+}

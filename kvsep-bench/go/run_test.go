@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWholeSequence(t *testing.T) {
+	metrics := map[string][]string{
+		"load": {"until_written", "until_settled", "p50", "p99", "p99.9", "longest", "seconds",
+			"disk_bytes", "disk_by_raw", "written_by_raw"},
+		"open":    {"seconds"},
+		"iterate": {"rate", "seconds"},
+		"keys":    {"rate", "seconds"},
+		"overwrite": {"rate", "until_settled", "p50", "p99", "p99.9", "longest", "seconds",
+			"disk_bytes", "disk_by_raw", "written_by_raw"},
+		"process": {"peak_memory", "anonymous_memory", "cpu"},
+	}
+	for _, each := range engines {
+		for _, lengths := range []string{"128", "1024", "100/300000"} {
+			for _, durable := range []string{"none", "async", "sync"} {
+				if durable != "none" && lengths != "1024" {
+					continue
+				}
+				t.Run(each.name+" "+lengths+" "+durable, func(t *testing.T) {
+					lines := sequence(t, each.name, lengths, durable)
+					if !strings.HasPrefix(lines[0], "engine name="+each.name+" version=") ||
+						len(strings.Fields(lines[0])) != 4 {
+						t.Errorf("first line %q", lines[0])
+					}
+					for _, workload := range append(workloadNames, "process") {
+						expected := metrics[workload]
+						if expected == nil {
+							expected = []string{"rate", "p50", "p99", "p99.9", "longest", "seconds"}
+						}
+						if found := metricsOf(lines, workload); !slices.Equal(found, expected) {
+							t.Errorf("%s has %v, not %v", workload, found, expected)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func sequence(t *testing.T, engine, lengths, durable string) []string {
+	t.Helper()
+	entries := "2000"
+	if strings.Contains(lengths, "/") {
+		entries = "60"
+	}
+	var output, problems bytes.Buffer
+	code := compare([]string{"--engine", engine, "--dir", t.TempDir(), "--entries", entries,
+		"--value-bytes", lengths, "--batch", "100", "--cache-mib", "16", "--durability", durable,
+		"--scan-max", "1500", "--gets", "4000", "--misses", "4000", "--threads", "2",
+		"--seconds", "0.05", "--seed", "7", "--workloads", strings.Join(workloadNames, ","),
+	}, &output, &problems)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, output.String(), problems.String())
+	}
+	return strings.Split(strings.TrimSpace(output.String()), "\n")
+}
+
+// metricsOf are the metrics of a workload in their order; every value must be above 0.
+func metricsOf(lines []string, workload string) []string {
+	var metrics []string
+	for _, line := range lines {
+		var named, metric, unit string
+		var value float64
+		words := strings.NewReplacer("=", " ").Replace(line)
+		count, _ := fmt.Sscanf(words, "result workload %s metric %s value %g unit %s", &named,
+			&metric, &value, &unit)
+		if count == 4 && named == workload {
+			if value <= 0 {
+				metric += " is 0"
+			}
+			metrics = append(metrics, metric)
+		}
+	}
+	return metrics
+}
+
+func TestOnlyWorkloadsThatWereAskedFor(t *testing.T) {
+	var output bytes.Buffer
+	code := compare([]string{"--engine", "bbolt", "--dir", t.TempDir(), "--entries", "100",
+		"--value-bytes", "16", "--seconds", "0.05", "--workloads", "get"}, &output, &output)
+	lines := strings.Split(output.String(), "\n")
+	if code != 0 || metricsOf(lines, "get") == nil || metricsOf(lines, "load") == nil ||
+		metricsOf(lines, "miss") != nil {
+		t.Errorf("exit code %d: %s", code, output.String())
+	}
+}
+
+func TestFailureIsToldInOneLine(t *testing.T) {
+	var output bytes.Buffer
+	broken := engine{name: "broken", module: "none", settings: func(*command) []string {
+		return []string{"none"}
+	}, open: func(*command, durability) (store, error) {
+		return nil, errors.New("no\nspace")
+	}}
+	c := &command{dir: t.TempDir(), data: dataset{10, []int{8}}, batch: 1}
+	if code := follow(c, broken, &output); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	expected := "engine name=broken version=unknown settings=none\n" +
+		"failed workload=load reason=no space\n"
+	if output.String() != expected {
+		t.Errorf("output %q", output.String())
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	for _, words := range []string{
+		"--engine bbolt", "--engine none --dir d --entries 1 --value-bytes 8 --workloads get",
+		"--engine bbolt --dir d --entries 1 --value-bytes x --workloads get",
+		"--engine bbolt --dir d --entries 1 --value-bytes 8 --workloads fly",
+		"--engine bbolt --dir d --entries 0 --value-bytes 8 --workloads get",
+		"--engine bbolt --dir d --entries 1 --value-bytes 8 --workloads get --tune a",
+		"--engine bbolt --dir d --entries 1 --value-bytes 8 --workloads get --durability often",
+		"--engine bbolt --dir d --entries 1 --value-bytes 8 --workloads get more",
+	} {
+		var output, problems bytes.Buffer
+		if code := compare(strings.Fields(words), &output, &problems); code != exitUsage {
+			t.Errorf("%s: exit code %d", words, code)
+		}
+		if output.Len() > 0 || problems.Len() == 0 {
+			t.Errorf("%s: %q, %q", words, output.String(), problems.String())
+		}
+	}
+}
+
+func TestTuningReplacesWhatWasChosen(t *testing.T) {
+	tuned, err := parseTuning("a=5,b=0")
+	if err != nil || tuned.number("a", 1) != 5 || tuned.number("c", 1) != 1 ||
+		tuned.flag("b", true) || !tuned.flag("c", true) {
+		t.Errorf("%v, %v", tuned, err)
+	}
+}
+
+func TestMemoryLimitOfBothVersionsOfControlGroups(t *testing.T) {
+	for line, file := range map[string]string{
+		"0::/a/b":              "/sys/fs/cgroup/a/b/memory.max",
+		"4:memory:/c":          "/sys/fs/cgroup/memory/c/memory.limit_in_bytes",
+		"2:cpu,memory:/c":      "/sys/fs/cgroup/memory/c/memory.limit_in_bytes",
+		"9:name=systemd:/":     "",
+		"something unexpected": "",
+	} {
+		if found := limitFile(line); found != file {
+			t.Errorf("%s: %s", line, found)
+		}
+	}
+	if memory, err := memoryBytes(); err != nil || memory <= 0 {
+		t.Errorf("memory %d, %v", memory, err)
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"time"
+)
+
+const (
+	overwriteBatch = 100
+	// batchBytesMax ends a batch before it has all its entries.
+	batchBytesMax = 32 << 20
+	// syncOrdinals is a number of new keys that no disk syncs in the time of a workload.
+	syncOrdinals = 1 << 20
+	// patience is how many times the time of other workloads those with a fixed number of writes may
+	// take: a slow engine then has written less.
+	patience = 12
+)
+
+// written is what a workload wrote in batches.
+type written struct {
+	entries   int64
+	raw       int64
+	latencies histogram
+}
+
+// batches writes entries until there are count of them or, if there is a limit, the time is up. A
+// batch ends with size entries, or with the one that makes it long. Its time includes making it.
+func (r *run) batches(count int64, size int, limit time.Duration,
+	ordinal func(index int64) int64) (*written, error) {
+	done := &written{}
+	longest := int64(keyBytes + r.data.longestValue())
+	arrays := make([]byte, min(int64(size)*longest, batchBytesMax+longest))
+	emptyKey := r.data.newKey()
+	batch := make([]entry, 0, size)
+	used := 0
+	take := func(length int) []byte {
+		taken := arrays[used : used+length : used+length]
+		used += length
+		return taken
+	}
+	start := time.Now()
+	batchStart := start
+	for i := range count {
+		o := ordinal(i)
+		e := entry{take(keyBytes), take(r.data.valueBytes(o))}
+		copy(e.key, emptyKey)
+		putKey(o, e.key)
+		r.data.putValue(o, e.value)
+		batch = append(batch, e)
+		if len(batch) < size && used < batchBytesMax && i+1 < count {
+			continue
+		}
+		if err := r.store.write(batch); err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		done.latencies.add(int64(now.Sub(batchStart)))
+		done.entries += int64(len(batch))
+		done.raw += int64(used)
+		r.out.step(r.workload, i+1, count)
+		if limit > 0 && now.Sub(start) >= limit {
+			break
+		}
+		batch = batch[:0]
+		used = 0
+		batchStart = now
+	}
+	return done, nil
+}
+
+func (r *run) load() error {
+	writtenBefore, err := writtenBytes()
+	if err != nil {
+		return err
+	}
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	start := time.Now()
+	var done *written
+	err = r.synced(func() (err error) {
+		done, err = r.batches(r.data.entries, r.command.batch, 0, r.data.shuffled)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	writing := time.Since(start)
+	if err := r.settle(); err != nil {
+		return err
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	settled := time.Since(start)
+	r.rate("until_written", done.entries, writing)
+	r.rate("until_settled", done.entries, settled)
+	r.latencies(&done.latencies)
+	r.result("seconds", settled.Seconds(), "s")
+	return r.size(writtenBefore, done.raw)
+}
+
+func (r *run) singles() int64 {
+	return max(1, r.data.entries/10)
+}
+
+// single puts new keys one by one.
+func (r *run) single() error {
+	if err := r.open(durabilityAsync); err != nil {
+		return err
+	}
+	order := dataset{r.singles(), r.data.lengths}
+	return r.synced(func() error {
+		return r.measure(work{threads: 1, count: order.entries, limit: patience * r.command.seconds,
+			block: 16, every: 1, operation: r.putNew(r.data.entries, order)})
+	})
+}
+
+// singleSync puts new keys on many threads, each durable before the next.
+func (r *run) singleSync() error {
+	if err := r.open(durabilitySync); err != nil {
+		return err
+	}
+	order := dataset{syncOrdinals, r.data.lengths}
+	return r.measure(work{threads: syncThreads, count: syncOrdinals, limit: r.command.seconds,
+		block: 1, every: 1, operation: r.putNew(r.data.entries+r.singles(), order)})
+}
+
+// putNew puts the entries of an order whose ordinals start at first.
+func (r *run) putNew(first int64, order dataset) func(*worker) (operation, error) {
+	return func(*worker) (operation, error) {
+		key := r.data.newKey()
+		value := make([]byte, r.data.longestValue())
+		return func(index int64) error {
+			return r.put(first+order.shuffled(index), key, value)
+		}, nil
+	}
+}
+
+// put writes one entry; key and value are arrays that may be written to.
+func (r *run) put(ordinal int64, key, value []byte) error {
+	putKey(ordinal, key)
+	value = value[:r.data.valueBytes(ordinal)]
+	r.data.putValue(ordinal, value)
+	return r.store.put(key, value)
+}
+
+// overwrite writes random entries again, as many as there are, while the store gives space back.
+func (r *run) overwrite() error {
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	writtenBefore, err := writtenBytes()
+	if err != nil {
+		return err
+	}
+	choice := newRandom(r.command.seed, streamOverwrite)
+	start := time.Now()
+	var done *written
+	write := func() (err error) {
+		done, err = r.batches(r.data.entries, overwriteBatch, patience*r.command.seconds,
+			func(int64) int64 { return choice.below(r.data.entries) })
+		return err
+	}
+	err = r.synced(func() error { return r.beside(collectPause, r.collectAll, write) })
+	if err != nil {
+		return err
+	}
+	writing := time.Since(start)
+	if err := r.settle(); err != nil {
+		return err
+	}
+	settled := time.Since(start)
+	r.rate("rate", done.entries, writing)
+	r.rate("until_settled", done.entries, settled)
+	r.latencies(&done.latencies)
+	r.result("seconds", settled.Seconds(), "s")
+	return r.size(writtenBefore, done.raw)
+}
+
+func (r *run) collectAll() error {
+	for {
+		more, err := r.store.collect()
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// mixed does nine reads to one write, of random entries.
+func (r *run) mixed() error {
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	return r.synced(func() error {
+		return r.measure(work{threads: r.command.threads, limit: r.command.seconds, block: 16,
+			operation: r.readOrWrite})
+	})
+}
+
+func (r *run) readOrWrite(w *worker) (operation, error) {
+	choice := newRandom(r.command.seed, streamMixed+uint64(w.thread))
+	key := r.data.newKey()
+	written := make([]byte, r.data.longestValue())
+	var found []byte
+	return func(index int64) error {
+		ordinal := choice.below(r.data.entries)
+		if choice.below(10) == 0 {
+			start := time.Now()
+			err := r.put(ordinal, key, written)
+			w.latencies.add(int64(time.Since(start)))
+			return err
+		}
+		return w.timed(index%readsOfATimed == 0, func() (err error) {
+			putKey(ordinal, key)
+			found, err = r.store.get(key, found)
+			if err != nil {
+				return err
+			}
+			return r.data.checkEnds(ordinal, found)
+		})
+	}, nil
+}
