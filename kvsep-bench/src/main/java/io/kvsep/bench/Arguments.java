@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  * the command did not ask for is refused by {@link #requireAllUsed}, so that a misspelt option is
  * not ignored. Not thread safe.
  */
-final class Arguments {
+public final class Arguments {
   private final Map<String, String> values = new HashMap<>();
   private final Set<String> unused = new TreeSet<>();
 
   private Arguments() {}
 
-  static Arguments parse(List<String> words, Set<String> flags) {
+  public static Arguments parse(List<String> words, Set<String> flags) {
     Arguments arguments = new Arguments();
     int index = 0;
     while (index < words.size()) {
@@ -43,17 +43,17 @@ final class Arguments {
     return arguments;
   }
 
-  boolean flag(String name) {
+  public boolean flag(String name) {
     return text(name) != null;
   }
 
-  @Nullable String text(String name) {
+  public @Nullable String text(String name) {
     unused.remove(name);
     return values.get(name);
   }
 
   /** The value of {@code --name}, one of {@code choices}; the first of them is the default. */
-  String choice(String name, String... choices) {
+  public String choice(String name, String... choices) {
     String value = text(name);
     if (value == null) {
       return choices[0];
@@ -66,7 +66,7 @@ final class Arguments {
   }
 
   /** A number from {@code min} to {@code max}; 10_000 and 10000 are the same. */
-  long number(String name, long missing, long min, long max) {
+  public long number(String name, long missing, long min, long max) {
     String value = text(name);
     if (value == null) {
       return missing;
@@ -83,11 +83,11 @@ final class Arguments {
     return number;
   }
 
-  int count(String name, int missing, int min, int max) {
+  public int count(String name, int missing, int min, int max) {
     return Math.toIntExact(number(name, missing, min, max));
   }
 
-  void requireAllUsed() {
+  public void requireAllUsed() {
     if (!unused.isEmpty()) {
       throw new UsageException("unknown option: --" + String.join(", --", unused));
     }

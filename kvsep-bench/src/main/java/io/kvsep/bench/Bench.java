@@ -1,5 +1,6 @@
 package io.kvsep.bench;
 
+import io.kvsep.bench.compare.ChartsCommand;
 import io.kvsep.error.KvException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
@@ -62,8 +63,11 @@ public final class Bench {
         --keys K                 keys of each writer              (200)
         --seed S                 what is written, and when killed (1)
         --dir D                  where the store is made; stays
+      charts    draws the figures of a comparison, one SVG and one PNG a data set
+        --csv FILE               what compare wrote
+        --to DIR                 where the pictures go
 
-      all but machine and kill:
+      all but machine, kill and charts:
         --dir D                  the store; load, commits, tables and space need one that does not
                                  exist yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
@@ -102,6 +106,7 @@ public final class Bench {
         case "tables" -> TablesCommand.run(rest);
         case "kill" -> KillCommand.run(rest);
         case "space" -> SpaceCommand.run(rest);
+        case "charts" -> ChartsCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));
       }
       return 0;

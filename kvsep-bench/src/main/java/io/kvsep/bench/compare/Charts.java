@@ -1,0 +1,144 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.compare.Chart.Bar;
+import io.kvsep.bench.compare.Chart.Group;
+import io.kvsep.bench.compare.Chart.Scale;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalDouble;
+import javax.imageio.ImageIO;
+
+/**
+ * Charts of a comparison: for each data set one with a group of bars for every workload, and one of
+ * what all stores take on the disk.
+ */
+final class Charts {
+  private static final String HOW_TO_READ =
+      "Medians of all rounds. In each panel the longest bar is full and the best value bold.";
+  private static final String LOAD = "load";
+  private static final String OVERWRITE = "overwrite";
+  private static final String RATE = "rate";
+  private static final String DISK = "disk_by_raw";
+
+  /** The groups of a data set's chart, in their order. */
+  private static final List<Shown> SHOWN =
+      List.of(
+          new Shown("Load, until written", LOAD, "until_written", Scale.RATE),
+          new Shown("Load, until settled and closed", LOAD, "until_settled", Scale.RATE),
+          new Shown("Open", "open", "seconds", Scale.SECONDS),
+          new Shown("Random get, value copied", "get", RATE, Scale.RATE),
+          new Shown("Random get, one thread", "get1", RATE, Scale.RATE),
+          new Shown("Random get, value viewed", "get_view", RATE, Scale.RATE),
+          new Shown("Random get, absent keys", "miss", RATE, Scale.RATE),
+          new Shown("Iterate, keys and values", "iterate", RATE, Scale.RATE),
+          new Shown("Iterate, keys alone", "keys", RATE, Scale.RATE),
+          new Shown("Single puts, not synced", "single", RATE, Scale.RATE),
+          new Shown("Single puts, synced", "single_sync", RATE, Scale.RATE),
+          new Shown("90 % gets, 10 % puts", "mixed", RATE, Scale.RATE),
+          new Shown("Overwrite", OVERWRITE, RATE, Scale.RATE),
+          new Shown("Overwrite, until settled", OVERWRITE, "until_settled", Scale.RATE),
+          new Shown("Overwrite, written / raw", OVERWRITE, "written_by_raw", Scale.BY_RAW));
+
+  /** A metric that a group of bars shows. */
+  private record Shown(String title, String workload, String metric, Scale scale) {}
+
+  private Charts() {}
+
+  /**
+   * Draws what {@code csv} holds, each chart as SVG and as PNG, into {@code directory}, which is
+   * made if need be. Files of the same names are replaced.
+   *
+   * @return the files written
+   */
+  static List<Path> write(Path csv, Path directory) {
+    List<Path> files = new ArrayList<>();
+    try {
+      List<Chart> charts = of(Medians.read(csv));
+      if (charts.isEmpty()) {
+        throw new FailedMeasurementException(csv + " has no figure that a chart shows");
+      }
+      Files.createDirectories(directory);
+      for (Chart chart : charts) {
+        files.addAll(write(chart, directory));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return files;
+  }
+
+  private static List<Path> write(Chart chart, Path directory) throws IOException {
+    ChartLayout layout = new ChartLayout(chart);
+    SvgCanvas svg = new SvgCanvas(layout.width(), layout.height());
+    layout.draw(svg);
+    Path svgFile = directory.resolve(chart.fileName() + ".svg");
+    Files.writeString(svgFile, svg.toString(), StandardCharsets.UTF_8);
+    Path pngFile = directory.resolve(chart.fileName() + ".png");
+    try (ImageCanvas canvas = new ImageCanvas(layout.width(), layout.height())) {
+      layout.draw(canvas);
+      ImageIO.write(canvas.image(), "png", pngFile.toFile());
+    }
+    return List.of(svgFile, pngFile);
+  }
+
+  /** The charts of some figures; those that would have no bars are left out. */
+  static List<Chart> of(Medians medians) {
+    List<Chart> charts = new ArrayList<>();
+    for (String dataset : medians.datasets()) {
+      List<Group> groups = new ArrayList<>();
+      for (Shown shown : SHOWN) {
+        addGroup(medians, dataset, shown, shown.title(), groups);
+      }
+      if (!groups.isEmpty()) {
+        charts.add(
+            new Chart(
+                "data-" + fileName(dataset), "Values: " + name(dataset), HOW_TO_READ, groups));
+      }
+    }
+    List<Group> sizes = new ArrayList<>();
+    for (String workload : List.of(LOAD, OVERWRITE)) {
+      Shown shown = new Shown(workload, workload, DISK, Scale.BY_RAW);
+      for (String dataset : medians.datasets()) {
+        addGroup(medians, dataset, shown, name(dataset) + ", after " + workload, sizes);
+      }
+    }
+    if (!sizes.isEmpty()) {
+      String subtitle = "Allocated bytes by the bytes of all keys and values; less is better.";
+      charts.add(new Chart("disk", "Size on disk", subtitle, sizes));
+    }
+    return charts;
+  }
+
+  private static void addGroup(
+      Medians medians, String dataset, Shown shown, String title, List<Group> groups) {
+    List<Bar> bars = new ArrayList<>();
+    for (String engine : medians.engines().stream().sorted(Palette.order()).toList()) {
+      OptionalDouble value = medians.value(dataset, engine, shown.workload(), shown.metric());
+      if (value.isPresent()) {
+        bars.add(new Bar(engine, value.getAsDouble()));
+      }
+    }
+    if (!bars.isEmpty()) {
+      groups.add(new Group(title, shown.scale(), bars));
+    }
+  }
+
+  /** Data sets are named by the length of their values, where they all have the same. */
+  private static String name(String dataset) {
+    if (!dataset.matches("[0-9]{1,9}")) {
+      return dataset;
+    }
+    int bytes = Integer.parseInt(dataset);
+    return bytes >= 1024 && bytes % 1024 == 0 ? bytes / 1024 + " KiB" : bytes + " bytes";
+  }
+
+  private static String fileName(String dataset) {
+    return dataset.replaceAll("[^A-Za-z0-9.-]", "_");
+  }
+}

@@ -1,0 +1,47 @@
+package io.kvsep.bench.compare;
+
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * Colours of the engines as {@code 0xrrggbb}. An engine has the same one in every chart, and the
+ * engines always come in the same order.
+ */
+final class Palette {
+  static final int PAPER = 0xffffff;
+  static final int PANEL = 0xf6f7f9;
+  static final int INK = 0x1f2933;
+  static final int FAINT_INK = 0x5f6b7a;
+  static final int TRACK = 0xe6e9ee;
+
+  private static final List<String> KNOWN =
+      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "mvstore", "xodus", "badger", "bbolt");
+
+  private static final int[] COLOURS = {
+    0xc2410c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0xca8a04, 0x7e22ce, 0x0e7490, 0x64748b
+  };
+
+  /** Of engines that have no colour of their own, by their name. */
+  private static final int[] OTHERS = {0xbe185d, 0x4d7c0f, 0x78350f, 0x334155};
+
+  private Palette() {}
+
+  static int colour(String engine) {
+    int index = KNOWN.indexOf(engine);
+    return index >= 0 ? COLOURS[index] : OTHERS[Math.floorMod(engine.hashCode(), OTHERS.length)];
+  }
+
+  /** Black or white, whichever can be read on a colour. */
+  static int inkOn(int colour) {
+    double light =
+        0.299 * (colour >> 16 & 0xff) + 0.587 * (colour >> 8 & 0xff) + 0.114 * (colour & 0xff);
+    return light > 140 ? INK : PAPER;
+  }
+
+  /** The known engines as they are listed here, then the others by name. */
+  static Comparator<String> order() {
+    return Comparator.<String>comparingInt(
+            engine -> KNOWN.contains(engine) ? KNOWN.indexOf(engine) : KNOWN.size())
+        .thenComparing(Comparator.naturalOrder());
+  }
+}
