@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const blockBytes = 512
@@ -83,6 +85,16 @@ func cpuSeconds() (float64, error) {
 	}
 	nanos := usage.Utime.Nano() + usage.Stime.Nano()
 	return float64(nanos) / 1e9, nil
+}
+
+// writeOut writes what the file system of a directory has in memory alone, so that what comes next
+// does not pay for what was before.
+func writeOut(directory string) error {
+	folder, err := os.Open(directory)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(folder.Fd())), folder.Close())
 }
 
 // allocatedBytes are what the files below a directory take on the disk. Files that are removed in

@@ -90,10 +90,12 @@ func (r *run) share(w work, own *worker, start time.Time, next, done *atomic.Int
 	if err != nil {
 		return err
 	}
+	mine := int64(0)
 	for !failed.Load() {
 		passed := time.Since(start)
 		first := next.Add(w.block) - w.block
-		if w.limit > 0 && passed >= w.limit || w.count > 0 && first >= w.count {
+		late := w.limit > 0 && passed >= w.limit && mine > 0
+		if late || w.count > 0 && first >= w.count {
 			return nil
 		}
 		r.stepOf(w, first, passed)
@@ -107,6 +109,7 @@ func (r *run) share(w work, own *worker, start time.Time, next, done *atomic.Int
 				return err
 			}
 		}
+		mine += end - first
 		done.Add(end - first)
 	}
 	return nil

@@ -96,6 +96,9 @@ func (r *run) load() error {
 	r.rate("until_settled", done.entries, settled)
 	r.latencies(&done.latencies)
 	r.result("seconds", settled.Seconds(), "s")
+	if err := writeOut(r.command.dir); err != nil {
+		return err
+	}
 	return r.size(writtenBefore, done.raw)
 }
 
@@ -147,6 +150,9 @@ func (r *run) put(ordinal int64, key, value []byte) error {
 // overwrite writes random entries again, as many as there are, while the store gives space back.
 func (r *run) overwrite() error {
 	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	if err := writeOut(r.command.dir); err != nil {
 		return err
 	}
 	writtenBefore, err := writtenBytes()

@@ -15,10 +15,19 @@ final class Palette {
   static final int TRACK = 0xe6e9ee;
 
   private static final List<String> KNOWN =
-      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "mvstore", "xodus", "badger", "bbolt");
+      List.of(
+          "kvsep",
+          "rocksdb",
+          "rocksdb-blob",
+          "lmdb",
+          "lmdb-writemap",
+          "mvstore",
+          "xodus",
+          "badger",
+          "bbolt");
 
   private static final int[] COLOURS = {
-    0xc2410c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0xca8a04, 0x7e22ce, 0x0e7490, 0x64748b
+    0xc2410c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0x4ade80, 0xca8a04, 0x7e22ce, 0x0e7490, 0x64748b
   };
 
   /** Of engines that have no colour of their own, by their name. */
