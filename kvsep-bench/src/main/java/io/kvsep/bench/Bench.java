@@ -1,6 +1,7 @@
 package io.kvsep.bench;
 
 import io.kvsep.bench.compare.ChartsCommand;
+import io.kvsep.bench.compare.CompareCommand;
 import io.kvsep.error.KvException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
@@ -56,6 +57,28 @@ public final class Bench {
         --overwrites R           how often each, on average       (10)
         --batch B                entries per write                (100)
         --rounds R               of cost, with reclaim and without; of scan, before and after (3)
+      compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads, reads,
+                walks, single puts, overwrites; prints medians (docs/compare.md, docs/benchmarks.md)
+        --engines E,E,..         kvsep rocksdb rocksdb-blob lmdb mvstore xodus badger bbolt (all)
+        --sets S,S,..            128, 1024, 16384, alternating, or LENGTH:ENTRIES  (the first four)
+        --scale F                times 3 M x 128 B, 1 M x 1 KiB, 80 k x 16 KiB, 300 x 64 kB and
+                                 2,932 kB alternating             (1)
+        --rounds R               the median counts                (3)
+        --workloads W,W,..       load open get get1 get_view miss iterate keys single single_sync
+                                 overwrite mixed                  (all)
+        --cache-mib C            for the caches of each engine    (256)
+        --threads T              readers                          (2)
+        --seconds S              most that each read workload takes (5)
+        --gets G                 most reads of each               (2000000)
+        --scan-max N             most entries of each walk        (2000000)
+        --durability none|async|sync   of load, overwrite and mixed (none)
+        --seed N                 what is read and overwritten     (1)
+        --memory-limit SIZE      every engine in a control group with so much memory (1200M)
+        --csv FILE               every figure of every round
+        --charts DIR             the medians as pictures
+        --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)
+        --tune NAME=VALUE,..     other settings of engines, to find the best
+        --dir D                  where the stores are made, one at a time
       kill      kills processes that write into one store, at random moments and at certain points,
                 and checks each time that everything acknowledged is there
         --kills N                how often                        (20)
@@ -67,7 +90,7 @@ public final class Bench {
         --csv FILE               what compare wrote
         --to DIR                 where the pictures go
 
-      all but machine, kill and charts:
+      all but machine, kill, compare and charts:
         --dir D                  the store; load, commits, tables and space need one that does not
                                  exist yet and use a temporary one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
@@ -105,6 +128,7 @@ public final class Bench {
         case "commits" -> CommitsCommand.run(rest);
         case "tables" -> TablesCommand.run(rest);
         case "kill" -> KillCommand.run(rest);
+        case "compare" -> CompareCommand.run(rest);
         case "space" -> SpaceCommand.run(rest);
         case "charts" -> ChartsCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));

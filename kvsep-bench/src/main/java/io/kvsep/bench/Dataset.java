@@ -9,9 +9,9 @@ import java.nio.ByteOrder;
  * values that do not compress. Immutable, thread safe; writes into arrays of the caller and
  * allocates nothing.
  */
-record Dataset(long entryCount, int valueBytes) {
-  static final int KEY_BYTES = 22;
-  static final long ENTRIES_MAX = 10_000_000_000L;
+public record Dataset(long entryCount, int valueBytes) {
+  public static final int KEY_BYTES = 22;
+  public static final long ENTRIES_MAX = 10_000_000_000L;
   static final int VALUE_BYTES_MAX = 99_999;
 
   private static final VarHandle LONGS =
@@ -20,7 +20,7 @@ record Dataset(long entryCount, int valueBytes) {
   private static final int ORDINAL_DIGITS = 10;
 
   /** A key array with everything but the ordinal in place. */
-  byte[] newKey() {
+  public byte[] newKey() {
     byte[] key = new byte[KEY_BYTES];
     key[0] = 'v';
     key[1] = 's';
@@ -34,22 +34,22 @@ record Dataset(long entryCount, int valueBytes) {
   }
 
   /** Bytes of all keys and values. */
-  long rawBytes() {
+  public long rawBytes() {
     return entryCount * (KEY_BYTES + valueBytes);
   }
 
   /** Turns a key of {@link #newKey} into that of {@code ordinal}. */
-  void putKey(long ordinal, byte[] key) {
+  public void putKey(long ordinal, byte[] key) {
     putDigits(key, KEY_BYTES - ORDINAL_DIGITS, ORDINAL_DIGITS, ordinal);
   }
 
   /** A key of the same length right behind that of {@code ordinal}, which no entry has. */
-  void putAbsentKey(long ordinal, byte[] key) {
+  public void putAbsentKey(long ordinal, byte[] key) {
     putKey(ordinal, key);
     key[KEY_BYTES - 1] = (byte) (key[KEY_BYTES - 1] + 16);
   }
 
-  void putValue(long ordinal, byte[] value) {
+  public void putValue(long ordinal, byte[] value) {
     long state = seed(ordinal);
     int offset = 0;
     for (; offset + Long.BYTES <= value.length; offset += Long.BYTES) {
@@ -63,8 +63,13 @@ record Dataset(long entryCount, int valueBytes) {
     }
   }
 
+  /** Eight bytes of the value of {@code ordinal}, from byte 8 x {@code index} on, little-endian. */
+  public long word(long ordinal, int index) {
+    return mix(seed(ordinal) + index * GOLDEN);
+  }
+
   /** Whether {@code value} is what {@link #putValue} makes of {@code ordinal}, byte for byte. */
-  boolean isValue(long ordinal, byte[] value) {
+  public boolean isValue(long ordinal, byte[] value) {
     if (value.length != valueBytes) {
       return false;
     }
@@ -87,7 +92,7 @@ record Dataset(long entryCount, int valueBytes) {
   }
 
   /** The ordinal that comes at {@code index} in a shuffled order; each comes once. */
-  long shuffled(long index) {
+  public long shuffled(long index) {
     int bits = Math.max(2, Long.SIZE - Long.numberOfLeadingZeros(entryCount - 1));
     long mask = (1L << bits) - 1;
     long ordinal = index;

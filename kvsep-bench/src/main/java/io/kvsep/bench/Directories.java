@@ -10,11 +10,11 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.stream.Stream;
 
 /** Folders that measurements fill and remove. */
-final class Directories {
+public final class Directories {
   private Directories() {}
 
   /** A new folder under {@code java.io.tmpdir}. */
-  static Path temporary() {
+  public static Path temporary() {
     try {
       return Files.createTempDirectory("kvsep-bench-");
     } catch (IOException e) {
@@ -22,7 +22,7 @@ final class Directories {
     }
   }
 
-  static void remove(Path directory) {
+  public static void remove(Path directory) {
     try {
       Files.walkFileTree(
           directory,

@@ -10,8 +10,12 @@ import java.util.Locale;
  * One line that says how far a long step is, redrawn a few times a second on a terminal and never
  * written anywhere else. For the thread that does the step.
  */
-final class Progress implements AutoCloseable {
+public final class Progress implements AutoCloseable {
   private static final int BAR_COLUMNS = 30;
+
+  /** What is drawn beside the label, and more. */
+  private static final int COLUMNS_BESIDE = 68;
+
   private static final long REDRAW_NANOS = 200_000_000;
   private static final boolean TERMINAL = isTerminal();
 
@@ -22,13 +26,13 @@ final class Progress implements AutoCloseable {
   private long drawnNanos = startNanos;
   private boolean drawn;
 
-  Progress(String label, long total, PrintStream target) {
+  public Progress(String label, long total, PrintStream target) {
     this.label = label;
     this.total = Math.max(1, total);
     this.target = target;
   }
 
-  void update(long done) {
+  public void update(long done) {
     if (!TERMINAL) {
       return;
     }
@@ -55,7 +59,7 @@ final class Progress implements AutoCloseable {
   @Override
   public void close() {
     if (drawn) {
-      target.print("\r" + " ".repeat(78) + "\r");
+      target.print("\r" + " ".repeat(label.length() + COLUMNS_BESIDE) + "\r");
       target.flush();
     }
   }

@@ -9,18 +9,18 @@ import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 
 /** Threads that do the same until the time is up. */
-final class Workers {
+public final class Workers {
   /** What one thread does until {@code running} says no; the operations it did. */
-  interface Work {
+  public interface Work {
     long run(int worker, BooleanSupplier running);
   }
 
   /** Operations of all threads together, how long they took, and the CPU time of all threads. */
-  record Outcome(long operations, long nanos, long cpuNanos) {}
+  public record Outcome(long operations, long nanos, long cpuNanos) {}
 
   private Workers() {}
 
-  static Outcome run(int threads, long seconds, Work work) {
+  public static Outcome run(int threads, long seconds, Work work) {
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     long start = System.nanoTime();
     long nanosMax = seconds * 1_000_000_000;

@@ -1,0 +1,42 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.UsageException;
+import java.util.Arrays;
+
+/** The process that runs one engine of the JVM through all workloads; see docs/compare.md. */
+public final class CompareChild {
+  private static final int FAILED = 1;
+  private static final int USAGE = 2;
+
+  private CompareChild() {}
+
+  public static void main(String[] words) {
+    ChildOutput output = new ChildOutput(System.out);
+    int code = 0;
+    try {
+      ChildOptions options = ChildOptions.parse(Arrays.asList(words));
+      code = run(options, output) ? 0 : FAILED;
+    } catch (UsageException e) {
+      System.err.println(e.getMessage());
+      code = USAGE;
+    }
+    // Threads that an engine left behind must not keep the process.
+    Runtime.getRuntime().halt(code);
+  }
+
+  /** False after a failure, which the output then has told. */
+  static boolean run(ChildOptions options, ChildOutput output) {
+    try (Sequence sequence = new Sequence(options, output)) {
+      try {
+        sequence.run();
+        return true;
+      } catch (Throwable e) {
+        // Also errors: running out of memory is a result, too.
+        e.printStackTrace();
+        System.err.flush();
+        output.failed(sequence.workload(), e.toString());
+        return false;
+      }
+    }
+  }
+}

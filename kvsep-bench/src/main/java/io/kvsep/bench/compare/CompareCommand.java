@@ -1,0 +1,233 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.Directories;
+import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.Progress;
+import io.kvsep.bench.UsageException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code kvsep bench compare}: every engine in a process of its own, in turns. Figures go to
+ * standard output as a table, what happens meanwhile to standard error.
+ */
+public final class CompareCommand {
+  private static final Duration SILENCE_MAX = Duration.ofMinutes(10);
+  private static final long HEAP_MEBIBYTES = 512;
+
+  private final CompareOptions options;
+  private final List<ResultRow> rows = new ArrayList<>();
+  private final Map<String, ChildLine.About> engines = new LinkedHashMap<>();
+  private final List<String> failures = new ArrayList<>();
+  private final @Nullable Path goProgram;
+  private final @Nullable MemoryGroup group;
+
+  private CompareCommand(
+      CompareOptions options, @Nullable Path goProgram, @Nullable MemoryGroup group) {
+    this.options = options;
+    this.goProgram = goProgram;
+    this.group = group;
+  }
+
+  public static void run(List<String> words) {
+    CompareOptions options = CompareOptions.parse(words);
+    Path given = options.directory();
+    Path directory = given == null ? Directories.temporary() : create(given);
+    try (MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
+      Path program =
+          Collections.disjoint(options.engines(), Engines.GO)
+              ? null
+              : GoProgram.build(options.goDirectory(), directory);
+      new CompareCommand(options, program, group).run(directory);
+    } finally {
+      if (given == null) {
+        Directories.remove(directory);
+      }
+    }
+  }
+
+  private static Path create(Path directory) {
+    try {
+      if (Files.exists(directory) && !isEmpty(directory)) {
+        throw new UsageException("--dir is not empty: " + directory);
+      }
+      return Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static boolean isEmpty(Path directory) throws IOException {
+    try (var files = Files.list(directory)) {
+      return files.findAny().isEmpty();
+    }
+  }
+
+  private void run(Path directory) {
+    List<String> running = new ArrayList<>(options.engines());
+    if (goProgram == null) {
+      running.removeAll(Engines.GO);
+    }
+    for (int round = 1; round <= options.rounds(); round++) {
+      for (CompareOptions.DataSet set : options.sets()) {
+        for (String engine : running) {
+          child(round, set, engine, directory.resolve("store"));
+        }
+        // Kept up to date, so that hours of work survive an interruption.
+        if (options.csv() != null) {
+          ResultCsv.write(options.csv(), rows);
+        }
+      }
+      Collections.rotate(running, -1);
+    }
+    List<String> columns = new ArrayList<>(options.engines());
+    columns.retainAll(running);
+    System.out.print(new ResultTable(rows, columns, options.durability()).text());
+    engines.forEach(
+        (name, about) ->
+            System.out.printf(
+                Locale.ROOT, "%-13s %s  %s%n", name, about.version(), about.settings()));
+    if (!failures.isEmpty()) {
+      failures.forEach(System.out::println);
+    }
+    if (failures.stream().anyMatch(failure -> failure.startsWith("kvsep "))) {
+      throw new FailedMeasurementException("kvsep itself failed");
+    }
+  }
+
+  private void child(int round, CompareOptions.DataSet set, String engine, Path store) {
+    String label =
+        String.format(Locale.ROOT, "%d/%d %s %s", round, options.rounds(), set.name(), engine);
+    long start = System.nanoTime();
+    ChildProcess.Outcome outcome;
+    try (Bar bar = new Bar(label)) {
+      outcome = ChildProcess.run(command(round, set, engine, store), SILENCE_MAX, bar::update);
+    } finally {
+      if (Files.exists(store)) {
+        Directories.remove(store);
+      }
+    }
+    double seconds = (System.nanoTime() - start) / 1e9;
+    if (outcome.about() != null) {
+      engines.put(engine, outcome.about());
+    }
+    for (ChildLine.Result result : outcome.results()) {
+      rows.add(
+          new ResultRow(
+              round,
+              set.name(),
+              engine,
+              result.workload(),
+              result.metric(),
+              result.value(),
+              result.unit()));
+    }
+    ChildLine.Failed failed = outcome.failed();
+    if (failed == null) {
+      System.err.printf(Locale.ROOT, "%-32s %7.1f s%n", label, seconds);
+      return;
+    }
+    rows.add(new ResultRow(round, set.name(), engine, failed.workload(), ResultRow.FAILED, 1, "x"));
+    failures.add(
+        engine
+            + " failed in round "
+            + round
+            + " of "
+            + set.name()
+            + ", "
+            + failed.workload()
+            + ": "
+            + failed.reason());
+    System.err.printf(Locale.ROOT, "%-32s %7.1f s FAILED, %s%n", label, seconds, failed.reason());
+    outcome.errors().forEach(line -> System.err.println(engine + ": " + line));
+  }
+
+  private List<String> command(int round, CompareOptions.DataSet set, String engine, Path store) {
+    List<String> command = new ArrayList<>();
+    if (group != null) {
+      command.addAll(group.prefix());
+    }
+    boolean go = Engines.GO.contains(engine);
+    if (go && goProgram != null) {
+      command.add(goProgram.toString());
+    } else {
+      command.addAll(java(engine));
+    }
+    command.addAll(
+        new ChildOptions(
+                engine,
+                store,
+                set.entries(),
+                set.valueBytes(),
+                1000,
+                options.cacheMebibytes() << 20,
+                options.durability(),
+                options.scanMax(),
+                options.gets(),
+                options.gets(),
+                options.threads(),
+                options.seconds(),
+                options.seed() + round,
+                options.workloads(),
+                go ? Tuning.parse(null) : options.tuning())
+            .words());
+    return command;
+  }
+
+  /** The JVM of a child. All have the same, but for the heap of those that keep pages there. */
+  private List<String> java(String engine) {
+    long heap = HEAP_MEBIBYTES + (Engines.isOnHeap(engine) ? 3 * options.cacheMebibytes() : 0);
+    return List.of(
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        "-Xmx" + heap + "m",
+        "-XX:+UseG1GC",
+        "-Dlmdbjava.disable.checks=true",
+        "-Dsun.misc.unsafe.memory.access=allow",
+        "--enable-native-access=ALL-UNNAMED",
+        "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+        "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+        "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
+        "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+        "--add-opens=java.base/java.nio=ALL-UNNAMED",
+        "-cp",
+        System.getProperty("java.class.path", "."),
+        CompareChild.class.getName());
+  }
+
+  /** A progress bar that begins anew with each workload. */
+  private static final class Bar implements AutoCloseable {
+    private final String label;
+    private String workload = "";
+    private @Nullable Progress progress;
+
+    Bar(String label) {
+      this.label = label;
+    }
+
+    void update(ChildLine.Done done) {
+      if (progress == null || !workload.equals(done.workload())) {
+        close();
+        workload = done.workload();
+        progress = new Progress(label + " " + workload, done.total(), System.err);
+      }
+      progress.update(done.done());
+    }
+
+    @Override
+    public void close() {
+      if (progress != null) {
+        progress.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.Arguments;
+import io.kvsep.bench.Dataset;
+import io.kvsep.bench.UsageException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What {@code kvsep bench compare} was asked for. */
+record CompareOptions(
+    List<String> engines,
+    List<DataSet> sets,
+    int rounds,
+    List<String> workloads,
+    long cacheMebibytes,
+    SyncMode durability,
+    int threads,
+    int seconds,
+    long gets,
+    long scanMax,
+    long seed,
+    Tuning tuning,
+    @Nullable Path csv,
+    @Nullable Path charts,
+    long memoryLimitBytes,
+    @Nullable Path directory,
+    Path goDirectory) {
+
+  /**
+   * @param name as in the CSV file
+   * @param valueBytes as in the child's option
+   */
+  record DataSet(String name, long entries, String valueBytes) {}
+
+  static CompareOptions parse(List<String> words) {
+    Arguments arguments = Arguments.parse(words, Set.of());
+    double scale = scale(arguments.text("scale"));
+    List<String> all = new ArrayList<>(Engines.JAVA);
+    all.addAll(Engines.GO);
+    List<String> engines = list(arguments.text("engines"), all);
+    for (String engine : engines) {
+      if (!all.contains(engine)) {
+        throw new UsageException("--engines must be of " + String.join(", ", all) + ": " + engine);
+      }
+    }
+    List<DataSet> sets = new ArrayList<>();
+    for (String set :
+        list(arguments.text("sets"), List.of("128", "1024", "16384", "alternating"))) {
+      sets.add(dataSet(set, scale));
+    }
+    List<String> workloads = list(arguments.text("workloads"), Workload.ALL);
+    Sequence.requireKnown(workloads);
+    CompareOptions options =
+        new CompareOptions(
+            engines,
+            sets,
+            arguments.count("rounds", 3, 1, 1000),
+            workloads,
+            arguments.number("cache-mib", 256, 16, 1 << 20),
+            SyncMode.of(arguments.choice("durability", "none", "async", "sync")),
+            arguments.count("threads", 2, 1, 1024),
+            arguments.count("seconds", 5, 1, 3600),
+            arguments.number("gets", 2_000_000, 1, Long.MAX_VALUE),
+            arguments.number("scan-max", 2_000_000, 1, Long.MAX_VALUE),
+            arguments.number("seed", 1, 0, Long.MAX_VALUE),
+            Tuning.parse(arguments.text("tune")),
+            path(arguments.text("csv")),
+            path(arguments.text("charts")),
+            bytes(arguments.text("memory-limit")),
+            path(arguments.text("dir")),
+            goDirectory(arguments.text("go-dir")));
+    arguments.requireAllUsed();
+    return options;
+  }
+
+  private static DataSet dataSet(String word, double scale) {
+    int colon = word.indexOf(':');
+    if (colon > 0) {
+      String length = word.substring(0, colon);
+      return new DataSet(length, number(word.substring(colon + 1), word), length);
+    }
+    return switch (word) {
+      case "128" -> new DataSet(word, scaled(3_000_000, scale), word);
+      case "1024" -> new DataSet(word, scaled(1_000_000, scale), word);
+      case "16384" -> new DataSet(word, scaled(80_000, scale), word);
+      case "alternating" -> new DataSet(word, scaled(300, scale), "64000/2932000");
+      default ->
+          throw new UsageException(
+              "--sets must be of 128, 1024, 16384, alternating, LENGTH:ENTRIES: " + word);
+    };
+  }
+
+  private static long scaled(long entries, double scale) {
+    return Math.max(1, Math.min(Dataset.ENTRIES_MAX, Math.round(entries * scale)));
+  }
+
+  private static double scale(@Nullable String word) {
+    try {
+      double scale = word == null ? 1 : Double.parseDouble(word);
+      if (scale > 0 && scale <= 1000) {
+        return scale;
+      }
+    } catch (NumberFormatException e) {
+      throw new UsageException("--scale must be a number: " + word);
+    }
+    throw new UsageException("--scale must be above 0, up to 1000: " + word);
+  }
+
+  /** A number with K, M or G of 1,024 behind it, or without; 0 is none. */
+  private static long bytes(@Nullable String word) {
+    if (word == null) {
+      return 0;
+    }
+    String upper = word.toUpperCase(Locale.ROOT);
+    int shift = 10 * (1 + "KMG".indexOf(upper.charAt(upper.length() - 1)));
+    return number(shift == 0 ? upper : upper.substring(0, upper.length() - 1), word) << shift;
+  }
+
+  private static long number(String digits, String word) {
+    try {
+      long number = Long.parseLong(digits.replace("_", ""));
+      if (number > 0 && number < 1L << 33) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      throw new UsageException("not a number: " + word);
+    }
+    throw new UsageException("out of range: " + word);
+  }
+
+  private static List<String> list(@Nullable String words, List<String> missing) {
+    return words == null ? missing : List.of(words.split(",", -1));
+  }
+
+  private static @Nullable Path path(@Nullable String word) {
+    return word == null ? null : Path.of(word);
+  }
+
+  private static Path goDirectory(@Nullable String word) {
+    return word == null
+        ? Path.of(System.getProperty("kvsep.home", ""), "kvsep-bench", "go")
+        : Path.of(word);
+  }
+}

@@ -1,0 +1,45 @@
+package io.kvsep.bench.compare;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+
+/** The space that a store takes. */
+final class DiskSpace {
+  private DiskSpace() {}
+
+  /**
+   * What the file system has allocated, so that holes of sparse files do not count and space that
+   * is only reserved does. The lengths of the files where there is no {@code du} that tells bytes.
+   */
+  static long allocatedBytes(Path directory) {
+    try {
+      Process process =
+          new ProcessBuilder("du", "-s", "--block-size=1", directory.toString())
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      String line = new String(process.getInputStream().readAllBytes(), UTF_8);
+      if (process.waitFor() == 0) {
+        return Long.parseLong(line.substring(0, line.indexOf('\t')));
+      }
+    } catch (IOException e) {
+      return lengths(directory);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+    return lengths(directory);
+  }
+
+  private static long lengths(Path directory) {
+    try (Stream<Path> files = Files.walk(directory)) {
+      return files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+package io.kvsep.bench.compare;
+
+import java.nio.file.Path;
+
+/**
+ * How an engine is opened.
+ *
+ * @param cacheBytes what its caches may take; for kvsep all its memory outside the heap
+ * @param valueBytesMax length of the longest value
+ * @param rawBytes bytes of keys and values that it will hold
+ * @param memoryBytes what the process may use, file cache included
+ */
+record EngineOptions(
+    Path directory,
+    long cacheBytes,
+    SyncMode durability,
+    int valueBytesMax,
+    long rawBytes,
+    long memoryBytes,
+    Tuning tuning) {}

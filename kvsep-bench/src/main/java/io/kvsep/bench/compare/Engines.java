@@ -1,0 +1,48 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.UsageException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.util.List;
+
+/** The engines there are. */
+final class Engines {
+  /** Those that {@link CompareChild} runs. */
+  static final List<String> JAVA =
+      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "mvstore", "xodus");
+
+  /** Those of the program in kvsep-bench/go. */
+  static final List<String> GO = List.of("badger", "bbolt");
+
+  private Engines() {}
+
+  static Engine open(String name, EngineOptions options) {
+    try {
+      Files.createDirectories(options.directory());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return switch (name) {
+      case "kvsep" -> new KvsepEngine(options);
+      case "rocksdb" -> new RocksEngine(options, /* blobs= */ false);
+      case "rocksdb-blob" -> new RocksEngine(options, /* blobs= */ true);
+      case "lmdb" -> new LmdbEngine(options);
+      case "mvstore" -> new MvStoreEngine(options);
+      case "xodus" -> new XodusEngine(options);
+      default -> throw new UsageException("unknown engine: " + name);
+    };
+  }
+
+  /** Whether work goes on behind a flush that is waited for. */
+  static boolean worksInBackground(String name) {
+    return name.equals("kvsep") || name.startsWith("rocksdb");
+  }
+
+  /**
+   * Whether an engine has its pages on the heap, which has to be longer by what the cache takes.
+   */
+  static boolean isOnHeap(String name) {
+    return name.equals("mvstore") || name.equals("xodus");
+  }
+}

@@ -1,0 +1,190 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.Durability;
+import io.kvsep.KvCursor;
+import io.kvsep.KvOptions;
+import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
+import io.kvsep.StoreStats;
+import io.kvsep.ValueCompression;
+import io.kvsep.WriteBatch;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+
+/** kvsep itself. */
+final class KvsepEngine implements Engine {
+  private final KvStore store;
+  private final boolean freshArrays;
+  private final int valueBytesMax;
+  private final String settings;
+  private long deviceBytes = -1;
+
+  KvsepEngine(EngineOptions options) {
+    String compression = options.tuning().text("kvsep.compression", "none");
+    KvOptions opened =
+        KvOptions.builder()
+            .memoryBudgetBytes(options.cacheBytes())
+            .durability(durability(options.durability()))
+            .valueCompression(
+                compression.equals("lz4") ? ValueCompression.LZ4 : ValueCompression.NONE)
+            .build();
+    store = KvStore.open(options.directory(), opened);
+    freshArrays = options.tuning().flag("kvsep.fresh", false);
+    valueBytesMax = options.valueBytesMax();
+    settings =
+        "memory_mib="
+            + (options.cacheBytes() >> 20)
+            + ",compression="
+            + compression
+            + ",get="
+            + (freshArrays ? "fresh_array" : "read_into_array")
+            + ",durability="
+            + options.durability().word;
+  }
+
+  private static Durability durability(SyncMode mode) {
+    return switch (mode) {
+      case NONE -> Durability.none();
+      case ASYNC -> Durability.async(Duration.ofSeconds(1));
+      case SYNC -> Durability.sync();
+    };
+  }
+
+  @Override
+  public String version() {
+    return Versions.of("kvsep");
+  }
+
+  @Override
+  public String settings() {
+    return settings;
+  }
+
+  @Override
+  public Writer writer() {
+    WriteBatch batch = new WriteBatch();
+    return new Writer() {
+      @Override
+      public void add(byte[] key, byte[] value) {
+        batch.put(key, value);
+      }
+
+      @Override
+      public void commit() {
+        store.write(batch);
+        batch.clear();
+      }
+
+      @Override
+      public void put(byte[] key, byte[] value) {
+        store.put(key, value);
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  @Override
+  public Reader reader(boolean changing) {
+    return new StoreReader();
+  }
+
+  @Override
+  public void sync() {
+    store.sync();
+  }
+
+  @Override
+  public boolean syncsItself() {
+    return true;
+  }
+
+  @Override
+  public void flush() {
+    store.flush();
+  }
+
+  @Override
+  public boolean isIdle() {
+    StoreStats stats = store.stats();
+    boolean idle =
+        stats.deviceBytesWritten() == deviceBytes
+            && stats.memoryBytes().getOrDefault("table_build", 0L) == 0;
+    deviceBytes = stats.deviceBytesWritten();
+    return idle;
+  }
+
+  @Override
+  public boolean hasViews() {
+    return true;
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+
+  private final class StoreReader extends Reader {
+    private final byte[] own = new byte[freshArrays ? 0 : valueBytesMax];
+
+    @Override
+    boolean get(byte[] key) {
+      if (freshArrays) {
+        byte[] value = store.get(key);
+        if (value != null) {
+          bytes = value;
+          length = value.length;
+        }
+        return value != null;
+      }
+      bytes = own;
+      return store.read(key, this::copyOut) != null;
+    }
+
+    private Boolean copyOut(ByteBuffer view) {
+      length = copy(view, own);
+      return Boolean.TRUE;
+    }
+
+    @Override
+    boolean check(byte[] key, ViewCheck check) {
+      return store.read(key, check) != null;
+    }
+
+    @Override
+    Cursor cursor(boolean keysOnly) {
+      KvCursor cursor = store.cursor(keysOnly ? ScanOptions.all().keysOnly() : ScanOptions.all());
+      return new Cursor() {
+        @Override
+        public boolean next() {
+          return cursor.next();
+        }
+
+        @Override
+        public int key(byte[] target) {
+          return copy(cursor.keyView(), target);
+        }
+
+        @Override
+        public int value(byte[] target) {
+          return copy(cursor.valueView(), target);
+        }
+
+        @Override
+        public void close() {
+          cursor.close();
+        }
+      };
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private static int copy(ByteBuffer view, byte[] target) {
+    int length = view.remaining();
+    view.get(target, 0, length);
+    return length;
+  }
+}

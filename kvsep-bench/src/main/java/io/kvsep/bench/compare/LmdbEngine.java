@@ -1,0 +1,223 @@
+package io.kvsep.bench.compare;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.lmdbjava.ByteBufferProxy;
+import org.lmdbjava.Dbi;
+import org.lmdbjava.DbiFlags;
+import org.lmdbjava.Env;
+import org.lmdbjava.EnvFlags;
+import org.lmdbjava.Meta;
+import org.lmdbjava.Txn;
+
+/** LMDB through lmdbjava, with its fastest buffers. */
+final class LmdbEngine implements Engine {
+  private static final long MAP_BYTES_MIN = 64L << 30;
+  private static final int KEY_BYTES_MAX = 511;
+  private static final int READERS = 126;
+
+  private final Env<ByteBuffer> env;
+  private final Dbi<ByteBuffer> dbi;
+  private final String settings;
+
+  LmdbEngine(EngineOptions options) {
+    List<EnvFlags> flags = new ArrayList<>();
+    if (options.durability() != SyncMode.SYNC) {
+      flags.add(EnvFlags.MDB_NOSYNC);
+    }
+    boolean readAhead = 2 * options.rawBytes() < options.memoryBytes();
+    if (!options.tuning().flag("lmdb.readahead", readAhead)) {
+      flags.add(EnvFlags.MDB_NORDAHEAD);
+    }
+    if (options.tuning().flag("lmdb.writemap", false)) {
+      flags.add(EnvFlags.MDB_WRITEMAP);
+    }
+    long mapBytes = Math.max(MAP_BYTES_MIN, 8 * options.rawBytes());
+    env =
+        Env.create(ByteBufferProxy.PROXY_OPTIMAL)
+            .setMapSize(mapBytes)
+            .setMaxReaders(READERS)
+            .open(options.directory().toFile(), flags.toArray(new EnvFlags[0]));
+    // Without a name: one tree less to change in every transaction.
+    dbi = env.openDbi((byte[]) null, DbiFlags.MDB_CREATE);
+    StringBuilder words = new StringBuilder("map_gib=" + (mapBytes >> 30) + ",buffers=optimal");
+    flags.forEach(flag -> words.append(',').append(flag.name().toLowerCase(java.util.Locale.ROOT)));
+    settings = words + ",durability=" + options.durability().word;
+  }
+
+  @Override
+  public String version() {
+    Meta.Version library = Meta.version();
+    return library.major
+        + "."
+        + library.minor
+        + "."
+        + library.patch
+        + "/lmdbjava-"
+        + Versions.of("lmdb");
+  }
+
+  @Override
+  public String settings() {
+    return settings;
+  }
+
+  @Override
+  public Writer writer() {
+    return new TxnWriter();
+  }
+
+  @Override
+  public Reader reader(boolean changing) {
+    return new TxnReader(changing);
+  }
+
+  @Override
+  public void sync() {
+    env.sync(true);
+  }
+
+  @Override
+  public boolean syncsItself() {
+    return false;
+  }
+
+  @Override
+  public void flush() {}
+
+  @Override
+  public boolean isIdle() {
+    return true;
+  }
+
+  @Override
+  public boolean hasViews() {
+    return true;
+  }
+
+  @Override
+  public void close() {
+    env.close();
+  }
+
+  private static ByteBuffer into(ByteBuffer buffer, byte[] bytes) {
+    return buffer.clear().put(bytes).flip();
+  }
+
+  private static int copy(ByteBuffer view, byte[] target) {
+    int length = view.remaining();
+    view.get(target, 0, length);
+    return length;
+  }
+
+  private final class TxnWriter implements Writer {
+    private final ByteBuffer keyBuffer = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
+    private @Nullable Txn<ByteBuffer> txn;
+
+    @Override
+    public void add(byte[] key, byte[] value) {
+      if (txn == null) {
+        txn = env.txnWrite();
+      }
+      dbi.reserve(txn, into(keyBuffer, key), value.length).put(value);
+    }
+
+    @Override
+    public void commit() {
+      if (txn != null) {
+        txn.commit();
+        txn.close();
+        txn = null;
+      }
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      add(key, value);
+      commit();
+    }
+
+    @Override
+    public void close() {
+      if (txn != null) {
+        txn.close();
+      }
+    }
+  }
+
+  private final class TxnReader extends Reader {
+    private final ByteBuffer keyBuffer = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
+    private final Txn<ByteBuffer> txn = env.txnRead();
+    private final boolean changing;
+
+    TxnReader(boolean changing) {
+      this.changing = changing;
+    }
+
+    private @Nullable ByteBuffer find(byte[] key) {
+      if (changing) {
+        txn.reset();
+        txn.renew();
+      }
+      return dbi.get(txn, into(keyBuffer, key));
+    }
+
+    @Override
+    boolean get(byte[] key) {
+      ByteBuffer view = find(key);
+      if (view == null) {
+        return false;
+      }
+      if (view.remaining() > bytes.length) {
+        bytes = new byte[view.remaining()];
+      }
+      length = copy(view, bytes);
+      return true;
+    }
+
+    @Override
+    boolean check(byte[] key, ViewCheck check) {
+      ByteBuffer view = find(key);
+      return view != null && check.apply(view);
+    }
+
+    @Override
+    Cursor cursor(boolean keysOnly) {
+      org.lmdbjava.Cursor<ByteBuffer> cursor = dbi.openCursor(txn);
+      return new Cursor() {
+        private boolean started;
+
+        @Override
+        public boolean next() {
+          if (started) {
+            return cursor.next();
+          }
+          started = true;
+          return cursor.first();
+        }
+
+        @Override
+        public int key(byte[] target) {
+          return copy(cursor.key(), target);
+        }
+
+        @Override
+        public int value(byte[] target) {
+          return copy(cursor.val(), target);
+        }
+
+        @Override
+        public void close() {
+          cursor.close();
+        }
+      };
+    }
+
+    @Override
+    public void close() {
+      txn.close();
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.UsageException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A control group (cgroup v2) with a limit of memory, file cache included, and no swap, in which
+ * every child runs, one after another. Removed at the end.
+ */
+final class MemoryGroup implements AutoCloseable {
+  private static final long BYTES_MIN = 64 << 20;
+  private static final Path ROOT = Path.of("/sys/fs/cgroup");
+
+  private final Path directory;
+
+  private MemoryGroup(Path directory) {
+    this.directory = directory;
+  }
+
+  /** Null without a limit, and where the system does not allow one, which standard error tells. */
+  static @Nullable MemoryGroup of(long bytes) {
+    if (bytes == 0) {
+      return null;
+    }
+    if (bytes < BYTES_MIN) {
+      throw new UsageException("--memory-limit must be at least 64M");
+    }
+    MemoryGroup group = create(ROOT, own(), bytes);
+    if (group == null) {
+      System.err.println(
+          "--memory-limit is left out: no control group with a limit of memory can be made here"
+              + " (cgroup v2, and the right to write below "
+              + ROOT
+              + ")");
+    }
+    return group;
+  }
+
+  /**
+   * Makes a group in that of this process, or else in the nearest one around it that lets groups
+   * below it have limits of memory: one that has processes of its own does not.
+   */
+  static @Nullable MemoryGroup create(Path root, Path own, long bytes) {
+    Path outer = root.resolve(own);
+    while (outer != null && outer.startsWith(root)) {
+      Path made = outer.resolve("kvsep-bench-" + ProcessHandle.current().pid());
+      try {
+        Path controllers = outer.resolve("cgroup.subtree_control");
+        if (!Files.readString(controllers).contains("memory")) {
+          Files.writeString(controllers, "+memory");
+        }
+        Files.createDirectory(made);
+        Files.writeString(made.resolve("memory.max"), Long.toString(bytes));
+        Path swap = made.resolve("memory.swap.max");
+        if (Files.exists(swap)) {
+          Files.writeString(swap, "0");
+        }
+        return new MemoryGroup(made);
+      } catch (IOException e) {
+        remove(made);
+        outer = outer.getParent();
+      }
+    }
+    return null;
+  }
+
+  /** The group of this process, relative to the root. */
+  private static Path own() {
+    try {
+      for (String line : Files.readAllLines(Path.of("/proc/self/cgroup"))) {
+        if (line.startsWith("0::/")) {
+          return Path.of(line.substring(4));
+        }
+      }
+    } catch (IOException e) {
+      return Path.of("");
+    }
+    return Path.of("");
+  }
+
+  /** What goes before a command, so that all of it runs in the group, the start included. */
+  List<String> prefix() {
+    return List.of(
+        "/bin/sh",
+        "-c",
+        "echo $$ > \"$0\" && exec \"$@\"",
+        directory.resolve("cgroup.procs").toString());
+  }
+
+  @Override
+  public void close() {
+    try {
+      Files.deleteIfExists(directory);
+    } catch (IOException e) {
+      throw new UncheckedIOException("the control group stays: " + directory, e);
+    }
+  }
+
+  private static void remove(Path directory) {
+    try {
+      Files.deleteIfExists(directory);
+    } catch (IOException e) {
+      System.err.println("the control group stays: " + directory);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.Workers;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Nine gets and one put of random entries, at random. */
+final class MixedWorkload {
+  private static final int PUTS_OF_TEN = 1;
+
+  private MixedWorkload() {}
+
+  static void run(ChildOptions options, Entries entries, Engine engine, ChildOutput output) {
+    List<Latencies> all = WriteWorkloads.latencies(options.threads());
+    long start = System.nanoTime();
+    Workers.Outcome outcome;
+    try (SyncTimer timer = SyncTimer.of(engine, options.durability())) {
+      outcome =
+          Workers.run(
+              options.threads(),
+              options.seconds(),
+              (worker, running) -> {
+                SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + worker);
+                byte[] key = entries.newKey();
+                Entries.Values values = entries.values();
+                long done = 0;
+                try (Engine.Reader reader = engine.reader(/* changing= */ true);
+                    Engine.Writer writer = engine.writer()) {
+                  long last = System.nanoTime();
+                  while (running.getAsBoolean()) {
+                    long ordinal = random.nextLong(entries.count());
+                    entries.putKey(ordinal, key);
+                    if (random.nextInt(10) < PUTS_OF_TEN) {
+                      writer.put(key, values.of(ordinal));
+                    } else if (!reader.get(key)
+                        || !entries.matches(ordinal, reader.bytes, reader.length)) {
+                      throw WriteWorkloads.wrong(ordinal);
+                    }
+                    done++;
+                    long now = System.nanoTime();
+                    all.get(worker).add(now - last);
+                    last = now;
+                    if ((done & 63) == 0) {
+                      long nanosMax = options.seconds() * 1_000_000_000L;
+                      output.progress("mixed", now - start, nanosMax);
+                    }
+                  }
+                }
+                return done;
+              });
+    }
+    output.rate("mixed", "rate", outcome.operations(), outcome.nanos());
+    output.seconds("mixed", "seconds", outcome.nanos());
+    output.latencies("mixed", WriteWorkloads.sum(all));
+  }
+}

@@ -1,0 +1,176 @@
+package io.kvsep.bench.compare;
+
+import org.h2.mvstore.MVMap;
+import org.h2.mvstore.MVStore;
+import org.h2.mvstore.type.ByteArrayDataType;
+
+/** The MVStore of H2: a B-tree of its own pages on the heap, written in chunks. */
+final class MvStoreEngine implements Engine {
+  private final MVStore store;
+  private final MVMap<byte[], byte[]> map;
+  private final boolean synced;
+  private final int valueBytesMax;
+  private final String settings;
+
+  MvStoreEngine(EngineOptions options) {
+    int cacheMebibytes = Math.toIntExact(options.cacheBytes() >> 20);
+    int retention = (int) options.tuning().number("mvstore.retention", 45_000);
+    int pageBytes = (int) options.tuning().number("mvstore.page", 16 * 1024);
+    store =
+        new MVStore.Builder()
+            .fileName(options.directory().resolve("entries.mv").toString())
+            .cacheSize(cacheMebibytes)
+            .pageSplitSize(pageBytes)
+            .open();
+    store.setRetentionTime(retention);
+    map =
+        store.openMap(
+            "entries",
+            new MVMap.Builder<byte[], byte[]>()
+                .keyType(ByteArrayDataType.INSTANCE)
+                .valueType(ByteArrayDataType.INSTANCE));
+    synced = options.durability() == SyncMode.SYNC;
+    valueBytesMax = options.valueBytesMax();
+    settings =
+        "cache_mib="
+            + cacheMebibytes
+            + ",page="
+            + pageBytes
+            + ",retention_ms="
+            + retention
+            + ",compression=none,durability="
+            + options.durability().word;
+  }
+
+  @Override
+  public String version() {
+    return Versions.of("mvstore");
+  }
+
+  @Override
+  public String settings() {
+    return settings;
+  }
+
+  @Override
+  public Writer writer() {
+    return new Writer() {
+      @Override
+      public void add(byte[] key, byte[] value) {
+        // The map keeps the arrays.
+        map.put(key.clone(), value.clone());
+      }
+
+      @Override
+      public void commit() {
+        store.commit();
+        if (synced) {
+          store.sync();
+        }
+      }
+
+      @Override
+      public void put(byte[] key, byte[] value) {
+        add(key, value);
+        commit();
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  @Override
+  public Reader reader(boolean changing) {
+    return new MapReader();
+  }
+
+  @Override
+  public void sync() {
+    store.sync();
+  }
+
+  @Override
+  public boolean syncsItself() {
+    return false;
+  }
+
+  @Override
+  public void flush() {
+    store.commit();
+  }
+
+  @Override
+  public boolean isIdle() {
+    return true;
+  }
+
+  @Override
+  public boolean hasViews() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+
+  private static int copy(byte[] source, byte[] target) {
+    System.arraycopy(source, 0, target, 0, source.length);
+    return source.length;
+  }
+
+  private final class MapReader extends Reader {
+    MapReader() {
+      bytes = new byte[valueBytesMax];
+    }
+
+    @Override
+    boolean get(byte[] key) {
+      byte[] value = map.get(key);
+      if (value == null) {
+        return false;
+      }
+      length = copy(value, bytes);
+      return true;
+    }
+
+    @Override
+    boolean check(byte[] key, ViewCheck check) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    Cursor cursor(boolean keysOnly) {
+      org.h2.mvstore.Cursor<byte[], byte[]> cursor = map.cursor(null);
+      return new Cursor() {
+        private byte[] key = new byte[0];
+
+        @Override
+        public boolean next() {
+          if (!cursor.hasNext()) {
+            return false;
+          }
+          key = cursor.next();
+          return true;
+        }
+
+        @Override
+        public int key(byte[] target) {
+          return copy(key, target);
+        }
+
+        @Override
+        public int value(byte[] target) {
+          return copy(cursor.getValue(), target);
+        }
+
+        @Override
+        public void close() {}
+      };
+    }
+
+    @Override
+    public void close() {}
+  }
+}

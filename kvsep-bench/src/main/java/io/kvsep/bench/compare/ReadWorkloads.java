@@ -1,0 +1,184 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.Dataset;
+import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.Workers;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Random reads and walks of a store that nobody changes. Everything read is checked. */
+final class ReadWorkloads {
+  /** Reads that a thread takes from the common number at a time. */
+  private static final int ROUND = 64;
+
+  /** One read of so many is timed: a look at the clock costs as much as a tenth of a read. */
+  private static final int TIMED = 8;
+
+  private static final int PASSES_MIN = 3;
+
+  private final ChildOptions options;
+  private final Entries entries;
+  private final Engine engine;
+  private final ChildOutput output;
+
+  /** One read of an entry, checked. */
+  private interface Read {
+    void run(long ordinal);
+  }
+
+  /** Makes the reads of one thread. */
+  private interface Reads {
+    Read of(Engine.Reader reader);
+  }
+
+  ReadWorkloads(ChildOptions options, Entries entries, Engine engine, ChildOutput output) {
+    this.options = options;
+    this.entries = entries;
+    this.engine = engine;
+    this.output = output;
+  }
+
+  void gets(String name, int threads, long operations) {
+    measure(
+        name,
+        threads,
+        operations,
+        reader -> {
+          byte[] key = entries.newKey();
+          return ordinal -> {
+            entries.putKey(ordinal, key);
+            if (!reader.get(key) || !entries.matches(ordinal, reader.bytes, reader.length)) {
+              throw WriteWorkloads.wrong(ordinal);
+            }
+          };
+        });
+  }
+
+  void views(String name, int threads, long operations) {
+    measure(
+        name,
+        threads,
+        operations,
+        reader -> {
+          byte[] key = entries.newKey();
+          ViewCheck check = new ViewCheck(entries);
+          return ordinal -> {
+            entries.putKey(ordinal, key);
+            check.ordinal = ordinal;
+            if (!reader.check(key, check)) {
+              throw WriteWorkloads.wrong(ordinal);
+            }
+          };
+        });
+  }
+
+  void misses(String name, int threads, long operations) {
+    measure(
+        name,
+        threads,
+        operations,
+        reader -> {
+          byte[] key = entries.newKey();
+          return ordinal -> {
+            entries.putAbsentKey(ordinal, key);
+            if (reader.get(key)) {
+              throw new FailedMeasurementException("a key was found that was never written");
+            }
+          };
+        });
+  }
+
+  private void measure(String name, int threads, long operations, Reads reads) {
+    // The first run warms up code and caches.
+    run(name, threads, Math.max(1, operations / 4), reads, WriteWorkloads.latencies(threads));
+    List<Latencies> all = WriteWorkloads.latencies(threads);
+    Workers.Outcome outcome = run(name, threads, operations, reads, all);
+    output.rate(name, "rate", outcome.operations(), outcome.nanos());
+    output.seconds(name, "seconds", outcome.nanos());
+    output.latencies(name, WriteWorkloads.sum(all));
+  }
+
+  private Workers.Outcome run(
+      String name, int threads, long operations, Reads reads, List<Latencies> all) {
+    AtomicLong taken = new AtomicLong();
+    return Workers.run(
+        threads,
+        options.seconds(),
+        (worker, running) -> {
+          SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + worker);
+          Latencies latencies = all.get(worker);
+          long done = 0;
+          try (Engine.Reader reader = engine.reader(/* changing= */ false)) {
+            Read read = reads.of(reader);
+            while (running.getAsBoolean()) {
+              long from = taken.getAndAdd(ROUND);
+              long count = Math.min(ROUND, operations - from);
+              if (count <= 0) {
+                break;
+              }
+              for (int i = 0; i < count; i++) {
+                long ordinal = random.nextLong(entries.count());
+                if (i % TIMED == 0) {
+                  long start = System.nanoTime();
+                  read.run(ordinal);
+                  latencies.add(System.nanoTime() - start);
+                } else {
+                  read.run(ordinal);
+                }
+              }
+              done += count;
+              output.progress(name, from, operations);
+            }
+          }
+          return done;
+        });
+  }
+
+  void iterate(String name, boolean keysOnly) {
+    long expected = Math.min(options.scanMax(), entries.count());
+    double[] rates = new double[PASSES_MIN];
+    int passes = 0;
+    long start = System.nanoTime();
+    while (passes < PASSES_MIN || System.nanoTime() - start < options.seconds() * 1_000_000_000L) {
+      long passStart = System.nanoTime();
+      pass(name, keysOnly, expected);
+      double rate = expected * 1e9 / Math.max(1, System.nanoTime() - passStart);
+      if (passes == rates.length) {
+        rates = Arrays.copyOf(rates, 2 * passes);
+      }
+      rates[passes++] = rate;
+    }
+    double[] sorted = Arrays.copyOf(rates, passes);
+    Arrays.sort(sorted);
+    output.result(name, "rate", sorted[passes / 2], "/s");
+    output.seconds(name, "seconds", System.nanoTime() - start);
+  }
+
+  /** Ordinals ascend with the keys, so that each entry is known from its place. */
+  private void pass(String name, boolean keysOnly, long expected) {
+    byte[] key = new byte[Dataset.KEY_BYTES];
+    byte[] wanted = entries.newKey();
+    byte[] value = new byte[entries.valueBytesMax()];
+    try (Engine.Reader reader = engine.reader(/* changing= */ false);
+        Engine.Cursor cursor = reader.cursor(keysOnly)) {
+      for (long ordinal = 0; ordinal < expected; ordinal++) {
+        if (!cursor.next() || cursor.key(key) != wanted.length) {
+          throw WriteWorkloads.wrong(ordinal);
+        }
+        entries.putKey(ordinal, wanted);
+        if (key[wanted.length - 1] != wanted[wanted.length - 1]
+            || key[wanted.length - 4] != wanted[wanted.length - 4]) {
+          throw WriteWorkloads.wrong(ordinal);
+        }
+        if (!keysOnly && !entries.matches(ordinal, value, cursor.value(value))) {
+          throw WriteWorkloads.wrong(ordinal);
+        }
+        if ((ordinal & 4095) == 0) {
+          output.progress(name, ordinal, expected);
+        }
+      }
+    }
+  }
+}

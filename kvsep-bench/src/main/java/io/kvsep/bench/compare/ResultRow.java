@@ -1,0 +1,14 @@
+package io.kvsep.bench.compare;
+
+/** One figure of one engine in one round; a line of the CSV file. */
+record ResultRow(
+    int round,
+    String dataset,
+    String engine,
+    String workload,
+    String metric,
+    double value,
+    String unit) {
+  /** The metric of a workload that an engine did not survive. */
+  static final String FAILED = "failed";
+}

@@ -1,0 +1,191 @@
+package io.kvsep.bench.compare;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalDouble;
+import java.util.Set;
+
+/**
+ * Medians over the rounds as text: a block for each data set, a line for each figure, a column for
+ * each engine, and what kvsep has by what the best other one has.
+ */
+final class ResultTable {
+  private static final String OURS = "kvsep";
+  private static final int LABEL_COLUMNS = 40;
+  private static final int CELL_COLUMNS = 13;
+
+  private final List<ResultRow> rows;
+  private final List<String> engines;
+  private final SyncMode durability;
+
+  /**
+   * A line of the table.
+   *
+   * @param label what was done, and how durable it was
+   * @param lessIsBetter so that the best is the smallest
+   */
+  private record Line(String workload, String metric, String label, boolean lessIsBetter) {}
+
+  /**
+   * @param durability of those workloads that take it from the command line
+   */
+  ResultTable(List<ResultRow> rows, List<String> engines, SyncMode durability) {
+    this.rows = rows;
+    this.engines = engines;
+    this.durability = durability;
+  }
+
+  private List<Line> lines() {
+    String mode = " [" + durability.word + "]";
+    return List.of(
+        new Line("load", "until_written", "load, batches of 1000" + mode, false),
+        new Line("load", "until_settled", "  until settled and closed", false),
+        new Line("load", "longest", "  longest batch", true),
+        new Line("load", "disk_by_raw", "  bytes on disk / raw", true),
+        new Line("load", "written_by_raw", "  bytes written / raw", true),
+        new Line("open", "seconds", "open", true),
+        new Line("get", "rate", "get, random, copied", false),
+        new Line("get", "p50", "  p50", true),
+        new Line("get", "p99", "  p99", true),
+        new Line("get", "p99.9", "  p99.9", true),
+        new Line("get1", "rate", "get, one thread", false),
+        new Line("get_view", "rate", "get, view without a copy", false),
+        new Line("miss", "rate", "get, absent", false),
+        new Line("iterate", "rate", "iterate, key and value copied", false),
+        new Line("keys", "rate", "iterate, key copied", false),
+        new Line("single", "rate", "single puts, one thread [async]", false),
+        new Line("single", "p99", "  p99", true),
+        new Line("single", "longest", "  longest", true),
+        new Line("single_sync", "rate", "single puts, 16 threads [sync]", false),
+        new Line("single_sync", "p99", "  p99", true),
+        new Line("overwrite", "rate", "overwrite, batches of 100" + mode, false),
+        new Line("overwrite", "until_settled", "  until settled", false),
+        new Line("overwrite", "longest", "  longest batch", true),
+        new Line("overwrite", "disk_by_raw", "  bytes on disk / raw", true),
+        new Line("overwrite", "written_by_raw", "  bytes written / raw", true),
+        new Line("mixed", "rate", "90 % get, 10 % put" + mode, false),
+        new Line("mixed", "p99.9", "  p99.9", true),
+        new Line("process", "peak_memory", "peak memory, mapped files included", true),
+        new Line("process", "anonymous_memory", "  without files", true),
+        new Line("process", "cpu", "CPU time of everything", true));
+  }
+
+  String text() {
+    StringBuilder text = new StringBuilder();
+    Set<String> datasets = new LinkedHashSet<>();
+    rows.forEach(row -> datasets.add(row.dataset()));
+    for (String dataset : datasets) {
+      text.append(cell("values of " + dataset, -LABEL_COLUMNS));
+      engines.forEach(engine -> text.append(cell(engine, CELL_COLUMNS)));
+      text.append("  kvsep / best other\n");
+      for (Line line : lines()) {
+        append(text, dataset, line);
+      }
+      text.append('\n');
+    }
+    return text.toString();
+  }
+
+  private void append(StringBuilder text, String dataset, Line line) {
+    List<OptionalDouble> medians = new ArrayList<>();
+    String best = "";
+    double bestValue = 0;
+    for (String engine : engines) {
+      OptionalDouble median = median(rows, dataset, engine, line.workload(), line.metric());
+      medians.add(median);
+      if (median.isPresent() && !engine.equals(OURS)) {
+        double value = median.getAsDouble();
+        if (best.isEmpty() || (line.lessIsBetter() ? value < bestValue : value > bestValue)) {
+          best = engine;
+          bestValue = value;
+        }
+      }
+    }
+    boolean failed =
+        engines.stream().anyMatch(engine -> hasFailed(dataset, engine, line.workload()));
+    if (medians.stream().allMatch(OptionalDouble::isEmpty) && !failed) {
+      return;
+    }
+    text.append(cell(line.label(), -LABEL_COLUMNS));
+    for (int i = 0; i < engines.size(); i++) {
+      String shown = shown(medians.get(i), line);
+      boolean isFailed = hasFailed(dataset, engines.get(i), line.workload());
+      text.append(cell(isFailed ? "FAILED" : shown, CELL_COLUMNS));
+    }
+    int ours = engines.indexOf(OURS);
+    if (ours >= 0 && medians.get(ours).isPresent() && bestValue > 0) {
+      double ratio = medians.get(ours).getAsDouble() / bestValue;
+      String less = line.lessIsBetter() ? ", less is better" : "";
+      text.append(String.format(Locale.ROOT, "  %.2f (%s%s)", ratio, best, less));
+    }
+    text.append('\n');
+  }
+
+  private boolean hasFailed(String dataset, String engine, String workload) {
+    return median(rows, dataset, engine, workload, ResultRow.FAILED).isPresent();
+  }
+
+  /** Of the rounds that have the figure. */
+  static OptionalDouble median(
+      List<ResultRow> rows, String dataset, String engine, String workload, String metric) {
+    double[] values =
+        rows.stream()
+            .filter(row -> row.dataset().equals(dataset))
+            .filter(row -> row.engine().equals(engine))
+            .filter(row -> row.workload().equals(workload))
+            .filter(row -> row.metric().equals(metric))
+            .mapToDouble(ResultRow::value)
+            .toArray();
+    if (values.length == 0) {
+      return OptionalDouble.empty();
+    }
+    Arrays.sort(values);
+    int half = values.length / 2;
+    return OptionalDouble.of(
+        values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2);
+  }
+
+  private String shown(OptionalDouble value, Line line) {
+    if (value.isEmpty()) {
+      return "-";
+    }
+    double number = value.getAsDouble();
+    String unit =
+        rows.stream()
+            .filter(row -> row.workload().equals(line.workload()))
+            .filter(row -> row.metric().equals(line.metric()))
+            .map(ResultRow::unit)
+            .findFirst()
+            .orElse("");
+    return switch (unit) {
+      case "/s" -> scaled(number);
+      case "B" -> String.format(Locale.ROOT, "%,.0f MiB", number / (1 << 20));
+      case "us" -> micros(number);
+      case "s" -> String.format(Locale.ROOT, number < 1 ? "%.3f s" : "%.1f s", number);
+      default -> String.format(Locale.ROOT, "%.2f", number);
+    };
+  }
+
+  private static String scaled(double rate) {
+    if (rate >= 1e6) {
+      return String.format(Locale.ROOT, "%.2f M/s", rate / 1e6);
+    }
+    return rate >= 1e4
+        ? String.format(Locale.ROOT, "%.1f k/s", rate / 1e3)
+        : String.format(Locale.ROOT, "%,.0f /s", rate);
+  }
+
+  private static String micros(double micros) {
+    return micros >= 1e4
+        ? String.format(Locale.ROOT, "%,.0f ms", micros / 1e3)
+        : String.format(Locale.ROOT, "%,.1f us", micros);
+  }
+
+  /** Padded to the right with a negative width. */
+  private static String cell(String text, int width) {
+    return String.format("%" + width + "s", text);
+  }
+}

@@ -1,0 +1,290 @@
+package io.kvsep.bench.compare;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.Cache;
+import org.rocksdb.CompressionType;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.HyperClockCache;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/** RocksDB, with values in its tables or, from 256 bytes on, in blob files. */
+final class RocksEngine implements Engine {
+  private static final long MIB = 1 << 20;
+  private static final long BLOB_BYTES_MIN = 257;
+
+  /** Native objects, closed in the reverse order. */
+  private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+
+  private final RocksDB db;
+  private final WriteOptions writeOptions;
+  private final ReadOptions readOptions;
+  private final ReadOptions scanOptions;
+  private final int valueBytesMax;
+  private final String settings;
+
+  RocksEngine(EngineOptions given, boolean blobs) {
+    RocksDB.loadLibrary();
+    Tuning tuning = given.tuning();
+    long block = tuning.number("rocksdb.block", 4096);
+    boolean clock = tuning.text("rocksdb.cache", "lru").equals("clock");
+    boolean mapped = tuning.flag("rocksdb.mmap", false);
+    long readahead = tuning.number("rocksdb.readahead", 0);
+    String write = tuning.text("rocksdb.write", "pipelined");
+    Cache cache =
+        own(
+            clock
+                ? new HyperClockCache(given.cacheBytes(), 0, -1, false)
+                : new LRUCache(given.cacheBytes()));
+    BlockBasedTableConfig table =
+        new BlockBasedTableConfig()
+            .setBlockCache(cache)
+            .setBlockSize(block)
+            .setFilterPolicy(own(new BloomFilter(10, false)))
+            .setCacheIndexAndFilterBlocks(tuning.flag("rocksdb.cacheindex", false))
+            .setPinL0FilterAndIndexBlocksInCache(true)
+            .setFormatVersion(6);
+    Options options =
+        own(new Options())
+            .setCreateIfMissing(true)
+            .setTableFormatConfig(table)
+            .setMaxBackgroundJobs((int) tuning.number("rocksdb.jobs", 2))
+            .setBytesPerSync(MIB)
+            .setWriteBufferSize(tuning.number("rocksdb.buffer_mib", 64) * MIB)
+            .setMaxWriteBufferNumber((int) tuning.number("rocksdb.buffers", 4))
+            .setLevelCompactionDynamicLevelBytes(true)
+            .setCompressionType(CompressionType.NO_COMPRESSION)
+            .setAllowMmapReads(mapped)
+            .setEnablePipelinedWrite(write.equals("pipelined"))
+            .setUnorderedWrite(write.equals("unordered"))
+            .setStatsDumpPeriodSec(0)
+            .setEnableBlobFiles(blobs)
+            .setMinBlobSize(BLOB_BYTES_MIN)
+            .setEnableBlobGarbageCollection(blobs);
+    writeOptions = own(new WriteOptions()).setSync(given.durability() == SyncMode.SYNC);
+    readOptions = own(new ReadOptions());
+    scanOptions =
+        own(new ReadOptions())
+            .setReadaheadSize(readahead)
+            .setFillCache(tuning.flag("rocksdb.fillcache", true));
+    valueBytesMax = given.valueBytesMax();
+    settings =
+        String.format(
+            "cache_mib=%d,cache=%s,block=%d,bloom=10,memtables=4x64MiB,jobs=2,compression=none,"
+                + "mmap_reads=%b,write=%s,blob_from=%d,durability=%s",
+            given.cacheBytes() / MIB,
+            clock ? "clock" : "lru",
+            block,
+            mapped,
+            write,
+            blobs ? BLOB_BYTES_MIN : 0,
+            given.durability().word);
+    db = own(open(options, given.directory().toString()));
+  }
+
+  private static RocksDB open(Options options, String directory) {
+    try {
+      return RocksDB.open(options, directory);
+    } catch (RocksDBException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private <T extends AutoCloseable> T own(T object) {
+    owned.push(object);
+    return object;
+  }
+
+  @Override
+  public String version() {
+    return RocksDB.rocksdbVersion().toString();
+  }
+
+  @Override
+  public String settings() {
+    return settings;
+  }
+
+  @Override
+  public Writer writer() {
+    return new BatchWriter();
+  }
+
+  @Override
+  public Reader reader(boolean changing) {
+    return new DbReader();
+  }
+
+  @Override
+  public void sync() {
+    try {
+      db.syncWal();
+    } catch (RocksDBException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public boolean syncsItself() {
+    return false;
+  }
+
+  @Override
+  public void flush() {
+    try (FlushOptions options = new FlushOptions().setWaitForFlush(true)) {
+      db.flush(options);
+    } catch (RocksDBException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public boolean isIdle() {
+    return property("rocksdb.num-running-compactions") == 0
+        && property("rocksdb.num-running-flushes") == 0
+        && property("rocksdb.compaction-pending") == 0
+        && property("rocksdb.mem-table-flush-pending") == 0;
+  }
+
+  private long property(String name) {
+    try {
+      return db.getLongProperty(name);
+    } catch (RocksDBException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public boolean hasViews() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    try {
+      while (!owned.isEmpty()) {
+        owned.pop().close();
+      }
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private final class BatchWriter implements Writer {
+    private final WriteBatch batch = new WriteBatch();
+
+    @Override
+    public void add(byte[] key, byte[] value) {
+      try {
+        batch.put(key, value);
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public void commit() {
+      try {
+        db.write(writeOptions, batch);
+        batch.clear();
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      try {
+        db.put(writeOptions, key, value);
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public void close() {
+      batch.close();
+    }
+  }
+
+  private final class DbReader extends Reader {
+    DbReader() {
+      bytes = new byte[valueBytesMax];
+    }
+
+    @Override
+    boolean get(byte[] key) {
+      try {
+        length = db.get(readOptions, key, bytes);
+        return length != RocksDB.NOT_FOUND;
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    boolean check(byte[] key, ViewCheck check) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    Cursor cursor(boolean keysOnly) {
+      return new DbCursor(db.newIterator(scanOptions));
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private static final class DbCursor implements Cursor {
+    private final RocksIterator iterator;
+    private boolean started;
+
+    DbCursor(RocksIterator iterator) {
+      this.iterator = iterator;
+    }
+
+    @Override
+    public boolean next() {
+      if (started) {
+        iterator.next();
+      } else {
+        iterator.seekToFirst();
+        started = true;
+      }
+      if (iterator.isValid()) {
+        return true;
+      }
+      try {
+        iterator.status();
+        return false;
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public int key(byte[] target) {
+      return iterator.key(target);
+    }
+
+    @Override
+    public int value(byte[] target) {
+      return iterator.value(target);
+    }
+
+    @Override
+    public void close() {
+      iterator.close();
+    }
+  }
+}

@@ -1,0 +1,216 @@
+package io.kvsep.bench.compare;
+
+import io.kvsep.bench.Dataset;
+import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.Workers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Loading, single puts and overwriting. */
+final class WriteWorkloads {
+  private static final int OVERWRITE_BATCH = 100;
+  private static final long BATCH_BYTES_MAX = 32 << 20;
+
+  /** Room for the ordinals of synced puts. */
+  private static final long SYNCED_MAX = 1 << 20;
+
+  /** Times the seconds of the other workloads: when to stop with an engine that is too slow. */
+  private static final long PATIENCE = 12;
+
+  private final ChildOptions options;
+  private final Entries entries;
+  private final Engine engine;
+  private final ChildOutput output;
+
+  /** What was written. */
+  record Written(long entries, long rawBytes) {}
+
+  WriteWorkloads(ChildOptions options, Entries entries, Engine engine, ChildOutput output) {
+    this.options = options;
+    this.entries = entries;
+    this.engine = engine;
+    this.output = output;
+  }
+
+  void load() {
+    Latencies latencies = new Latencies();
+    try (SyncTimer timer = SyncTimer.of(engine, options.durability());
+        Engine.Writer writer = engine.writer()) {
+      Batches batches = new Batches(writer, options.batch(), latencies);
+      for (long index = 0; index < entries.count(); index++) {
+        batches.add(entries.shuffled(index));
+        if ((index & 255) == 0) {
+          output.progress("load", index, entries.count());
+        }
+      }
+      batches.end();
+    }
+    output.latencies("load", latencies);
+  }
+
+  /** New keys, one by one. */
+  Written single() {
+    long total = Math.max(1, entries.count() / 10);
+    Dataset order = new Dataset(total, 0);
+    Latencies latencies = new Latencies();
+    byte[] key = entries.newKey();
+    Entries.Values values = entries.values();
+    long start = System.nanoTime();
+    long last = start;
+    long done = 0;
+    long rawBytes = 0;
+    try (Engine.Writer writer = engine.writer()) {
+      while (done < total && last - start < nanosMax()) {
+        long ordinal = entries.count() + order.shuffled(done);
+        entries.putKey(ordinal, key);
+        writer.put(key, values.of(ordinal));
+        done++;
+        rawBytes += key.length + entries.valueBytes(ordinal);
+        long now = System.nanoTime();
+        latencies.add(now - last);
+        last = now;
+        if ((done & 15) == 0) {
+          output.progress("single", done, total);
+        }
+      }
+    }
+    output.rate("single", "rate", done, last - start);
+    output.seconds("single", "seconds", last - start);
+    output.latencies("single", latencies);
+    return new Written(done, rawBytes);
+  }
+
+  /** New keys, each durable before the next. */
+  Written singleSync(int threads) {
+    Dataset order = new Dataset(SYNCED_MAX, 0);
+    long first = entries.count() + Math.max(1, entries.count() / 10);
+    AtomicLong next = new AtomicLong();
+    LongAdder rawBytes = new LongAdder();
+    List<Latencies> all = latencies(threads);
+    Workers.Outcome outcome =
+        Workers.run(
+            threads,
+            options.seconds(),
+            (worker, running) -> {
+              byte[] key = entries.newKey();
+              Entries.Values values = entries.values();
+              long done = 0;
+              try (Engine.Writer writer = engine.writer()) {
+                long last = System.nanoTime();
+                while (running.getAsBoolean()) {
+                  long index = next.getAndIncrement();
+                  if (index >= SYNCED_MAX) {
+                    break;
+                  }
+                  long ordinal = first + order.shuffled(index);
+                  entries.putKey(ordinal, key);
+                  writer.put(key, values.of(ordinal));
+                  done++;
+                  rawBytes.add(key.length + entries.valueBytes(ordinal));
+                  long now = System.nanoTime();
+                  all.get(worker).add(now - last);
+                  last = now;
+                  output.progress("single_sync", index, SYNCED_MAX);
+                }
+              }
+              return done;
+            });
+    output.rate("single_sync", "rate", outcome.operations(), outcome.nanos());
+    output.seconds("single_sync", "seconds", outcome.nanos());
+    output.latencies("single_sync", sum(all));
+    return new Written(outcome.operations(), rawBytes.sum());
+  }
+
+  /** Random entries, as many as there are. */
+  Written overwrite() {
+    Latencies latencies = new Latencies();
+    SplittableRandom random = new SplittableRandom(options.seed() ^ 0x6f76);
+    long start = System.nanoTime();
+    try (Engine.Writer writer = engine.writer()) {
+      Batches batches = new Batches(writer, OVERWRITE_BATCH, latencies);
+      while (batches.written < entries.count() && System.nanoTime() - start < nanosMax()) {
+        batches.add(random.nextLong(entries.count()));
+        if ((batches.written & 255) == 0) {
+          output.progress("overwrite", batches.written, entries.count());
+        }
+      }
+      batches.end();
+      output.latencies("overwrite", latencies);
+      return new Written(batches.written, batches.writtenBytes);
+    }
+  }
+
+  private long nanosMax() {
+    return PATIENCE * options.seconds() * 1_000_000_000L;
+  }
+
+  static List<Latencies> latencies(int threads) {
+    List<Latencies> all = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      all.add(new Latencies());
+    }
+    return all;
+  }
+
+  static Latencies sum(List<Latencies> all) {
+    Latencies sum = new Latencies();
+    all.forEach(sum::add);
+    return sum;
+  }
+
+  /** Entries in batches of a number, or of so many bytes if they are long. Not thread safe. */
+  private final class Batches {
+    private final Engine.Writer writer;
+    private final int countMax;
+    private final Latencies latencies;
+    private final byte[] key;
+    private final Entries.Values values;
+    private int count;
+    private long bytes;
+    private long startNanos;
+    private long written;
+    private long writtenBytes;
+
+    Batches(Engine.Writer writer, int countMax, Latencies latencies) {
+      this.writer = writer;
+      this.countMax = countMax;
+      this.latencies = latencies;
+      key = entries.newKey();
+      values = entries.values();
+    }
+
+    void add(long ordinal) {
+      if (count == 0) {
+        startNanos = System.nanoTime();
+      }
+      entries.putKey(ordinal, key);
+      byte[] value = values.of(ordinal);
+      writer.add(key, value);
+      count++;
+      bytes += key.length + value.length;
+      if (count == countMax || bytes >= BATCH_BYTES_MAX) {
+        end();
+      }
+    }
+
+    void end() {
+      if (count == 0) {
+        return;
+      }
+      writer.commit();
+      latencies.add(System.nanoTime() - startNanos);
+      written += count;
+      writtenBytes += bytes;
+      count = 0;
+      bytes = 0;
+    }
+  }
+
+  /** For checks of reads: what is wrong is named. */
+  static FailedMeasurementException wrong(long ordinal) {
+    return new FailedMeasurementException("entry " + ordinal + " is missing or has another value");
+  }
+}

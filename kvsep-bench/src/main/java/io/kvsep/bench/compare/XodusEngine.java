@@ -1,0 +1,202 @@
+package io.kvsep.bench.compare;
+
+import java.util.Objects;
+import jetbrains.exodus.ArrayByteIterable;
+import jetbrains.exodus.ByteIterable;
+import jetbrains.exodus.env.Environment;
+import jetbrains.exodus.env.EnvironmentConfig;
+import jetbrains.exodus.env.Environments;
+import jetbrains.exodus.env.Store;
+import jetbrains.exodus.env.StoreConfig;
+import jetbrains.exodus.env.Transaction;
+import org.jspecify.annotations.Nullable;
+
+/** Xodus: a tree that is appended to a log. */
+final class XodusEngine implements Engine {
+  private static final int SYNC_MILLIS = 1000;
+
+  private final Environment environment;
+  private final Store store;
+  private final String settings;
+
+  XodusEngine(EngineOptions options) {
+    boolean synced = options.durability() == SyncMode.SYNC;
+    boolean prefixing = options.tuning().text("xodus.tree", "patricia").equals("patricia");
+    EnvironmentConfig config =
+        new EnvironmentConfig()
+            .setMemoryUsage(options.cacheBytes())
+            .setLogDurableWrite(synced)
+            .setLogSyncPeriod(SYNC_MILLIS)
+            .setLogCacheShared(false)
+            .setManagementEnabled(false)
+            .setEnvCloseForcedly(true);
+    environment = Environments.newInstance(options.directory().toFile(), config);
+    StoreConfig storeConfig =
+        prefixing ? StoreConfig.WITHOUT_DUPLICATES_WITH_PREFIXING : StoreConfig.WITHOUT_DUPLICATES;
+    store =
+        environment.computeInTransaction(
+            transaction -> environment.openStore("entries", storeConfig, transaction));
+    settings =
+        "cache_mib="
+            + (options.cacheBytes() >> 20)
+            + ",tree="
+            + (prefixing ? "patricia" : "btree")
+            + ",sync_ms="
+            + SYNC_MILLIS
+            + ",durability="
+            + options.durability().word;
+  }
+
+  @Override
+  public String version() {
+    return Versions.of("xodus");
+  }
+
+  @Override
+  public String settings() {
+    return settings;
+  }
+
+  @Override
+  public Writer writer() {
+    return new TransactionWriter();
+  }
+
+  @Override
+  public Reader reader(boolean changing) {
+    return new TransactionReader(changing);
+  }
+
+  @Override
+  public void sync() {
+    ((jetbrains.exodus.env.EnvironmentImpl) environment).getLog().sync();
+  }
+
+  @Override
+  public boolean syncsItself() {
+    return true;
+  }
+
+  @Override
+  public void flush() {}
+
+  @Override
+  public boolean isIdle() {
+    return true;
+  }
+
+  @Override
+  public boolean hasViews() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    environment.close();
+  }
+
+  private final class TransactionWriter implements Writer {
+    private @Nullable Transaction transaction;
+
+    @Override
+    public void add(byte[] key, byte[] value) {
+      if (transaction == null) {
+        transaction = environment.beginExclusiveTransaction();
+      }
+      // The tree keeps the arrays until the commit.
+      store.put(
+          transaction, new ArrayByteIterable(key.clone()), new ArrayByteIterable(value.clone()));
+    }
+
+    @Override
+    public void commit() {
+      if (transaction != null) {
+        if (!transaction.commit()) {
+          throw new IllegalStateException("a transaction was not committed");
+        }
+        transaction = null;
+      }
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      ByteIterable keyBytes = new ArrayByteIterable(key.clone());
+      ByteIterable valueBytes = new ArrayByteIterable(value.clone());
+      environment.executeInTransaction(mine -> store.put(mine, keyBytes, valueBytes));
+    }
+
+    @Override
+    public void close() {
+      if (transaction != null) {
+        transaction.abort();
+      }
+    }
+  }
+
+  private static int copy(ByteIterable source, byte[] target) {
+    int length = source.getLength();
+    System.arraycopy(source.getBytesUnsafe(), 0, target, 0, length);
+    return length;
+  }
+
+  private final class TransactionReader extends Reader {
+    private final boolean changing;
+    private Transaction transaction = environment.beginReadonlyTransaction();
+
+    TransactionReader(boolean changing) {
+      this.changing = changing;
+    }
+
+    @Override
+    boolean get(byte[] key) {
+      if (changing) {
+        transaction.abort();
+        transaction = environment.beginReadonlyTransaction();
+      }
+      ByteIterable value = store.get(transaction, new ArrayByteIterable(key));
+      if (value == null) {
+        return false;
+      }
+      // A fresh array, but for iterables that stand for one.
+      bytes = value.getBytesUnsafe();
+      length = value.getLength();
+      return true;
+    }
+
+    @Override
+    boolean check(byte[] key, ViewCheck check) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    Cursor cursor(boolean keysOnly) {
+      jetbrains.exodus.env.Cursor cursor = Objects.requireNonNull(store.openCursor(transaction));
+      return new Cursor() {
+        @Override
+        public boolean next() {
+          return cursor.getNext();
+        }
+
+        @Override
+        public int key(byte[] target) {
+          return copy(cursor.getKey(), target);
+        }
+
+        @Override
+        public int value(byte[] target) {
+          return copy(cursor.getValue(), target);
+        }
+
+        @Override
+        public void close() {
+          cursor.close();
+        }
+      };
+    }
+
+    @Override
+    public void close() {
+      transaction.abort();
+    }
+  }
+}
