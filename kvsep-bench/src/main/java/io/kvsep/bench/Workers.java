@@ -1,5 +1,6 @@
 package io.kvsep.bench;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -20,10 +21,14 @@ public final class Workers {
 
   private Workers() {}
 
-  public static Outcome run(int threads, long seconds, Work work) {
+  static Outcome run(int threads, long seconds, Work work) {
+    return run(threads, Duration.ofSeconds(seconds), work);
+  }
+
+  public static Outcome run(int threads, Duration time, Work work) {
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     long start = System.nanoTime();
-    long nanosMax = seconds * 1_000_000_000;
+    long nanosMax = time.toNanos();
     try {
       List<Future<long[]>> results = new ArrayList<>();
       for (int worker = 0; worker < threads; worker++) {

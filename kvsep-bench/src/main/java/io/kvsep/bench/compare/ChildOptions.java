@@ -3,7 +3,9 @@ package io.kvsep.bench.compare;
 import io.kvsep.bench.Arguments;
 import io.kvsep.bench.Dataset;
 import io.kvsep.bench.UsageException;
+import java.math.BigDecimal;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -21,7 +23,7 @@ record ChildOptions(
     long gets,
     long misses,
     int threads,
-    int seconds,
+    Duration time,
     long seed,
     List<String> workloads,
     Tuning tuning) {
@@ -41,12 +43,25 @@ record ChildOptions(
             arguments.number("gets", 1_000_000, 1, Long.MAX_VALUE),
             arguments.number("misses", 1_000_000, 1, Long.MAX_VALUE),
             arguments.count("threads", 2, 1, 1024),
-            arguments.count("seconds", 5, 1, 86_400),
+            seconds(needed(arguments, "seconds")),
             arguments.number("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE),
             List.of(needed(arguments, "workloads").split(",", -1)),
             Tuning.parse(arguments.text("tune")));
     arguments.requireAllUsed();
     return options;
+  }
+
+  /** Tests use less than a second. */
+  private static Duration seconds(String word) {
+    try {
+      long millis = new BigDecimal(word).movePointRight(3).longValueExact();
+      if (millis > 0 && millis <= 86_400_000) {
+        return Duration.ofMillis(millis);
+      }
+    } catch (NumberFormatException | ArithmeticException e) {
+      throw new UsageException("--seconds must be a number: " + word);
+    }
+    throw new UsageException("--seconds must be above 0, up to a day: " + word);
   }
 
   private static String needed(Arguments arguments, String name) {
@@ -71,7 +86,10 @@ record ChildOptions(
     add(words, "gets", gets);
     add(words, "misses", misses);
     add(words, "threads", threads);
-    add(words, "seconds", seconds);
+    add(
+        words,
+        "seconds",
+        BigDecimal.valueOf(time.toMillis(), 3).stripTrailingZeros().toPlainString());
     add(words, "seed", seed);
     add(words, "workloads", String.join(",", workloads));
     if (!tuning.isEmpty()) {

@@ -81,7 +81,7 @@ public final class CompareCommand {
     for (int round = 1; round <= options.rounds(); round++) {
       for (CompareOptions.DataSet set : options.sets()) {
         for (String engine : running) {
-          child(round, set, engine, directory.resolve("store"));
+          child(round, set, engine, directory);
         }
         // Kept up to date, so that hours of work survive an interruption.
         if (options.csv() != null) {
@@ -105,19 +105,22 @@ public final class CompareCommand {
     }
   }
 
-  private void child(int round, CompareOptions.DataSet set, String engine, Path store) {
+  private void child(int round, CompareOptions.DataSet set, String engine, Path directory) {
+    Path store = directory.resolve("store");
     String label =
         String.format(Locale.ROOT, "%d/%d %s %s", round, options.rounds(), set.name(), engine);
     long start = System.nanoTime();
     ChildProcess.Outcome outcome;
+    double seconds;
     try (Bar bar = new Bar(label)) {
       outcome = ChildProcess.run(command(round, set, engine, store), SILENCE_MAX, bar::update);
+      seconds = (System.nanoTime() - start) / 1e9;
     } finally {
       if (Files.exists(store)) {
         Directories.remove(store);
+        DiskSpace.writeOut(directory);
       }
     }
-    double seconds = (System.nanoTime() - start) / 1e9;
     if (outcome.about() != null) {
       engines.put(engine, outcome.about());
     }
@@ -161,7 +164,7 @@ public final class CompareCommand {
     if (go && goProgram != null) {
       command.add(goProgram.toString());
     } else {
-      command.addAll(java(engine));
+      command.addAll(java(engine, options.cacheMebibytes()));
     }
     command.addAll(
         new ChildOptions(
@@ -176,7 +179,7 @@ public final class CompareCommand {
                 options.gets(),
                 options.gets(),
                 options.threads(),
-                options.seconds(),
+                Duration.ofSeconds(options.seconds()),
                 options.seed() + round,
                 options.workloads(),
                 go ? Tuning.parse(null) : options.tuning())
@@ -185,8 +188,8 @@ public final class CompareCommand {
   }
 
   /** The JVM of a child. All have the same, but for the heap of those that keep pages there. */
-  private List<String> java(String engine) {
-    long heap = HEAP_MEBIBYTES + (Engines.isOnHeap(engine) ? 3 * options.cacheMebibytes() : 0);
+  static List<String> java(String engine, long cacheMebibytes) {
+    long heap = HEAP_MEBIBYTES + (Engines.isOnHeap(engine) ? 3 * cacheMebibytes : 0);
     return List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-Xmx" + heap + "m",

@@ -10,7 +10,7 @@ import java.util.List;
 final class Engines {
   /** Those that {@link CompareChild} runs. */
   static final List<String> JAVA =
-      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "mvstore", "xodus");
+      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "lmdb-writemap", "mvstore", "xodus");
 
   /** Those of the program in kvsep-bench/go. */
   static final List<String> GO = List.of("badger", "bbolt");
@@ -27,7 +27,8 @@ final class Engines {
       case "kvsep" -> new KvsepEngine(options);
       case "rocksdb" -> new RocksEngine(options, /* blobs= */ false);
       case "rocksdb-blob" -> new RocksEngine(options, /* blobs= */ true);
-      case "lmdb" -> new LmdbEngine(options);
+      case "lmdb" -> new LmdbEngine(options, /* writeMap= */ false);
+      case "lmdb-writemap" -> new LmdbEngine(options, /* writeMap= */ true);
       case "mvstore" -> new MvStoreEngine(options);
       case "xodus" -> new XodusEngine(options);
       default -> throw new UsageException("unknown engine: " + name);

@@ -3,6 +3,7 @@ package io.kvsep.bench.compare;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.lmdbjava.ByteBufferProxy;
 import org.lmdbjava.Dbi;
@@ -22,7 +23,10 @@ final class LmdbEngine implements Engine {
   private final Dbi<ByteBuffer> dbi;
   private final String settings;
 
-  LmdbEngine(EngineOptions options) {
+  /**
+   * @param writeMap whether pages are changed in the mapping, instead of being written to the file
+   */
+  LmdbEngine(EngineOptions options, boolean writeMap) {
     List<EnvFlags> flags = new ArrayList<>();
     if (options.durability() != SyncMode.SYNC) {
       flags.add(EnvFlags.MDB_NOSYNC);
@@ -31,7 +35,7 @@ final class LmdbEngine implements Engine {
     if (!options.tuning().flag("lmdb.readahead", readAhead)) {
       flags.add(EnvFlags.MDB_NORDAHEAD);
     }
-    if (options.tuning().flag("lmdb.writemap", false)) {
+    if (writeMap) {
       flags.add(EnvFlags.MDB_WRITEMAP);
     }
     long mapBytes = Math.max(MAP_BYTES_MIN, 8 * options.rawBytes());
@@ -43,7 +47,7 @@ final class LmdbEngine implements Engine {
     // Without a name: one tree less to change in every transaction.
     dbi = env.openDbi((byte[]) null, DbiFlags.MDB_CREATE);
     StringBuilder words = new StringBuilder("map_gib=" + (mapBytes >> 30) + ",buffers=optimal");
-    flags.forEach(flag -> words.append(',').append(flag.name().toLowerCase(java.util.Locale.ROOT)));
+    flags.forEach(flag -> words.append(',').append(flag.name().toLowerCase(Locale.ROOT)));
     settings = words + ",durability=" + options.durability().word;
   }
 

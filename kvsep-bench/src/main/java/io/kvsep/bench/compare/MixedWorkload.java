@@ -18,7 +18,7 @@ final class MixedWorkload {
       outcome =
           Workers.run(
               options.threads(),
-              options.seconds(),
+              options.time(),
               (worker, running) -> {
                 SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + worker);
                 byte[] key = entries.newKey();
@@ -27,7 +27,7 @@ final class MixedWorkload {
                 try (Engine.Reader reader = engine.reader(/* changing= */ true);
                     Engine.Writer writer = engine.writer()) {
                   long last = System.nanoTime();
-                  while (running.getAsBoolean()) {
+                  do {
                     long ordinal = random.nextLong(entries.count());
                     entries.putKey(ordinal, key);
                     if (random.nextInt(10) < PUTS_OF_TEN) {
@@ -41,10 +41,10 @@ final class MixedWorkload {
                     all.get(worker).add(now - last);
                     last = now;
                     if ((done & 63) == 0) {
-                      long nanosMax = options.seconds() * 1_000_000_000L;
+                      long nanosMax = options.time().toNanos();
                       output.progress("mixed", now - start, nanosMax);
                     }
-                  }
+                  } while (running.getAsBoolean());
                 }
                 return done;
               });

@@ -14,7 +14,7 @@ final class MvStoreEngine implements Engine {
 
   MvStoreEngine(EngineOptions options) {
     int cacheMebibytes = Math.toIntExact(options.cacheBytes() >> 20);
-    int retention = (int) options.tuning().number("mvstore.retention", 45_000);
+    int retention = (int) options.tuning().number("mvstore.retention", 0);
     int pageBytes = (int) options.tuning().number("mvstore.page", 16 * 1024);
     store =
         new MVStore.Builder()

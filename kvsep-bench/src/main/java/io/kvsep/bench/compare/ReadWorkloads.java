@@ -105,14 +105,14 @@ final class ReadWorkloads {
     AtomicLong taken = new AtomicLong();
     return Workers.run(
         threads,
-        options.seconds(),
+        options.time(),
         (worker, running) -> {
           SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + worker);
           Latencies latencies = all.get(worker);
           long done = 0;
           try (Engine.Reader reader = engine.reader(/* changing= */ false)) {
             Read read = reads.of(reader);
-            while (running.getAsBoolean()) {
+            do {
               long from = taken.getAndAdd(ROUND);
               long count = Math.min(ROUND, operations - from);
               if (count <= 0) {
@@ -130,7 +130,7 @@ final class ReadWorkloads {
               }
               done += count;
               output.progress(name, from, operations);
-            }
+            } while (running.getAsBoolean());
           }
           return done;
         });
@@ -141,7 +141,7 @@ final class ReadWorkloads {
     double[] rates = new double[PASSES_MIN];
     int passes = 0;
     long start = System.nanoTime();
-    while (passes < PASSES_MIN || System.nanoTime() - start < options.seconds() * 1_000_000_000L) {
+    while (passes < PASSES_MIN || System.nanoTime() - start < options.time().toNanos()) {
       long passStart = System.nanoTime();
       pass(name, keysOnly, expected);
       double rate = expected * 1e9 / Math.max(1, System.nanoTime() - passStart);

@@ -1,7 +1,9 @@
 package io.kvsep.bench.compare;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Locale;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -20,6 +22,7 @@ import org.rocksdb.WriteOptions;
 /** RocksDB, with values in its tables or, from 256 bytes on, in blob files. */
 final class RocksEngine implements Engine {
   private static final long MIB = 1 << 20;
+  private static final int KEY_BYTES_MAX = 64;
   private static final long BLOB_BYTES_MIN = 257;
 
   /** Native objects, closed in the reverse order. */
@@ -30,16 +33,18 @@ final class RocksEngine implements Engine {
   private final ReadOptions readOptions;
   private final ReadOptions scanOptions;
   private final int valueBytesMax;
+  private final boolean direct;
   private final String settings;
 
   RocksEngine(EngineOptions given, boolean blobs) {
     RocksDB.loadLibrary();
     Tuning tuning = given.tuning();
     long block = tuning.number("rocksdb.block", 4096);
-    boolean clock = tuning.text("rocksdb.cache", "lru").equals("clock");
-    boolean mapped = tuning.flag("rocksdb.mmap", false);
+    boolean clock = tuning.text("rocksdb.cache", "clock").equals("clock");
+    // Mapped files are much faster than its own cache as long as all of them stay in memory.
+    boolean mapped = tuning.flag("rocksdb.mmap", 2 * given.rawBytes() < given.memoryBytes());
     long readahead = tuning.number("rocksdb.readahead", 0);
-    String write = tuning.text("rocksdb.write", "pipelined");
+    String write = tuning.text("rocksdb.write", "plain");
     Cache cache =
         own(
             clock
@@ -76,9 +81,11 @@ final class RocksEngine implements Engine {
         own(new ReadOptions())
             .setReadaheadSize(readahead)
             .setFillCache(tuning.flag("rocksdb.fillcache", true));
+    direct = tuning.text("rocksdb.get", "array").equals("direct");
     valueBytesMax = given.valueBytesMax();
     settings =
         String.format(
+            Locale.ROOT,
             "cache_mib=%d,cache=%s,block=%d,bloom=10,memtables=4x64MiB,jobs=2,compression=none,"
                 + "mmap_reads=%b,write=%s,blob_from=%d,durability=%s",
             given.cacheBytes() / MIB,
@@ -217,15 +224,37 @@ final class RocksEngine implements Engine {
   }
 
   private final class DbReader extends Reader {
+    private final ByteBuffer keyBuffer = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
+    private final ByteBuffer valueBuffer = ByteBuffer.allocateDirect(direct ? valueBytesMax : 0);
+
     DbReader() {
       bytes = new byte[valueBytesMax];
     }
 
     @Override
     boolean get(byte[] key) {
+      if (direct) {
+        return getDirect(key);
+      }
       try {
         length = db.get(readOptions, key, bytes);
         return length != RocksDB.NOT_FOUND;
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    private boolean getDirect(byte[] key) {
+      keyBuffer.clear();
+      keyBuffer.put(key).flip();
+      valueBuffer.clear();
+      try {
+        length = db.get(readOptions, keyBuffer, valueBuffer);
+        if (length == RocksDB.NOT_FOUND) {
+          return false;
+        }
+        valueBuffer.get(bytes, 0, length);
+        return true;
       } catch (RocksDBException e) {
         throw new IllegalStateException(e);
       }

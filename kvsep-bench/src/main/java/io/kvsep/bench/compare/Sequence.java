@@ -82,6 +82,7 @@ final class Sequence implements AutoCloseable {
     long nanos = System.nanoTime() - start - quiet;
     output.rate("load", "until_settled", entries.count(), nanos);
     output.seconds("load", "seconds", nanos);
+    DiskSpace.writeOut(options.directory());
     space("load", ProcessStatus.writtenBytes() - written, entries.rawBytes());
   }
 
@@ -130,6 +131,7 @@ final class Sequence implements AutoCloseable {
   }
 
   private void overwrite(Engine opened) {
+    DiskSpace.writeOut(options.directory());
     long written = ProcessStatus.writtenBytes();
     long start = System.nanoTime();
     WriteWorkloads.Written done;

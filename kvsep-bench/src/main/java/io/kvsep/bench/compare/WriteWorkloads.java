@@ -93,14 +93,14 @@ final class WriteWorkloads {
     Workers.Outcome outcome =
         Workers.run(
             threads,
-            options.seconds(),
+            options.time(),
             (worker, running) -> {
               byte[] key = entries.newKey();
               Entries.Values values = entries.values();
               long done = 0;
               try (Engine.Writer writer = engine.writer()) {
                 long last = System.nanoTime();
-                while (running.getAsBoolean()) {
+                do {
                   long index = next.getAndIncrement();
                   if (index >= SYNCED_MAX) {
                     break;
@@ -114,7 +114,7 @@ final class WriteWorkloads {
                   all.get(worker).add(now - last);
                   last = now;
                   output.progress("single_sync", index, SYNCED_MAX);
-                }
+                } while (running.getAsBoolean());
               }
               return done;
             });
@@ -144,7 +144,7 @@ final class WriteWorkloads {
   }
 
   private long nanosMax() {
-    return PATIENCE * options.seconds() * 1_000_000_000L;
+    return PATIENCE * options.time().toNanos();
   }
 
   static List<Latencies> latencies(int threads) {

@@ -1,0 +1,51 @@
+package io.kvsep.bench.compare;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class ResultTableTest {
+  private static final List<ResultRow> ROWS =
+      List.of(
+          rate(1, "kvsep", 3_000_000),
+          rate(2, "kvsep", 1_000_000),
+          rate(3, "kvsep", 2_000_000),
+          rate(1, "rocksdb", 500_000),
+          rate(2, "rocksdb", 700_000),
+          rate(1, "lmdb", 1_000_000),
+          new ResultRow(1, "128", "kvsep", "load", "disk_by_raw", 1.02, "x"),
+          new ResultRow(1, "128", "rocksdb", "load", "disk_by_raw", 2.04, "x"),
+          new ResultRow(1, "128", "lmdb", "mixed", ResultRow.FAILED, 1, "x"));
+
+  private static ResultRow rate(int round, String engine, double value) {
+    return new ResultRow(round, "128", engine, "get", "rate", value, "/s");
+  }
+
+  @Test
+  void mediansStandBesideEachOtherWithTheRatioToTheBestOther() {
+    List<String> lines =
+        new ResultTable(ROWS, List.of("kvsep", "rocksdb", "lmdb"), SyncMode.NONE)
+            .text()
+            .lines()
+            .map(line -> line.strip().replaceAll(" {2,}", "|"))
+            .toList();
+    assertEquals("values of 128|kvsep|rocksdb|lmdb|kvsep / best other", lines.get(0));
+    assertTrue(
+        lines.contains("bytes on disk / raw|1.02|2.04|-|0.50 (rocksdb, less is better)"),
+        lines::toString);
+    assertTrue(
+        lines.contains("get, random, copied|2.00 M/s|600.0 k/s|1.00 M/s|2.00 (lmdb)"),
+        lines::toString);
+    assertTrue(lines.contains("90 % get, 10 % put [none]|-|-|FAILED"), lines::toString);
+  }
+
+  @Test
+  void figuresThatNobodyHasAreLeftOut() {
+    String text = new ResultTable(ROWS, List.of("kvsep"), SyncMode.NONE).text();
+    assertFalse(text.contains("iterate"));
+    assertFalse(text.contains("FAILED"));
+  }
+}

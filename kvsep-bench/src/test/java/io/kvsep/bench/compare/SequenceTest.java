@@ -1,0 +1,167 @@
+package io.kvsep.bench.compare;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.bench.FailedMeasurementException;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.FieldSource;
+
+/** Every engine of the JVM does everything, and what it reads is checked. */
+final class SequenceTest {
+  @SuppressWarnings("UnusedVariable") // named in the annotation
+  private static final List<String> ENGINES = Engines.JAVA;
+
+  @TempDir Path directory;
+
+  private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+
+  private ChildOptions options(String engine, String valueBytes, String workloads) {
+    return ChildOptions.parse(
+        List.of(
+            ("--engine E --dir D --entries 2000 --value-bytes V --batch 100 --cache-mib 16"
+                    + " --durability none --scan-max 1500 --gets 2000 --misses 2000 --threads 2"
+                    + " --seconds 0.1 --seed 1 --workloads W")
+                .replace(" D ", " " + directory.resolve("store") + " ")
+                .replace(" E ", " " + engine + " ")
+                .replace(" V ", " " + valueBytes + " ")
+                .replace(" W", " " + workloads)
+                .split(" ")));
+  }
+
+  private static Map<String, Double> results(List<ChildLine.Result> lines) {
+    Map<String, Double> results = new HashMap<>();
+    lines.forEach(line -> results.put(line.workload() + "." + line.metric(), line.value()));
+    return results;
+  }
+
+  @ParameterizedTest
+  @FieldSource("ENGINES")
+  void everythingIsDone(String engine) {
+    ChildOptions options = options(engine, "300/2000", String.join(",", Workload.ALL));
+    List<String> command = new ArrayList<>(CompareCommand.java(engine, 16));
+    command.addAll(options.words());
+    ChildProcess.Outcome outcome = ChildProcess.run(command, Duration.ofMinutes(5), progress -> {});
+    assertNull(outcome.failed(), outcome::toString);
+    Map<String, Double> results = results(outcome.results());
+    Set<String> expected = new HashSet<>();
+    for (String workload : Workload.ALL) {
+      expected.add(
+          switch (workload) {
+            case "load" -> "load.until_settled";
+            case "open" -> "open.seconds";
+            default -> workload + ".rate";
+          });
+    }
+    if (!engine.equals("kvsep") && !engine.startsWith("lmdb")) {
+      expected.remove("get_view.rate");
+    }
+    expected.addAll(Set.of("load.disk_by_raw", "overwrite.disk_by_raw", "process.cpu"));
+    Set<String> missing = new HashSet<>(expected);
+    missing.removeAll(results.keySet());
+    assertEquals(Set.of(), missing);
+    results.forEach(
+        (name, value) -> {
+          boolean positive = value > 0 || name.contains("written") || name.contains("memory");
+          assertTrue(positive && value < 1e12, name + "=" + value);
+        });
+    assertTrue(results.getOrDefault("load.disk_by_raw", 0.0) >= 0.9, results::toString);
+  }
+
+  @Test
+  void onlyWhatIsAskedForIsDone() {
+    ChildOptions options = options("kvsep", "128", "miss");
+    assertTrue(CompareChild.run(options, new ChildOutput(new PrintStream(said, true, UTF_8))));
+    Set<String> workloads = new HashSet<>();
+    said.toString(UTF_8)
+        .lines()
+        .map(line -> ChildLine.parse(line).orElseThrow(() -> new AssertionError(line)))
+        .forEach(
+            line -> {
+              if (line instanceof ChildLine.Result result) {
+                workloads.add(result.workload());
+              }
+            });
+    assertEquals(Set.of("load", "miss", "process"), workloads);
+  }
+
+  @Test
+  void engineThatCannotBeOpenedIsSaid() throws java.io.IOException {
+    java.nio.file.Files.writeString(directory.resolve("store"), "in the way");
+    ChildOptions options = options("kvsep", "128", "get");
+    PrintStream errors = System.err;
+    System.setErr(new PrintStream(new ByteArrayOutputStream(), true, UTF_8));
+    try {
+      assertTrue(!CompareChild.run(options, new ChildOutput(new PrintStream(said, true, UTF_8))));
+    } finally {
+      System.setErr(errors);
+    }
+    assertTrue(said.toString(UTF_8).startsWith("failed workload=load reason="), said::toString);
+  }
+
+  @Test
+  void readThatIsWrongIsNoticed() {
+    ChildOptions options = options("kvsep", "128", "get");
+    ChildOptions others = options("kvsep", "136", "get");
+    ChildOutput output = new ChildOutput(new PrintStream(said, true, UTF_8));
+    try (Engine engine = open(options)) {
+      new WriteWorkloads(options, options.entries(), engine, output).load();
+      ReadWorkloads right = new ReadWorkloads(options, options.entries(), engine, output);
+      right.gets("get", 1, 100);
+      right.iterate("iterate", /* keysOnly= */ false);
+      // A data set of another length: its keys are absent.
+      ReadWorkloads wrong = new ReadWorkloads(others, others.entries(), engine, output);
+      assertThrows(FailedMeasurementException.class, () -> wrong.gets("get", 1, 100));
+      assertThrows(FailedMeasurementException.class, () -> wrong.views("get_view", 1, 100));
+      byte[] key = options.entries().newKey();
+      try (Engine.Writer writer = engine.writer()) {
+        for (int ordinal = 0; ordinal < 2000; ordinal++) {
+          options.entries().putKey(ordinal, key);
+          byte[] value = options.entries().values().of(ordinal).clone();
+          value[127] ^= 1;
+          writer.put(key, value);
+        }
+      }
+      assertThrows(FailedMeasurementException.class, () -> right.gets("get", 1, 100));
+      assertThrows(FailedMeasurementException.class, () -> right.views("get_view", 1, 100));
+      assertThrows(FailedMeasurementException.class, () -> right.iterate("iterate", false));
+      options.entries().putAbsentKey(3, key);
+      try (Engine.Writer writer = engine.writer()) {
+        for (int ordinal = 0; ordinal < 2000; ordinal++) {
+          options.entries().putAbsentKey(ordinal, key);
+          writer.put(key, key);
+        }
+      }
+      assertThrows(FailedMeasurementException.class, () -> right.misses("miss", 1, 100));
+    }
+  }
+
+  private static Engine open(ChildOptions options) {
+    Entries entries = options.entries();
+    return Engines.open(
+        options.engine(),
+        new EngineOptions(
+            options.directory(),
+            options.cacheBytes(),
+            SyncMode.NONE,
+            entries.valueBytesMax(),
+            entries.rawBytes(),
+            ProcessStatus.memoryBytes(),
+            options.tuning()));
+  }
+}
