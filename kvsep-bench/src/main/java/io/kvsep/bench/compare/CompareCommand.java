@@ -90,6 +90,9 @@ public final class CompareCommand {
       }
       Collections.rotate(running, -1);
     }
+    if (rows.isEmpty()) {
+      throw new UsageException("there is no engine to run");
+    }
     List<String> columns = new ArrayList<>(options.engines());
     columns.retainAll(running);
     System.out.print(new ResultTable(rows, columns, options.durability()).text());
@@ -97,8 +100,11 @@ public final class CompareCommand {
         (name, about) ->
             System.out.printf(
                 Locale.ROOT, "%-13s %s  %s%n", name, about.version(), about.settings()));
-    if (!failures.isEmpty()) {
-      failures.forEach(System.out::println);
+    failures.forEach(System.out::println);
+    if (options.charts() != null) {
+      Path csv = options.csv() == null ? directory.resolve("figures.csv") : options.csv();
+      ResultCsv.write(csv, rows);
+      Charts.write(csv, options.charts()).forEach(System.out::println);
     }
     if (failures.stream().anyMatch(failure -> failure.startsWith("kvsep "))) {
       throw new FailedMeasurementException("kvsep itself failed");

@@ -1,12 +1,9 @@
 package io.kvsep.bench.compare;
 
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
-import java.util.Set;
 
 /**
  * Medians over the rounds as text: a block for each data set, a line for each figure, a column for
@@ -18,6 +15,7 @@ final class ResultTable {
   private static final int CELL_COLUMNS = 13;
 
   private final List<ResultRow> rows;
+  private final Medians medians;
   private final List<String> engines;
   private final SyncMode durability;
 
@@ -30,10 +28,12 @@ final class ResultTable {
   private record Line(String workload, String metric, String label, boolean lessIsBetter) {}
 
   /**
+   * @param rows at least one
    * @param durability of those workloads that take it from the command line
    */
   ResultTable(List<ResultRow> rows, List<String> engines, SyncMode durability) {
     this.rows = rows;
+    this.medians = Medians.parse("the comparison", ResultCsv.lines(rows));
     this.engines = engines;
     this.durability = durability;
   }
@@ -75,9 +75,7 @@ final class ResultTable {
 
   String text() {
     StringBuilder text = new StringBuilder();
-    Set<String> datasets = new LinkedHashSet<>();
-    rows.forEach(row -> datasets.add(row.dataset()));
-    for (String dataset : datasets) {
+    for (String dataset : medians.datasets()) {
       text.append(cell("values of " + dataset, -LABEL_COLUMNS));
       engines.forEach(engine -> text.append(cell(engine, CELL_COLUMNS)));
       text.append("  kvsep / best other\n");
@@ -90,12 +88,12 @@ final class ResultTable {
   }
 
   private void append(StringBuilder text, String dataset, Line line) {
-    List<OptionalDouble> medians = new ArrayList<>();
+    List<OptionalDouble> values = new ArrayList<>();
     String best = "";
     double bestValue = 0;
     for (String engine : engines) {
-      OptionalDouble median = median(rows, dataset, engine, line.workload(), line.metric());
-      medians.add(median);
+      OptionalDouble median = medians.value(dataset, engine, line.workload(), line.metric());
+      values.add(median);
       if (median.isPresent() && !engine.equals(OURS)) {
         double value = median.getAsDouble();
         if (best.isEmpty() || (line.lessIsBetter() ? value < bestValue : value > bestValue)) {
@@ -106,18 +104,18 @@ final class ResultTable {
     }
     boolean failed =
         engines.stream().anyMatch(engine -> hasFailed(dataset, engine, line.workload()));
-    if (medians.stream().allMatch(OptionalDouble::isEmpty) && !failed) {
+    if (values.stream().allMatch(OptionalDouble::isEmpty) && !failed) {
       return;
     }
     text.append(cell(line.label(), -LABEL_COLUMNS));
     for (int i = 0; i < engines.size(); i++) {
-      String shown = shown(medians.get(i), line);
+      String shown = shown(values.get(i), line);
       boolean isFailed = hasFailed(dataset, engines.get(i), line.workload());
       text.append(cell(isFailed ? "FAILED" : shown, CELL_COLUMNS));
     }
     int ours = engines.indexOf(OURS);
-    if (ours >= 0 && medians.get(ours).isPresent() && bestValue > 0) {
-      double ratio = medians.get(ours).getAsDouble() / bestValue;
+    if (ours >= 0 && values.get(ours).isPresent() && bestValue > 0) {
+      double ratio = values.get(ours).getAsDouble() / bestValue;
       String less = line.lessIsBetter() ? ", less is better" : "";
       text.append(String.format(Locale.ROOT, "  %.2f (%s%s)", ratio, best, less));
     }
@@ -125,27 +123,7 @@ final class ResultTable {
   }
 
   private boolean hasFailed(String dataset, String engine, String workload) {
-    return median(rows, dataset, engine, workload, ResultRow.FAILED).isPresent();
-  }
-
-  /** Of the rounds that have the figure. */
-  static OptionalDouble median(
-      List<ResultRow> rows, String dataset, String engine, String workload, String metric) {
-    double[] values =
-        rows.stream()
-            .filter(row -> row.dataset().equals(dataset))
-            .filter(row -> row.engine().equals(engine))
-            .filter(row -> row.workload().equals(workload))
-            .filter(row -> row.metric().equals(metric))
-            .mapToDouble(ResultRow::value)
-            .toArray();
-    if (values.length == 0) {
-      return OptionalDouble.empty();
-    }
-    Arrays.sort(values);
-    int half = values.length / 2;
-    return OptionalDouble.of(
-        values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2);
+    return medians.value(dataset, engine, workload, ResultRow.FAILED).isPresent();
   }
 
   private String shown(OptionalDouble value, Line line) {

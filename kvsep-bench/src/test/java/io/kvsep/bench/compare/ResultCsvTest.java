@@ -1,8 +1,6 @@
 package io.kvsep.bench.compare;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,16 +23,8 @@ final class ResultCsvTest {
     assertEquals(
         "round,dataset,engine,workload,metric,value,unit", Files.readAllLines(file).get(0));
     assertEquals("1,128,kvsep,load,until_written,1234.5,/s", Files.readAllLines(file).get(1));
-    assertEquals(rows, ResultCsv.read(file));
-  }
-
-  @Test
-  void whatIsDamagedIsNamed() throws IOException {
-    Path file = directory.resolve("a.csv");
-    Files.writeString(file, ResultCsv.HEADER + "\n1,128,kvsep,load,x,1,/s\n1,128,kvsep\n");
-    var problem = assertThrows(IllegalArgumentException.class, () -> ResultCsv.read(file));
-    assertTrue(String.valueOf(problem.getMessage()).contains("line 3"), problem::getMessage);
-    Files.writeString(file, "something else\n");
-    assertThrows(IllegalArgumentException.class, () -> ResultCsv.read(file));
+    Medians medians = Medians.read(file);
+    assertEquals(1234.5, medians.value("128", "kvsep", "load", "until_written").orElseThrow());
+    assertEquals(1e-3, medians.value("alternating", "lmdb", "get", "p99.9").orElseThrow());
   }
 }

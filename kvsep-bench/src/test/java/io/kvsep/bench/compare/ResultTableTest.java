@@ -37,7 +37,7 @@ final class ResultTableTest {
         lines.contains("bytes on disk / raw|1.02|2.04|-|0.50 (rocksdb, less is better)"),
         lines::toString);
     assertTrue(
-        lines.contains("get, random, copied|2.00 M/s|600.0 k/s|1.00 M/s|2.00 (lmdb)"),
+        lines.contains("get, random, copied|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)"),
         lines::toString);
     assertTrue(lines.contains("90 % get, 10 % put [none]|-|-|FAILED"), lines::toString);
   }
