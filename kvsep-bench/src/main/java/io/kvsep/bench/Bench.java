@@ -78,7 +78,7 @@ public final class Bench {
         --csv FILE               every figure of every round
         --charts DIR             the medians as pictures
         --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)
-        --tune NAME=VALUE,..     other settings of engines, to find the best
+        --tune NAME=VALUE,..     other settings of the engines of the JVM, to find the best
         --dir D                  where the stores are made, one at a time
       kill      kills processes that write into one store, at random moments and at certain points,
                 and checks each time that everything acknowledged is there

@@ -11,8 +11,8 @@ import java.util.OptionalDouble;
  */
 final class ResultTable {
   private static final String OURS = "kvsep";
-  private static final int LABEL_COLUMNS = 40;
-  private static final int CELL_COLUMNS = 13;
+  private static final int LABEL_COLUMNS = 36;
+  private static final int CELL_COLUMNS = 14;
 
   private final List<ResultRow> rows;
   private final Medians medians;
