@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,8 @@ type run struct {
 	workload string
 	store    store
 	durable  durability
+	// added are the bytes of keys and values of entries that the load did not have.
+	added atomic.Int64
 	// anonymousPeak is the most anonymous memory seen at the end of a workload.
 	anonymousPeak int64
 }
@@ -152,7 +155,7 @@ func (r *run) size(writtenBefore, written int64) error {
 		return err
 	}
 	r.result("disk_bytes", float64(disk), "B")
-	r.result("disk_by_raw", float64(disk)/float64(r.data.rawBytes(r.data.entries)), "x")
+	r.result("disk_by_raw", float64(disk)/float64(r.data.rawBytes(r.data.entries)+r.added.Load()), "x")
 	r.result("written_by_raw", float64(after-writtenBefore)/float64(written), "x")
 	return nil
 }

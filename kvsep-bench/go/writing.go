@@ -134,7 +134,9 @@ func (r *run) putNew(first int64, order dataset) func(*worker) (operation, error
 		key := r.data.newKey()
 		value := make([]byte, r.data.longestValue())
 		return func(index int64) error {
-			return r.put(first+order.shuffled(index), key, value)
+			ordinal := first + order.shuffled(index)
+			r.added.Add(keyBytes + int64(r.data.valueBytes(ordinal)))
+			return r.put(ordinal, key, value)
 		}, nil
 	}
 }
