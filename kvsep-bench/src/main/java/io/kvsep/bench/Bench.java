@@ -57,11 +57,11 @@ public final class Bench {
         --overwrites R           how often each, on average       (10)
         --batch B                entries per write                (100)
         --rounds R               of cost, with reclaim and without; of scan, before and after (3)
-      compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads, reads,
-                walks, single puts, overwrites; prints medians (docs/compare.md, docs/benchmarks.md)
+      compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads,
+                reads, walks, single puts, overwrites; prints medians (see docs/compare.md)
         --engines E,E,..         kvsep rocksdb rocksdb-blob lmdb lmdb-writemap mvstore xodus badger
                                  bbolt                            (all)
-        --sets S,S,..            128, 1024, 16384, alternating, or LENGTH:ENTRIES  (the first four)
+        --sets S,S,..            128, 1024, 16384, alternating, LENGTH:ENTRIES (the first four)
         --scale F                times 3 M x 128 B, 1 M x 1 KiB, 80 k x 16 KiB, 300 x 64 kB and
                                  2,932 kB alternating             (1)
         --rounds R               the median counts                (3)
