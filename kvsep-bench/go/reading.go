@@ -10,9 +10,7 @@ const (
 	// readsOfATimed: looking at the clock costs as much as a good part of a read.
 	readsOfATimed = 8
 	readBlock     = 256
-	// warmingPart of the reads come before those that are measured.
-	warmingPart = 4
-	passesMin   = 3
+	passesMin     = 3
 )
 
 // Streams of random numbers, far enough apart for the threads of each to have their own.
@@ -71,8 +69,8 @@ func (r *run) read(threads int, each reading) error {
 	if r.workload == "miss" {
 		count = r.command.misses
 	}
-	warming := work{threads: threads, count: max(1, count/warmingPart),
-		limit: r.command.seconds / warmingPart, block: readBlock,
+	warming := work{threads: threads, count: max(1, count),
+		limit: r.command.seconds, block: readBlock,
 		operation: r.readRandom(each, streamWarming)}
 	if _, _, _, err := r.perform(warming); err != nil {
 		return err
