@@ -88,6 +88,21 @@ final class Entries {
     return new Values();
   }
 
+  /**
+   * As {@link #matches(long, byte[], int)}, but the length and the last byte alone, as the program
+   * in Go does where values are walked over.
+   */
+  boolean endsRight(long ordinal, byte[] bytes, int length) {
+    Dataset dataset = of(ordinal);
+    if (length != dataset.valueBytes() || bytes.length < length) {
+      return false;
+    }
+    int words = length / Long.BYTES;
+    return words == 0
+        || length % Long.BYTES != 0
+        || bytes[length - 1] == (byte) (dataset.word(ordinal, words - 1) >>> 56);
+  }
+
   /** Whether length, first and last eight bytes are those of the value of {@code ordinal}. */
   boolean matches(long ordinal, byte[] bytes, int length) {
     Dataset dataset = of(ordinal);

@@ -169,7 +169,7 @@ final class ReadWorkloads {
             || key[Dataset.KEY_BYTES - 1] != '0' + ordinal % 10) {
           throw WriteWorkloads.wrong(ordinal);
         }
-        if (!keysOnly && !entries.matches(ordinal, value, cursor.value(value))) {
+        if (!keysOnly && !entries.endsRight(ordinal, value, cursor.value(value))) {
           throw WriteWorkloads.wrong(ordinal);
         }
         if ((ordinal & 4095) == 0) {
