@@ -105,6 +105,8 @@ public final class Frame implements AutoCloseable {
         return;
       }
       streamed = null;
+      // At once: growing step by step would copy a large batch several times.
+      memory.ensure(lengthMax(payloadBytes, recordCount));
       sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
       while (source.next()) {
         putRecord(source);
