@@ -212,6 +212,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * Waits for running calls, flushes and syncs what is written, and gives everything back. From
    * then on every call throws {@link io.kvsep.error.StoreClosedException}; closing again does
    * nothing. Called from inside {@link KvReader#read} it is an {@link IllegalStateException}.
+   *
+   * @throws io.kvsep.error.StoreFailedException when the store has failed, now or earlier: what was
+   *     written without a sync may not be on stable storage. It is closed all the same
+   * @throws StorageException when the device refused; it is closed all the same
    */
   @Override
   void close();

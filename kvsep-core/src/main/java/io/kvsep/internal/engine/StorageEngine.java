@@ -315,6 +315,8 @@ public final class StorageEngine implements AutoCloseable {
     List<RuntimeException> problems = new ArrayList<>();
     try {
       writes.close();
+      // A sync in the background may have failed, and nobody has heard of it.
+      attempt(problems, failure::check);
       if (!config.mode().readOnly() && !failure.hasFailed()) {
         // First what needs no space, so that a full disk loses nothing.
         attempt(problems, appender::sync);
