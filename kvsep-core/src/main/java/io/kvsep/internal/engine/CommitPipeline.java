@@ -169,13 +169,9 @@ final class CommitPipeline {
 
   private void lead(WriteRequest first) {
     List<WriteRequest> group = first.group;
-    group.add(first);
-    gather(first);
-    if (first.sync) {
-      awaitCompanions(first);
-    }
     try {
-      commitGroup(group);
+      group.add(first);
+      commitGroup(first, group);
     } finally {
       // Completed before the next leader starts, so that their next writes can join its group.
       for (int i = 0; i < group.size(); i++) {
@@ -232,7 +228,9 @@ final class CommitPipeline {
     try {
       WriteRequest next = queue.peek();
       while (next != null && !next.conditional && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
-        first.group.add(queue.remove());
+        // In this order: where there is no memory, it stays in the queue.
+        first.group.add(next);
+        queue.remove();
         bytes += next.frame.length();
         next = queue.peek();
       }
@@ -241,8 +239,12 @@ final class CommitPipeline {
     }
   }
 
-  private void commitGroup(List<WriteRequest> group) {
+  private void commitGroup(WriteRequest first, List<WriteRequest> group) {
     try {
+      gather(first);
+      if (first.sync) {
+        awaitCompanions(first);
+      }
       refuseDropped(group);
       checkCondition(group);
       if (group.isEmpty()) {
@@ -299,12 +301,23 @@ final class CommitPipeline {
   }
 
   private void commitOneByOne(List<WriteRequest> group) {
-    for (WriteRequest request : List.copyOf(group)) {
-      try {
-        commitTogether(List.of(request));
-      } catch (RuntimeException e) {
-        request.fail(e);
+    int tried = 0;
+    try {
+      for (; tried < group.size(); tried++) {
+        WriteRequest request = group.get(tried);
+        try {
+          commitTogether(List.of(request));
+        } catch (RuntimeException e) {
+          request.fail(e);
+        }
       }
+    } catch (Error e) {
+      // Whoever is not told of it would take his write for done.
+      RuntimeException failed = failure.fail(e);
+      for (WriteRequest request : group.subList(tried, group.size())) {
+        request.fail(failed);
+      }
+      throw e;
     }
   }
 

@@ -83,6 +83,13 @@ final class LogAppender {
     }
   }
 
+  /** Seals the active segment if it ends with remains that could not be cut off. */
+  void leaveRemains() {
+    if (writer.isAbandoned()) {
+      roll();
+    }
+  }
+
   /** Goes on in a new segment whatever the length of the active one. */
   void roll() {
     try {

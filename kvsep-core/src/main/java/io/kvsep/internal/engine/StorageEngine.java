@@ -320,6 +320,7 @@ public final class StorageEngine implements AutoCloseable {
       if (!config.mode().readOnly() && !failure.hasFailed()) {
         // First what needs no space, so that a full disk loses nothing.
         attempt(problems, appender::sync);
+        attempt(problems, () -> pipeline.exclusively(appender::leaveRemains));
         attempt(problems, this::flushAll);
         attempt(problems, appender::sync);
         attempt(problems, rotation::dropDead);

@@ -61,6 +61,12 @@ public final class LogWriter {
   /** Whether nothing may be appended to the active segment any more. */
   private boolean abandoned;
 
+  /**
+   * A sync of the log that failed. Systems tell that once: to whoever synced again it would look as
+   * if all were durable. Guarded by syncLock.
+   */
+  private @Nullable IOException syncFailure;
+
   private int staged;
 
   /** Guards the three below. */
@@ -173,6 +179,10 @@ public final class LogWriter {
     abandoned = true;
   }
 
+  public boolean isAbandoned() {
+    return abandoned;
+  }
+
   /** Whether a frame of this length belongs into a new segment. */
   public boolean needsNewSegment(long frameLength, long segmentBytes) {
     return active == null
@@ -255,15 +265,40 @@ public final class LogWriter {
       abandonActive();
       return;
     }
-    segment.sync();
+    syncLock.lock();
+    try {
+      requireSyncable();
+      sync(segment);
+    } finally {
+      syncLock.unlock();
+    }
+  }
+
+  private void sync(Segment segment) throws IOException {
+    try {
+      segment.sync();
+    } catch (IOException e) {
+      syncFailure = e;
+      throw e;
+    }
     syncs.incrementAndGet();
   }
 
-  /** Makes everything published before the call durable; at most one sync per segment. */
+  private void requireSyncable() throws IOException {
+    if (syncFailure != null) {
+      throw new IOException("a sync of the log has failed before", syncFailure);
+    }
+  }
+
+  /**
+   * Makes everything published before the call durable; at most one sync per segment. Once it has
+   * failed it fails for ever.
+   */
   public void sync() throws IOException {
     long wanted = publishedBytes;
     syncLock.lock();
     try {
+      requireSyncable();
       if (durableBytes >= wanted) {
         return;
       }
@@ -276,16 +311,14 @@ public final class LogWriter {
       LogPosition reached = segment == null ? durable : endOf(segment);
       while (!sealedUnsynced.isEmpty()) {
         Segment sealed = sealedUnsynced.element();
-        sealed.sync();
+        sync(sealed);
         sealed.closeFile();
-        syncs.incrementAndGet();
         synced++;
         sealedUnsynced.remove();
         reached = segment == null ? endOf(sealed) : reached;
       }
       if (segment != null) {
-        segment.sync();
-        syncs.incrementAndGet();
+        sync(segment);
         synced++;
       }
       record(event, synced, covered - durableBytes);

@@ -1,0 +1,160 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
+import io.kvsep.testing.Parked;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Whoever has something to lose by a failure is told of it, also where another one met it. */
+final class ToldFailureTest {
+  private static final String DONE = "done";
+
+  private final Map<String, Object> told = new ConcurrentHashMap<>();
+
+  private static boolean isLog(String name) {
+    return StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT;
+  }
+
+  private static byte[] key(String name) {
+    return name.getBytes(UTF_8);
+  }
+
+  private static boolean holds(StorageEngine engine, String name) {
+    return engine.reads().get(0, key(name), StoreReads.LATEST) != null;
+  }
+
+  private Thread thread(String name, Runnable call) {
+    return new Thread(
+        () -> {
+          try {
+            call.run();
+            told.put(name, DONE);
+          } catch (RuntimeException | Error e) {
+            told.put(name, e);
+          }
+        });
+  }
+
+  /** The system tells of a sync that failed once; the next one looks as if all were well. */
+  @Test
+  void whoWaitedForASyncThatFailedIsToldToo() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine =
+        StorageEngine.open(Variant.SEPARATED.config(storage, new ManualScheduler(1, 1)));
+    engine.writes().put(0, key("k"), new byte[300], 0);
+    Thread second = thread("second", engine::sync);
+    AtomicBoolean first = new AtomicBoolean(true);
+    storage.failAt(
+        1,
+        Fault.SYNC_FAILS,
+        false,
+        (operation, name) -> {
+          boolean syncs = operation == Operation.SYNC && isLog(name);
+          if (syncs && first.compareAndSet(true, false)) {
+            second.start();
+            Parked.await(List.of(second));
+          }
+          return syncs;
+        });
+    Thread one = thread("first", engine::sync);
+    one.start();
+    one.join();
+    second.join();
+
+    assertTrue(told.get("first") instanceof StoreFailedException, () -> told.toString());
+    assertTrue(told.get("second") instanceof StoreFailedException, () -> told.toString());
+    assertThrows(StoreFailedException.class, engine::close);
+  }
+
+  @Test
+  void anErrorWhileAGroupIsRepeatedIsToldToEverybodyBehindIt() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine =
+        StorageEngine.open(Variant.SEPARATED.config(storage, new ManualScheduler(1, 1)));
+    engine.writes().put(0, key("first"), new byte[3], 0);
+    List<Thread> followers = new ArrayList<>();
+    CountDownLatch held = new CountDownLatch(1);
+    AtomicInteger writes = new AtomicInteger();
+    storage.failAt(
+        1,
+        Fault.EIO,
+        true,
+        (operation, name) -> {
+          if (operation != Operation.WRITE || !isLog(name)) {
+            return false;
+          }
+          int write = writes.incrementAndGet();
+          if (write == 1) {
+            held.countDown();
+            Parked.await(followers);
+          } else if (write == 3) {
+            throw new OutOfMemoryError("as a test wants it");
+          }
+          return write == 2;
+        });
+    for (int i = 0; i < 3; i++) {
+      String name = "follower" + i;
+      followers.add(thread(name, () -> engine.writes().put(0, key(name), key(name), 0)));
+    }
+    Thread leader = thread("leader", () -> engine.writes().put(0, key("leader"), key("v"), 0));
+    leader.start();
+    held.await();
+    followers.forEach(Thread::start);
+    leader.join();
+    for (Thread follower : followers) {
+      follower.join();
+    }
+
+    assertEquals(DONE, told.get("leader"));
+    for (int i = 0; i < 3; i++) {
+      assertTrue(told.get("follower" + i) instanceof Throwable, "nothing of it was written");
+      assertTrue(!holds(engine, "follower" + i));
+    }
+    assertThrows(StoreFailedException.class, engine::close);
+  }
+
+  @Test
+  void aRefusedWriteThatCouldNotBeCutOffIsGoneAfterAClose() {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine =
+        StorageEngine.open(
+            OptionSet.LOG_ONLY.config(storage, new ManualClock(1_000), new ManualScheduler(1, 1)));
+    engine.writes().put(0, key("first"), new byte[300], 0);
+    storage.failAt(
+        1, Fault.LATE_EIO, false, (operation, name) -> operation == Operation.WRITE && isLog(name));
+    storage.failAt(1, Fault.EIO, false, operation -> operation == Operation.TRUNCATE);
+    assertThrows(
+        StorageException.class, () -> engine.writes().put(0, key("refused"), new byte[300], 0));
+    storage.clearFaults();
+    engine.close();
+
+    StorageEngine again =
+        StorageEngine.open(
+            OptionSet.LOG_ONLY.config(
+                storage.crashKeepingAll(), new ManualClock(1_000), new ManualScheduler(1, 1)));
+    assertNotNull(again.reads().get(0, key("first"), StoreReads.LATEST));
+    assertNull(again.reads().get(0, key("refused"), StoreReads.LATEST));
+    again.close();
+  }
+}
