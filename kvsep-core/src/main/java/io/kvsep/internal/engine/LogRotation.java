@@ -149,7 +149,16 @@ final class LogRotation {
     if (dead) {
       edit.removeSegment(active.id());
     }
-    failure.guard(() -> versions.apply(edit));
+    boolean applied = false;
+    try {
+      failure.guard(() -> versions.apply(edit));
+      applied = true;
+    } finally {
+      if (!applied) {
+        // The edit may stand on the device all the same, and with it the seal.
+        log.abandonActive();
+      }
+    }
     log.detach();
     live.installVersion(null);
   }

@@ -194,7 +194,8 @@ public final class StoreReads {
                   device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
       VisibleIterator iterator = iterator(view, moment, bounds);
       return new EngineCursor(this, view, iterator, new ReadContext(ledger), ahead, bounds);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      // An unreadable page of a mapping is an Error.
       view.release();
       throw e;
     }
@@ -202,16 +203,12 @@ public final class StoreReads {
 
   /** What the bounds show of the view, which the caller has retained. */
   private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
+    // First what may fail, since what was taken of the sources belongs to nobody at first.
+    RangeCoverage coverage = RangeCoverage.of(view, moment);
     try (IteratorSources sources = sources(view)) {
       MergingIterator merged = new MergingIterator(sources.take(), ledger);
       return new VisibleIterator(
-          merged,
-          moment,
-          RangeCoverage.of(view, moment),
-          bounds.lower(),
-          bounds.upper(),
-          clock,
-          ledger);
+          merged, moment, coverage, bounds.lower(), bounds.upper(), clock, ledger);
     }
   }
 

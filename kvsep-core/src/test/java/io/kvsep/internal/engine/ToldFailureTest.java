@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
@@ -156,5 +157,40 @@ final class ToldFailureTest {
     assertNotNull(again.reads().get(0, key("first"), StoreReads.LATEST));
     assertNull(again.reads().get(0, key("refused"), StoreReads.LATEST));
     again.close();
+  }
+
+  /** An edit that failed may stand in the manifest, and with it the end of the log. */
+  @Test
+  void whatIsWrittenBehindAFailedSealIsThereAfterACrash() {
+    for (Variant variant : List.of(Variant.INLINE, Variant.SEPARATED)) {
+      for (Step step : List.of(Step.FLUSH, Step.COMPACT, Step.RECLAIM)) {
+        CrashableStorage sound = new CrashableStorage();
+        TrackedEngine whole = filled(sound, variant);
+        long before = sound.operationCount();
+        whole.run(step);
+        long operations = sound.operationCount() - before;
+        whole.close();
+        for (long at = 1; at <= operations; at++) {
+          CrashableStorage storage = new CrashableStorage();
+          TrackedEngine tracked = filled(storage, variant);
+          storage.failAt(at, Fault.LATE_EIO, false);
+          tracked.run(step);
+          // Without another edit, which would begin a manifest.
+          tracked.run(Step.PUT_SYNCED);
+          tracked.checkRecovered(storage.crashSyncedOnly());
+          tracked.checkRecovered(storage.crashKeepingAll());
+          tracked.close();
+        }
+      }
+    }
+  }
+
+  private static TrackedEngine filled(CrashableStorage storage, Variant variant) {
+    TrackedEngine tracked = new TrackedEngine(storage, variant, false);
+    tracked.open();
+    for (Step step : List.of(Step.PUT_SYNCED, Step.BATCH, Step.DELETE)) {
+      tracked.run(step);
+    }
+    return tracked;
   }
 }
