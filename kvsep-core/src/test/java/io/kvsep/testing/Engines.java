@@ -42,7 +42,6 @@ public final class Engines {
         scheduler);
   }
 
-  /** A variant drawn at random: inline limit, compression, segment length, garbage allowed. */
   /** A store that has given out all ids of keyspaces below {@code next}, and has no names. */
   public static CrashableStorage withKeyspaces(int next) {
     CrashableStorage storage = new CrashableStorage();
@@ -60,6 +59,7 @@ public final class Engines {
     return storage.crashKeepingAll();
   }
 
+  /** A variant drawn at random: inline limit, compression, segment length, garbage allowed. */
   public static EngineConfig randomConfig(
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);
