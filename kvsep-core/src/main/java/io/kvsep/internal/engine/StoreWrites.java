@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * and which closing waits for.
  */
 public final class StoreWrites {
+  private static final long STREAMED_BYTES_MIN = 1 << 20;
+  private static final long STREAMED_RECORD_BYTES_MIN = 4 << 10;
+
   private final EngineConfig config;
   private final MemoryLedger ledger;
   private final CommitPipeline pipeline;
@@ -151,8 +154,24 @@ public final class StoreWrites {
 
   private void encode(WriteRequest request, RecordSource source) {
     long longest = Frame.lengthMax(source.payloadBytes(), source.recordCount());
+    if (isStreamed(longest, source.recordCount())) {
+      request.frame.encode(source, /* inMemory= */ false);
+      return;
+    }
     request.reservedBytes = budget.reserve(longest);
     request.frame.encode(source, /* inMemory= */ request.reservedBytes >= 0);
+  }
+
+  /**
+   * Whether to encode a frame while it is written even if there is memory for all of it: one that
+   * is much longer than a core's cache would go through memory twice more. With short records that
+   * is less than what it costs to read them back for the memtable; and compressing is what each
+   * writer had better do for itself.
+   */
+  private boolean isStreamed(long frameBytes, int recordCount) {
+    return frameBytes >= STREAMED_BYTES_MIN
+        && frameBytes / recordCount >= STREAMED_RECORD_BYTES_MIN
+        && config.compressionBytesMin() == Integer.MAX_VALUE;
   }
 
   private void finish(WriteRequest request) {

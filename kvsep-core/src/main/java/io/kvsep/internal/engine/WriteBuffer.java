@@ -22,7 +22,10 @@ import java.util.Set;
  */
 public final class WriteBuffer {
   private static final int CHUNK_BYTES_MIN = 4 << 10;
-  private static final int CHUNK_BYTES_MAX = 1 << 20;
+
+  /** Below half a region of G1 with a small heap, which such an array would have for itself. */
+  private static final int CHUNK_BYTES_MAX = 256 << 10;
+
   private static final int HEADER_BYTES = 1 + 4 + 4 + 4 + 8;
 
   /** Room a record takes besides key and value, at most; keeps the longest frame below 2 GiB. */
@@ -38,7 +41,11 @@ public final class WriteBuffer {
   }
 
   private final long bytesMax;
+
+  /** Those in use, and behind them those the batch before had. */
   private final List<Chunk> chunks = new ArrayList<>();
+
+  private int chunksUsed;
   private final Set<Integer> keyspaces = new HashSet<>();
   private int lastKeyspace = Keyspaces.DEFAULT;
   private int count;
@@ -88,18 +95,14 @@ public final class WriteBuffer {
     return payloadBytes;
   }
 
-  /** Forgets everything but the first chunk's memory. */
+  /** Forgets the writes and keeps the memory they took. */
   public void clear() {
     count = 0;
     payloadBytes = 0;
     keyspaces.clear();
     lastKeyspace = Keyspaces.DEFAULT;
-    if (chunks.size() > 1) {
-      chunks.subList(1, chunks.size()).clear();
-    }
-    if (!chunks.isEmpty()) {
-      chunks.get(0).used = 0;
-    }
+    chunks.subList(chunksUsed, chunks.size()).clear();
+    chunksUsed = 0;
   }
 
   /** Walks the writes; times to live count from {@code nowMillis}. */
@@ -159,14 +162,20 @@ public final class WriteBuffer {
   }
 
   private Chunk chunkFor(long needed) {
-    Chunk last = chunks.isEmpty() ? null : chunks.get(chunks.size() - 1);
+    Chunk last = chunksUsed == 0 ? null : chunks.get(chunksUsed - 1);
     if (last != null && needed <= last.bytes.length - last.used) {
       return last;
     }
-    int doubled = last == null ? CHUNK_BYTES_MIN : Math.min(CHUNK_BYTES_MAX, last.bytes.length * 2);
-    Chunk chunk = new Chunk(Math.toIntExact(Math.max(doubled, needed)));
-    chunks.add(chunk);
-    return chunk;
+    if (chunksUsed == chunks.size() || chunks.get(chunksUsed).bytes.length < needed) {
+      int doubled =
+          last == null ? CHUNK_BYTES_MIN : Math.min(CHUNK_BYTES_MAX, last.bytes.length * 2);
+      Chunk chunk = new Chunk(Math.toIntExact(Math.max(doubled, needed)));
+      chunks.subList(chunksUsed, chunks.size()).clear();
+      chunks.add(chunk);
+    }
+    Chunk next = chunks.get(chunksUsed++);
+    next.used = 0;
+    return next;
   }
 
   private static void putInt(byte[] target, int at, int value) {
@@ -200,11 +209,11 @@ public final class WriteBuffer {
 
     @Override
     public boolean next() {
-      while (chunkIndex < chunks.size() && at >= chunks.get(chunkIndex).used) {
+      while (chunkIndex < chunksUsed && at >= chunks.get(chunkIndex).used) {
         chunkIndex++;
         at = 0;
       }
-      if (chunkIndex == chunks.size()) {
+      if (chunkIndex == chunksUsed) {
         return false;
       }
       byte[] source = chunks.get(chunkIndex).bytes;

@@ -4,7 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Off-heap scratch space that grows on demand, for one owner at a time: keys, blocks and values
- * being put together. Growing keeps the contents. Not thread safe.
+ * being put together. Growing keeps the contents; what was never written may hold anything, as
+ * after any other use of the space. Not thread safe.
  */
 public final class GrowingRegion implements AutoCloseable {
   private final MemoryLedger ledger;
@@ -27,7 +28,7 @@ public final class GrowingRegion implements AutoCloseable {
     }
     long held = current == null ? 0 : current.length();
     long capacity = Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
-    Region grown = ledger.allocate(purpose, capacity);
+    Region grown = ledger.allocateUncleared(purpose, capacity);
     if (current != null) {
       grown.put(0, current, 0, current.length());
       current.free();

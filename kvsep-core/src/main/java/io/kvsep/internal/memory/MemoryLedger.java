@@ -18,7 +18,19 @@ public final class MemoryLedger {
 
   /** Zero-filled memory of {@code length} bytes; whoever asked must {@link Region#free} it. */
   public Region allocate(MemoryPurpose purpose, long length) {
-    Region region = Region.allocate(this, purpose, length);
+    return count(Region.allocate(this, purpose, length), purpose);
+  }
+
+  /**
+   * As {@link #allocate}, with whatever the memory held before: for what is written before it is
+   * read. The system gives pages of it only as they are touched.
+   */
+  public Region allocateUncleared(MemoryPurpose purpose, long length) {
+    return count(Region.allocateUncleared(this, purpose, length), purpose);
+  }
+
+  private Region count(Region region, MemoryPurpose purpose) {
+    long length = region.length();
     bytesByPurpose.addAndGet(purpose.ordinal(), length);
     long now = total.addAndGet(length);
     peak.accumulateAndGet(now, Math::max);

@@ -53,12 +53,16 @@ public final class Region {
   }
 
   static Region allocate(MemoryLedger ledger, MemoryPurpose purpose, long length) {
+    Region region = allocateUncleared(ledger, purpose, length);
+    UNSAFE.setMemory(region.address, length, (byte) 0);
+    return region;
+  }
+
+  static Region allocateUncleared(MemoryLedger ledger, MemoryPurpose purpose, long length) {
     if (length <= 0) {
       throw new IllegalArgumentException("length=" + length);
     }
-    long address = UNSAFE.allocateMemory(length);
-    UNSAFE.setMemory(address, length, (byte) 0);
-    return new Region(address, length, ledger, purpose, null);
+    return new Region(UNSAFE.allocateMemory(length), length, ledger, purpose, null);
   }
 
   /**

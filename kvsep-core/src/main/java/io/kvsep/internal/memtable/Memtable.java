@@ -43,12 +43,12 @@ public final class Memtable {
   }
 
   /**
-   * @param arenaBytes what it may take, all of it allocated at once
+   * @param arenaBytes what it may take, all of it reserved at once
    * @param logStart where the log begins that has to be replayed if this memtable is lost
    * @param seed decides the shape of the list
    */
   public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
-    this.arena = ledger.allocate(MemoryPurpose.MEMTABLE, arenaBytes);
+    this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
     this.list = new SkipList(arena, seed);
     this.logStart = logStart;
   }

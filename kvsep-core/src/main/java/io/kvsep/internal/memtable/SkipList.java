@@ -50,10 +50,14 @@ final class SkipList {
   /** Levels in use; only grows. A reader that sees an old value just walks lower levels. */
   private final AtomicInteger height = new AtomicInteger(1);
 
+  /** The arena may hold anything: each node is written whole before it is linked. */
   SkipList(Region arena, long heightSeed) {
     this.arena = arena;
     this.heightSeed = heightSeed;
     arena.putInt(HEAD + 8, HEIGHT_MAX);
+    for (int level = 0; level < HEIGHT_MAX; level++) {
+      arena.putInt(tower(HEAD, level), NULL);
+    }
   }
 
   /** Bytes of the arena in use. */

@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A frame that fits its memory allowance is encoded, compressed and checksummed by the writing
  * thread before it knows its place in the log; {@link #place} then only patches sequence, position
- * and checksums. A larger one is only measured, and encoded while it is written, through a buffer
- * of fixed length: values far above the memory budget can be written.
+ * and checksums. A larger one, or one for which it is faster, is only measured, and encoded while
+ * it is written, through a buffer of fixed length: values far above the memory budget can be
+ * written.
  *
  * <p>Not thread safe: handed from the writing thread to the leader of its commit group and back.
  */

@@ -77,6 +77,34 @@ final class WriteBufferTest {
     assertEquals(0, records(buffer));
   }
 
+  @Test
+  void clearedBatchTakesShorterAndLongerWritesThanBefore() {
+    WriteBuffer buffer = new WriteBuffer();
+    int[][] batches = {
+      {10, 300_000, 20}, {5}, {400_000, 400_000}, {7, 300_000, 500_000, 9}, {}, {8}
+    };
+    for (int[] lengths : batches) {
+      for (int length : lengths) {
+        byte[] value = new byte[length];
+        Arrays.fill(value, (byte) length);
+        buffer.put(0, KEY, value, 0);
+      }
+      RecordSource records = buffer.records(0);
+      records.rewind();
+      for (int length : lengths) {
+        assertTrue(records.next());
+        byte[] expected = new byte[length];
+        Arrays.fill(expected, (byte) length);
+        byte[] all = records.value;
+        assertTrue(all != null);
+        int from = records.valueOffset;
+        assertArrayEquals(expected, Arrays.copyOfRange(all, from, from + records.valueLength));
+      }
+      assertFalse(records.next());
+      buffer.clear();
+    }
+  }
+
   private static int records(WriteBuffer buffer) {
     RecordSource records = buffer.records(0);
     records.rewind();
