@@ -22,7 +22,7 @@ public final class Keyspaces {
 
   /** Bytes the prefix of {@code keyspace} takes. */
   public static int prefixLength(int keyspace) {
-    return keyspace >= 0 && keyspace < LONG_FORM ? 1 : 5;
+    return keyspace >= 0 && keyspace < LONG_FORM ? 1 : Limits.KEYSPACE_PREFIX_BYTES_MAX;
   }
 
   /** The key under which a user key of {@code keyspace} is stored. */
@@ -52,7 +52,7 @@ public final class Keyspaces {
     if (first < LONG_FORM) {
       return first;
     }
-    if (first > LONG_FORM || stored.length < 5) {
+    if (first > LONG_FORM || stored.length < Limits.KEYSPACE_PREFIX_BYTES_MAX) {
       return -1;
     }
     int id = 0;

@@ -127,7 +127,8 @@ public final class RecordView {
     int first = keyLength == 0 ? Keyspaces.LONG_FORM : region.getByte(keyOffset) & 0xff;
     return first < Keyspaces.LONG_FORM
         ? first
-        : Keyspaces.of(region.getBytes(keyOffset, Math.min(keyLength, 5)));
+        : Keyspaces.of(
+            region.getBytes(keyOffset, Math.min(keyLength, Limits.KEYSPACE_PREFIX_BYTES_MAX)));
   }
 
   public int storedLength() {
