@@ -67,6 +67,14 @@ func (r *run) batches(count int64, size int, limit time.Duration,
 	return done, nil
 }
 
+// batched reports what was written in batches; rate is the name of the figure without what follows.
+func (r *run) batched(rate string, done *written, writing, settled time.Duration) {
+	r.rate(rate, done.entries, writing)
+	r.rate("until_settled", done.entries, settled)
+	r.latencies(&done.latencies)
+	r.result("seconds", settled.Seconds(), "s")
+}
+
 func (r *run) load() error {
 	writtenBefore, err := writtenBytes()
 	if err != nil {
@@ -92,10 +100,7 @@ func (r *run) load() error {
 		return err
 	}
 	settled := time.Since(start)
-	r.rate("until_written", done.entries, writing)
-	r.rate("until_settled", done.entries, settled)
-	r.latencies(&done.latencies)
-	r.result("seconds", settled.Seconds(), "s")
+	r.batched("until_written", done, writing, settled)
 	if err := writeOut(r.command.dir); err != nil {
 		return err
 	}
@@ -178,10 +183,7 @@ func (r *run) overwrite() error {
 		return err
 	}
 	settled := time.Since(start)
-	r.rate("rate", done.entries, writing)
-	r.rate("until_settled", done.entries, settled)
-	r.latencies(&done.latencies)
-	r.result("seconds", settled.Seconds(), "s")
+	r.batched("rate", done, writing, settled)
 	return r.size(writtenBefore, done.raw)
 }
 

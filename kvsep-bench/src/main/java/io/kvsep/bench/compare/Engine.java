@@ -27,16 +27,28 @@ interface Engine extends Closeable {
   void sync();
 
   /** Whether the engine itself syncs once a second with {@link SyncMode#ASYNC}. */
-  boolean syncsItself();
+  default boolean syncsItself() {
+    return false;
+  }
 
-  /** Starts to write out what is only in memory and in a log; the rest is for {@link #isIdle}. */
-  void flush();
+  /**
+   * Starts to write out what is only in memory and in a log, if there is any; the rest is for
+   * {@link #isIdle}.
+   */
+  default void flush() {}
 
-  /** Whether nothing is flushed, compacted or reclaimed, as far as the engine tells. */
-  boolean isIdle();
+  /**
+   * Whether nothing is flushed, compacted or reclaimed, as far as the engine tells. Always so
+   * without work in the background.
+   */
+  default boolean isIdle() {
+    return true;
+  }
 
   /** Whether readers have {@link Reader#check}. */
-  boolean hasViews();
+  default boolean hasViews() {
+    return false;
+  }
 
   @Override
   void close();
@@ -48,8 +60,11 @@ interface Engine extends Closeable {
 
     void commit();
 
-    /** A put by itself. */
-    void put(byte[] key, byte[] value);
+    /** A put by itself, with nothing added before it. */
+    default void put(byte[] key, byte[] value) {
+      add(key, value);
+      commit();
+    }
 
     @Override
     void close();
@@ -67,7 +82,9 @@ interface Engine extends Closeable {
     abstract boolean get(byte[] key);
 
     /** Hands a view of the value to {@code check}, uncopied; false where the key is absent. */
-    abstract boolean check(byte[] key, ViewCheck check);
+    boolean check(byte[] key, ViewCheck check) {
+      throw new UnsupportedOperationException("no views");
+    }
 
     abstract Cursor cursor(boolean keysOnly);
 

@@ -143,7 +143,7 @@ final class KvsepEngine implements Engine {
     }
 
     private Boolean copyOut(ByteBuffer view) {
-      length = copy(view, own);
+      length = Copy.of(view, own);
       return Boolean.TRUE;
     }
 
@@ -163,12 +163,12 @@ final class KvsepEngine implements Engine {
 
         @Override
         public int key(byte[] target) {
-          return copy(cursor.keyView(), target);
+          return Copy.of(cursor.keyView(), target);
         }
 
         @Override
         public int value(byte[] target) {
-          return copy(cursor.valueView(), target);
+          return Copy.of(cursor.valueView(), target);
         }
 
         @Override
@@ -180,11 +180,5 @@ final class KvsepEngine implements Engine {
 
     @Override
     public void close() {}
-  }
-
-  private static int copy(ByteBuffer view, byte[] target) {
-    int length = view.remaining();
-    view.get(target, 0, length);
-    return length;
   }
 }

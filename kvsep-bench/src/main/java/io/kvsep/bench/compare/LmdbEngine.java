@@ -84,19 +84,6 @@ final class LmdbEngine implements Engine {
   }
 
   @Override
-  public boolean syncsItself() {
-    return false;
-  }
-
-  @Override
-  public void flush() {}
-
-  @Override
-  public boolean isIdle() {
-    return true;
-  }
-
-  @Override
   public boolean hasViews() {
     return true;
   }
@@ -108,12 +95,6 @@ final class LmdbEngine implements Engine {
 
   private static ByteBuffer into(ByteBuffer buffer, byte[] bytes) {
     return buffer.clear().put(bytes).flip();
-  }
-
-  private static int copy(ByteBuffer view, byte[] target) {
-    int length = view.remaining();
-    view.get(target, 0, length);
-    return length;
   }
 
   private final class TxnWriter implements Writer {
@@ -135,12 +116,6 @@ final class LmdbEngine implements Engine {
         txn.close();
         txn = null;
       }
-    }
-
-    @Override
-    public void put(byte[] key, byte[] value) {
-      add(key, value);
-      commit();
     }
 
     @Override
@@ -177,7 +152,7 @@ final class LmdbEngine implements Engine {
       if (view.remaining() > bytes.length) {
         bytes = new byte[view.remaining()];
       }
-      length = copy(view, bytes);
+      length = Copy.of(view, bytes);
       return true;
     }
 
@@ -204,12 +179,12 @@ final class LmdbEngine implements Engine {
 
         @Override
         public int key(byte[] target) {
-          return copy(cursor.key(), target);
+          return Copy.of(cursor.key(), target);
         }
 
         @Override
         public int value(byte[] target) {
-          return copy(cursor.val(), target);
+          return Copy.of(cursor.val(), target);
         }
 
         @Override

@@ -70,12 +70,6 @@ final class MvStoreEngine implements Engine {
       }
 
       @Override
-      public void put(byte[] key, byte[] value) {
-        add(key, value);
-        commit();
-      }
-
-      @Override
       public void close() {}
     };
   }
@@ -91,33 +85,13 @@ final class MvStoreEngine implements Engine {
   }
 
   @Override
-  public boolean syncsItself() {
-    return false;
-  }
-
-  @Override
   public void flush() {
     store.commit();
   }
 
   @Override
-  public boolean isIdle() {
-    return true;
-  }
-
-  @Override
-  public boolean hasViews() {
-    return false;
-  }
-
-  @Override
   public void close() {
     store.close();
-  }
-
-  private static int copy(byte[] source, byte[] target) {
-    System.arraycopy(source, 0, target, 0, source.length);
-    return source.length;
   }
 
   private final class MapReader extends Reader {
@@ -131,13 +105,8 @@ final class MvStoreEngine implements Engine {
       if (value == null) {
         return false;
       }
-      length = copy(value, bytes);
+      length = Copy.of(value, value.length, bytes);
       return true;
-    }
-
-    @Override
-    boolean check(byte[] key, ViewCheck check) {
-      throw new UnsupportedOperationException();
     }
 
     @Override
@@ -157,12 +126,13 @@ final class MvStoreEngine implements Engine {
 
         @Override
         public int key(byte[] target) {
-          return copy(key, target);
+          return Copy.of(key, key.length, target);
         }
 
         @Override
         public int value(byte[] target) {
-          return copy(cursor.getValue(), target);
+          byte[] value = cursor.getValue();
+          return Copy.of(value, value.length, target);
         }
 
         @Override

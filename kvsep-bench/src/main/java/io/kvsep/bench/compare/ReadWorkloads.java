@@ -41,53 +41,47 @@ final class ReadWorkloads {
   }
 
   void gets(String name, int threads, long operations) {
-    measure(
-        name,
-        threads,
-        operations,
-        reader -> {
-          byte[] key = entries.newKey();
-          return ordinal -> {
-            entries.putKey(ordinal, key);
-            if (!reader.get(key) || !entries.matches(ordinal, reader.bytes, reader.length)) {
-              throw WriteWorkloads.wrong(ordinal);
-            }
-          };
-        });
+    measure(name, threads, operations, this::copied);
   }
 
   void views(String name, int threads, long operations) {
-    measure(
-        name,
-        threads,
-        operations,
-        reader -> {
-          byte[] key = entries.newKey();
-          ViewCheck check = new ViewCheck(entries);
-          return ordinal -> {
-            entries.putKey(ordinal, key);
-            check.ordinal = ordinal;
-            if (!reader.check(key, check)) {
-              throw WriteWorkloads.wrong(ordinal);
-            }
-          };
-        });
+    measure(name, threads, operations, this::viewed);
   }
 
   void misses(String name, int threads, long operations) {
-    measure(
-        name,
-        threads,
-        operations,
-        reader -> {
-          byte[] key = entries.newKey();
-          return ordinal -> {
-            entries.putAbsentKey(ordinal, key);
-            if (reader.get(key)) {
-              throw new FailedMeasurementException("a key was found that was never written");
-            }
-          };
-        });
+    measure(name, threads, operations, this::missed);
+  }
+
+  private Read copied(Engine.Reader reader) {
+    byte[] key = entries.newKey();
+    return ordinal -> {
+      entries.putKey(ordinal, key);
+      if (!reader.get(key) || !entries.matches(ordinal, reader.bytes, reader.length)) {
+        throw WriteWorkloads.wrong(ordinal);
+      }
+    };
+  }
+
+  private Read viewed(Engine.Reader reader) {
+    byte[] key = entries.newKey();
+    ViewCheck check = new ViewCheck(entries);
+    return ordinal -> {
+      entries.putKey(ordinal, key);
+      check.ordinal = ordinal;
+      if (!reader.check(key, check)) {
+        throw WriteWorkloads.wrong(ordinal);
+      }
+    };
+  }
+
+  private Read missed(Engine.Reader reader) {
+    byte[] key = entries.newKey();
+    return ordinal -> {
+      entries.putAbsentKey(ordinal, key);
+      if (reader.get(key)) {
+        throw new FailedMeasurementException("a key was found that was never written");
+      }
+    };
   }
 
   private void measure(String name, int threads, long operations, Reads reads) {

@@ -141,11 +141,6 @@ final class RocksEngine implements Engine {
   }
 
   @Override
-  public boolean syncsItself() {
-    return false;
-  }
-
-  @Override
   public void flush() {
     try (FlushOptions options = new FlushOptions().setWaitForFlush(true)) {
       db.flush(options);
@@ -168,11 +163,6 @@ final class RocksEngine implements Engine {
     } catch (RocksDBException e) {
       throw new IllegalStateException(e);
     }
-  }
-
-  @Override
-  public boolean hasViews() {
-    return false;
   }
 
   @Override
@@ -258,11 +248,6 @@ final class RocksEngine implements Engine {
       } catch (RocksDBException e) {
         throw new IllegalStateException(e);
       }
-    }
-
-    @Override
-    boolean check(byte[] key, ViewCheck check) {
-      throw new UnsupportedOperationException();
     }
 
     @Override

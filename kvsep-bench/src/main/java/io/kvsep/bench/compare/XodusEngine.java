@@ -78,19 +78,6 @@ final class XodusEngine implements Engine {
   }
 
   @Override
-  public void flush() {}
-
-  @Override
-  public boolean isIdle() {
-    return true;
-  }
-
-  @Override
-  public boolean hasViews() {
-    return false;
-  }
-
-  @Override
   public void close() {
     environment.close();
   }
@@ -134,9 +121,7 @@ final class XodusEngine implements Engine {
   }
 
   private static int copy(ByteIterable source, byte[] target) {
-    int length = source.getLength();
-    System.arraycopy(source.getBytesUnsafe(), 0, target, 0, length);
-    return length;
+    return Copy.of(source.getBytesUnsafe(), source.getLength(), target);
   }
 
   private final class TransactionReader extends Reader {
@@ -161,11 +146,6 @@ final class XodusEngine implements Engine {
       bytes = value.getBytesUnsafe();
       length = value.getLength();
       return true;
-    }
-
-    @Override
-    boolean check(byte[] key, ViewCheck check) {
-      throw new UnsupportedOperationException();
     }
 
     @Override
