@@ -2,7 +2,6 @@ package io.kvsep.bench;
 
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -17,15 +16,12 @@ final class CommitsCommand {
     int threads = arguments.count("threads", 16, 1, 1024);
     long seconds = arguments.number("seconds", 10, 1, 86_400);
     arguments.requireAllUsed();
-    Path given = chosen.directory();
-    Path directory = given == null ? Directories.temporary() : given;
-    try (KvStore store = KvStore.open(directory, chosen.options())) {
-      measure(store, chosen.valueBytes(), threads, seconds);
-    } finally {
-      if (given == null) {
-        Directories.remove(directory);
-      }
-    }
+    chosen.runInNew(
+        directory -> {
+          try (KvStore store = KvStore.open(directory, chosen.options())) {
+            measure(store, chosen.valueBytes(), threads, seconds);
+          }
+        });
   }
 
   private static void measure(KvStore store, int valueBytes, int threads, long seconds) {

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -46,7 +47,10 @@ public final class Directories {
     }
   }
 
-  /** Lengths of all files in {@code directory}, which has no folders in it. */
+  /**
+   * Lengths of all files in {@code directory}, which has no folders in it; one that is deleted
+   * meanwhile does not count.
+   */
   static long fileBytes(Path directory) {
     try (Stream<Path> files = Files.list(directory)) {
       return files.mapToLong(Directories::fileLength).sum();
@@ -58,6 +62,8 @@ public final class Directories {
   private static long fileLength(Path file) {
     try {
       return Files.size(file);
+    } catch (NoSuchFileException e) {
+      return 0;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

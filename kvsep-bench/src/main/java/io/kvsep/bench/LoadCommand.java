@@ -44,15 +44,7 @@ final class LoadCommand {
     arguments.requireAllUsed();
     LoadCommand command =
         new LoadCommand(new Dataset(entries, store.valueBytes()), store, batch, shuffled);
-    Path given = store.directory();
-    Path directory = given == null ? Directories.temporary() : given;
-    try {
-      command.run(directory);
-    } finally {
-      if (given == null) {
-        Directories.remove(directory);
-      }
-    }
+    store.runInNew(command::run);
   }
 
   private void run(Path directory) {

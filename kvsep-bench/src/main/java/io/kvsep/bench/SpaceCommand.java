@@ -55,28 +55,23 @@ final class SpaceCommand {
     arguments.requireAllUsed();
     SpaceCommand command =
         new SpaceCommand(new Dataset(entries, store.valueBytes()), store, overwrites, batch);
-    Path given = store.directory();
-    Path directory = given == null ? Directories.temporary() : given;
-    try {
-      switch (what) {
-        case "overwrite" -> command.overwrite(directory);
-        case "delete" -> command.delete(directory);
-        case "expire" -> command.expire(directory);
-        case "scan" -> command.scan(directory, rounds);
-        default -> command.cost(directory, rounds);
-      }
-    } finally {
-      if (given == null) {
-        Directories.remove(directory);
-      }
-    }
+    store.runInNew(
+        directory -> {
+          switch (what) {
+            case "overwrite" -> command.overwrite(directory);
+            case "delete" -> command.delete(directory);
+            case "expire" -> command.expire(directory);
+            case "scan" -> command.scan(directory, rounds);
+            default -> command.cost(directory, rounds);
+          }
+        });
   }
 
   private void overwrite(Path directory) {
     KvOptions options = store.options();
     try (KvStore target = KvStore.open(directory, options)) {
       load(target, null);
-      figures.ratio("files / live, loaded", ratio(SpaceSampler.bytes(directory)));
+      figures.ratio("files / live, loaded", ratio(Directories.fileBytes(directory)));
       long nanos;
       try (SpaceSampler sampler = new SpaceSampler(directory, target)) {
         nanos = overwriteAll(target);
@@ -89,10 +84,10 @@ final class SpaceCommand {
       }
       long writes = dataset.entryCount() * overwrites;
       figures.rate("overwrite rate", writes, overwrites * dataset.rawBytes(), nanos);
-      figures.ratio("files / live, at the end", ratio(SpaceSampler.bytes(directory)));
+      figures.ratio("files / live, at the end", ratio(Directories.fileBytes(directory)));
       long wanted = (long) (options.spaceAmplificationMax() * dataset.rawBytes());
       figures.seconds("until it is held", await(directory, wanted, 60));
-      figures.ratio("files / live, then", ratio(SpaceSampler.bytes(directory)));
+      figures.ratio("files / live, then", ratio(Directories.fileBytes(directory)));
       printStats(target.stats());
       check(target);
       report("after reclaim()", target.reclaim(), directory);
@@ -121,7 +116,7 @@ final class SpaceCommand {
       }
       figures.mebibytes("peak", peak);
       report("after reclaim()", target.reclaim(), directory);
-      figures.ratio("files / peak", SpaceSampler.bytes(directory) / (double) peak);
+      figures.ratio("files / peak", Directories.fileBytes(directory) / (double) peak);
     }
   }
 
@@ -130,12 +125,12 @@ final class SpaceCommand {
       long start = System.nanoTime();
       load(target, Duration.ofSeconds(TIME_TO_LIVE_SECONDS));
       long loaded = System.nanoTime() - start;
-      long peak = SpaceSampler.bytes(directory);
+      long peak = Directories.fileBytes(directory);
       figures.seconds("loaded in", loaded);
       figures.mebibytes("peak", peak);
       long nanos = await(directory, peak / 100, TIME_TO_LIVE_SECONDS + 120);
       figures.seconds("from the last expiry to 1 %", nanos - TIME_TO_LIVE_SECONDS * 1_000_000_000L);
-      figures.ratio("files / peak", SpaceSampler.bytes(directory) / (double) peak);
+      figures.ratio("files / peak", Directories.fileBytes(directory) / (double) peak);
     }
   }
 
@@ -161,7 +156,7 @@ final class SpaceCommand {
     if (!FileCache.drop()) {
       figures.text("file cache", "cannot be emptied here: nothing is read from the device");
     }
-    figures.ratio("files / live, before", ratio(SpaceSampler.bytes(directory)));
+    figures.ratio("files / live, before", ratio(Directories.fileBytes(directory)));
     double before = scanRate(directory, rounds, "before");
     FileCache.drop();
     try (KvStore target = KvStore.open(directory, store.options())) {
@@ -275,10 +270,10 @@ final class SpaceCommand {
   /** Waits until the files take no more than that; how long it took. */
   private static long await(Path directory, long bytes, int secondsMax) {
     long start = System.nanoTime();
-    while (SpaceSampler.bytes(directory) > bytes) {
+    while (Directories.fileBytes(directory) > bytes) {
       if (System.nanoTime() - start > secondsMax * 1_000_000_000L) {
         throw new FailedMeasurementException(
-            "the files still take " + SpaceSampler.bytes(directory) + " bytes, wanted " + bytes);
+            "the files still take " + Directories.fileBytes(directory) + " bytes, wanted " + bytes);
       }
       LockSupport.parkNanos(POLL_NANOS);
     }
@@ -297,6 +292,6 @@ final class SpaceCommand {
 
   private void report(String when, ReclaimReport report, Path directory) {
     figures.text("reclaim()", report.toString());
-    figures.ratio("files / live, " + when, ratio(SpaceSampler.bytes(directory)));
+    figures.ratio("files / live, " + when, ratio(Directories.fileBytes(directory)));
   }
 }

@@ -2,15 +2,10 @@ package io.kvsep.bench;
 
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Watches how much the files of a store take while others work with it, on a thread of its own. */
@@ -43,28 +38,9 @@ final class SpaceSampler implements AutoCloseable {
     return Objects.requireNonNull(peakStats);
   }
 
-  /** Bytes of all files now; those that are deleted meanwhile do not count. */
-  static long bytes(Path directory) {
-    try (Stream<Path> files = Files.list(directory)) {
-      return files.mapToLong(SpaceSampler::length).sum();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static long length(Path file) {
-    try {
-      return Files.size(file);
-    } catch (NoSuchFileException e) {
-      return 0;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   private void sample() {
     while (!Thread.currentThread().isInterrupted()) {
-      long bytes = bytes(directory);
+      long bytes = Directories.fileBytes(directory);
       if (bytes > peakBytes.get()) {
         peakBytes.set(bytes);
         peakStats = store.stats();

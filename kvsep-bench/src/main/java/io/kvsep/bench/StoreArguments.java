@@ -5,6 +5,7 @@ import io.kvsep.KvOptions;
 import io.kvsep.ValueCompression;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,6 +64,20 @@ record StoreArguments(
       throw new UsageException("--dir is needed: the store that load filled");
     }
     return directory;
+  }
+
+  /** Runs {@code work} with the folder of a store it makes; a temporary one goes afterwards. */
+  void runInNew(Consumer<Path> work) {
+    if (directory != null) {
+      work.accept(directory);
+      return;
+    }
+    Path temporary = Directories.temporary();
+    try {
+      work.accept(temporary);
+    } finally {
+      Directories.remove(temporary);
+    }
   }
 
   private static Durability durability(Arguments arguments, String missing) {

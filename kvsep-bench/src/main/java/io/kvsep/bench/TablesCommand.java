@@ -63,16 +63,11 @@ final class TablesCommand {
           "--value-bytes must be from " + VALUE_BYTES_MIN + " to " + VALUE_BYTES_MAX + " here");
     }
     TablesCommand command = new TablesCommand(dataset, tables, gets);
-    Path given = store.directory();
-    Path directory = given == null ? Directories.temporary() : given;
-    try {
-      command.build(directory);
-      command.read(directory, store.options());
-    } finally {
-      if (given == null) {
-        Directories.remove(directory);
-      }
-    }
+    store.runInNew(
+        directory -> {
+          command.build(directory);
+          command.read(directory, store.options());
+        });
   }
 
   /** Writes ascending keys and compacts them into the last level, a table for every few of them. */
