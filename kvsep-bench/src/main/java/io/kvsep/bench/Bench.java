@@ -20,6 +20,32 @@ public final class Bench {
       """
       usage: kvsep bench <command> [options]
 
+      write     writes into a store, new or not: rate, times of the calls, what it cost
+        --entries N              entries                          (1000000)
+        --seconds S              how long at most                 (until all are written)
+        --threads T              writers                          (1)
+        --batch B                entries per write                (1000)
+        --order shuffled|ascending
+      read      reads random keys of any store, of a sample that is taken from it; changes nothing
+        --seconds S              how long                         (10)
+        --threads T              readers                          (1)
+        --sample K               keys at most                     (1000000)
+        --via array|view         copies of values, or values in place
+        --full-scan              flag: walks all keys and values, too
+        --cold                   flag: with nothing in the file cache (for root), without warm-up
+      scan      walks any store in key order
+        --passes P               how often                        (3)
+        --seconds S              how long at most, all passes     (until they are through)
+        --threads T              walkers of all of it             (1)
+        --entries N              entries to stop after            (all)
+        --prefetch N             entries to read ahead            (as many as seem right)
+        --keys-only --reverse    flags
+        --cold                   flag: with nothing in the file cache before each pass
+      open      opens and closes any store
+        --rounds R               how often                        (100)
+        --seconds S              how long at most                 (10)
+        --read-only              flag: without changing it
+        --cold                   flag: with nothing in the file cache before each
       load      loads a store, closes and reopens it, reads everything back and checks it
         --entries N              entries                          (1000000)
         --batch B                entries per write                (1000)
@@ -30,11 +56,6 @@ public final class Bench {
         --seconds S              how long                         (10)
         --via array|bytes|view|contains|all
         --batch B                keys of each call via all        (100)
-      scan      walks a loaded store in key order
-        --keys-only --reverse    flags
-        --prefetch N             entries to read ahead            (as many as seem right)
-        --entries N              entries to stop after            (all)
-        --passes P               how often                        (3)
       scaling   random reads of a loaded store: some threads against one, in turns
         --entries N              entries it was loaded with       (1000000)
         --threads T              readers                          (2)
@@ -93,7 +114,8 @@ public final class Bench {
 
       all but machine, kill, compare and charts:
         --dir D                  the store; load, commits, tables and space need one that does not
-                                 exist yet and use a temporary one, removed afterwards, without it
+                                 exist yet; they and write use a temporary one, removed afterwards,
+                                 without it
         --value-bytes V          length of each value             (128)
         --durability none|async|sync   (load none, commits sync)
         --memory-budget-mib M    off-heap cap                     (256)
@@ -121,6 +143,9 @@ public final class Bench {
     List<String> rest = words.subList(1, words.size());
     try {
       switch (words.get(0)) {
+        case "write" -> WriteCommand.run(rest);
+        case "read" -> ReadCommand.run(rest);
+        case "open" -> OpenCommand.run(rest);
         case "load" -> LoadCommand.run(rest);
         case "get" -> GetCommand.run(rest);
         case "scan" -> ScanCommand.run(rest);

@@ -9,6 +9,8 @@ import java.util.Locale;
 
 /** Prints figures, one a line. */
 final class Figures {
+  static final int NAME_COLUMNS = 32;
+
   private final PrintStream target;
 
   Figures(PrintStream target) {
@@ -16,7 +18,7 @@ final class Figures {
   }
 
   void text(String name, String value) {
-    target.printf(Locale.ROOT, "%-28s %s%n", name, value);
+    target.printf(Locale.ROOT, "%-" + NAME_COLUMNS + "s %s%n", name, value);
   }
 
   void count(String name, long value) {
@@ -33,6 +35,20 @@ final class Figures {
 
   void ratio(String name, double value) {
     text(name, String.format(Locale.ROOT, "%.3f", value));
+  }
+
+  /** How long operations took; a percentile is at most 6.25 % too high. */
+  void latencies(String name, Latencies latencies) {
+    if (latencies.count() > 0) {
+      micros(name + ", p50", latencies.nanos(0.50));
+      micros(name + ", p99", latencies.nanos(0.99));
+      micros(name + ", p99.9", latencies.nanos(0.999));
+      micros(name + ", longest", latencies.longestNanos());
+    }
+  }
+
+  private void micros(String name, long nanos) {
+    text(name, String.format(Locale.ROOT, "%,.1f us", nanos / 1e3));
   }
 
   /** Operations and, where they move bytes, megabytes a second. */

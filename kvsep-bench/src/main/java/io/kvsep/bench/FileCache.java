@@ -10,12 +10,19 @@ final class FileCache {
 
   private FileCache() {}
 
+  /** Empties it, or says among the figures that this is not possible. */
+  static void drop(Figures figures) {
+    if (!drop()) {
+      figures.text("file cache", "cannot be emptied here: nothing is read from the device");
+    }
+  }
+
   /**
    * Empties it of all that is written out, so that the next reads come from the device.
    *
    * @return false where that is not possible, or not allowed to this user
    */
-  static boolean drop() {
+  private static boolean drop() {
     if (!Files.isWritable(DROP)) {
       return false;
     }

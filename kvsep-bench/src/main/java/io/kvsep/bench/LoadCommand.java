@@ -129,7 +129,7 @@ final class LoadCommand {
   }
 
   /** Flushes, and waits until the compactions that follow are through. */
-  private static void settle(KvStore target) {
+  static void settle(KvStore target) {
     target.flush();
     StoreStats last = target.stats();
     long quietSince = System.nanoTime();

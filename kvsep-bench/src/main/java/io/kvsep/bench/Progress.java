@@ -21,15 +21,33 @@ public final class Progress implements AutoCloseable {
 
   private final String label;
   private final long total;
+  private final boolean timed;
   private final PrintStream target;
   private final long startNanos = System.nanoTime();
   private long drawnNanos = startNanos;
   private boolean drawn;
 
   public Progress(String label, long total, PrintStream target) {
+    this(label, total, /* timed= */ false, target);
+  }
+
+  private Progress(String label, long total, boolean timed, PrintStream target) {
     this.label = label;
     this.total = Math.max(1, total);
+    this.timed = timed;
     this.target = target;
+  }
+
+  /** For a step that takes a known time; drawn by {@link #update()}. */
+  static Progress ofTime(String label, long seconds, PrintStream target) {
+    return new Progress(label, seconds * 1_000_000_000, /* timed= */ true, target);
+  }
+
+  /** Draws how much of the time of {@link #ofTime} is over. */
+  void update() {
+    if (TERMINAL) {
+      update(System.nanoTime() - startNanos);
+    }
   }
 
   public void update(long done) {
@@ -43,15 +61,18 @@ public final class Progress implements AutoCloseable {
     drawnNanos = now;
     drawn = true;
     int filled = (int) (BAR_COLUMNS * Math.min(done, total) / total);
-    double perSecond = done * 1e9 / Math.max(1, now - startNanos);
+    String speed =
+        timed
+            ? String.format(Locale.ROOT, "of %,d s", total / 1_000_000_000)
+            : String.format(Locale.ROOT, "%,.0f/s", done * 1e9 / Math.max(1, now - startNanos));
     target.printf(
         Locale.ROOT,
-        "\r%-10s [%s%s] %3d%%  %,.0f/s ",
+        "\r%-10s [%s%s] %3d%%  %s ",
         label,
         "#".repeat(filled),
         ".".repeat(BAR_COLUMNS - filled),
         100 * Math.min(done, total) / total,
-        perSecond);
+        speed);
     target.flush();
   }
 

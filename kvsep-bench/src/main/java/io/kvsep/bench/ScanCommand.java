@@ -1,6 +1,5 @@
 package io.kvsep.bench;
 
-import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import java.util.List;
@@ -13,36 +12,33 @@ final class ScanCommand {
   private ScanCommand() {}
 
   static void run(List<String> words) {
-    Arguments arguments = Arguments.parse(words, Set.of("keys-only", "reverse"));
+    Arguments arguments = Arguments.parse(words, Set.of("keys-only", "reverse", "cold"));
     StoreArguments chosen = StoreArguments.forExisting(arguments);
     boolean keysOnly = arguments.flag("keys-only");
     boolean reverse = arguments.flag("reverse");
     int passes = arguments.count("passes", 3, 1, 1_000_000);
     long limit = arguments.number("entries", Long.MAX_VALUE, 1, Long.MAX_VALUE);
     int prefetch = arguments.count("prefetch", ADAPTIVE, 0, 4096);
+    int threads = arguments.count("threads", 1, 1, 1024);
+    long seconds = arguments.number("seconds", Workers.SECONDS_MAX, 1, Workers.SECONDS_MAX);
+    boolean cold = arguments.flag("cold");
     arguments.requireAllUsed();
     ScanOptions options = keysOnly ? ScanOptions.all().keysOnly() : ScanOptions.all();
     ScanOptions windowed = prefetch == ADAPTIVE ? options : options.prefetch(prefetch);
     ScanOptions directed = reverse ? windowed.reverse() : windowed;
     Figures figures = new Figures(System.out);
+    long start = System.nanoTime();
     try (KvStore store = KvStore.open(chosen.existing(), chosen.options())) {
+      Walk walk = new Walk(store, directed, keysOnly, limit);
       for (int pass = 1; pass <= passes; pass++) {
-        long cpuStart = Figures.cpuNanos();
-        long start = System.nanoTime();
-        long count = 0;
-        long bytes = 0;
-        try (KvCursor cursor = store.cursor(directed)) {
-          while (count < limit && cursor.next()) {
-            count++;
-            bytes += cursor.keyView().remaining();
-            if (!keysOnly) {
-              bytes += cursor.valueView().remaining();
-            }
-          }
+        long left = seconds - (System.nanoTime() - start) / 1_000_000_000;
+        if (left <= 0) {
+          break;
         }
-        figures.rate("pass " + pass, count, bytes, System.nanoTime() - start);
-        long cpuNanos = Figures.cpuNanos() - cpuStart;
-        figures.rate("pass " + pass + ", a CPU second", count, bytes, cpuNanos);
+        if (cold) {
+          FileCache.drop(figures);
+        }
+        walk.measure("pass " + pass, threads, left, figures);
       }
     }
   }

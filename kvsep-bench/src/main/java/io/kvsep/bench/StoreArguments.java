@@ -17,39 +17,41 @@ record StoreArguments(
     @Nullable Path directory, int valueBytes, KvOptions options, KvOptions withoutReclaim) {
   /** For commands that make their store. */
   static StoreArguments forNew(Arguments arguments, String defaultDurability) {
-    return read(arguments, defaultDurability, /* createIfMissing= */ true);
+    return read(arguments, defaultDurability, KvOptions.builder());
   }
 
   /** For commands that read what {@code load} left. */
   static StoreArguments forExisting(Arguments arguments) {
-    return read(arguments, "none", /* createIfMissing= */ false);
+    return read(arguments, "none", KvOptions.builder().createIfMissing(false));
+  }
+
+  /** For commands that leave a store, whoever filled it, as it is. */
+  static StoreArguments forReading(Arguments arguments) {
+    return read(arguments, "none", KvOptions.builder().readOnly(true));
   }
 
   private static StoreArguments read(
-      Arguments arguments, String defaultDurability, boolean createIfMissing) {
+      Arguments arguments, String defaultDurability, KvOptions.Builder builder) {
     String directory = arguments.text("dir");
     int valueBytes = arguments.count("value-bytes", 128, 8, Dataset.VALUE_BYTES_MAX);
     KvOptions defaults = KvOptions.defaults();
     long budgetMebibytes = defaults.memoryBudgetBytes() >> 20;
-    KvOptions.Builder builder =
-        KvOptions.builder()
-            .createIfMissing(createIfMissing)
-            .durability(durability(arguments, defaultDurability))
-            .memoryBudgetBytes(
-                arguments.number("memory-budget-mib", budgetMebibytes, 16, 1 << 20) << 20)
-            .inlineValueBytesMax(
-                arguments.count(
-                    "inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
-            .spaceAmplificationMax(
-                arguments.number("space-amplification-max-percent", 150, 105, 10_000) / 100.0)
-            .keyBlockCompression(
-                arguments.choice("key-block-compression", "none", "lz4").equals("lz4")
-                    ? ValueCompression.LZ4
-                    : ValueCompression.NONE)
-            .valueCompression(
-                arguments.choice("compression", "lz4", "none").equals("lz4")
-                    ? ValueCompression.LZ4
-                    : ValueCompression.NONE);
+    builder
+        .durability(durability(arguments, defaultDurability))
+        .memoryBudgetBytes(
+            arguments.number("memory-budget-mib", budgetMebibytes, 16, 1 << 20) << 20)
+        .inlineValueBytesMax(
+            arguments.count("inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
+        .spaceAmplificationMax(
+            arguments.number("space-amplification-max-percent", 150, 105, 10_000) / 100.0)
+        .keyBlockCompression(
+            arguments.choice("key-block-compression", "none", "lz4").equals("lz4")
+                ? ValueCompression.LZ4
+                : ValueCompression.NONE)
+        .valueCompression(
+            arguments.choice("compression", "lz4", "none").equals("lz4")
+                ? ValueCompression.LZ4
+                : ValueCompression.NONE);
     KvOptions options = builder.build();
     return new StoreArguments(
         directory == null ? null : Path.of(directory),
@@ -61,12 +63,12 @@ record StoreArguments(
   /** The directory of a store that must be there. */
   Path existing() {
     if (directory == null) {
-      throw new UsageException("--dir is needed: the store that load filled");
+      throw new UsageException("--dir is needed: a store that is there");
     }
     return directory;
   }
 
-  /** Runs {@code work} with the folder of a store it makes; a temporary one goes afterwards. */
+  /** Runs {@code work} with the folder of a store it fills; a temporary one goes afterwards. */
   void runInNew(Consumer<Path> work) {
     if (directory != null) {
       work.accept(directory);

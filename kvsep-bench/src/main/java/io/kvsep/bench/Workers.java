@@ -19,6 +19,9 @@ public final class Workers {
   /** Operations of all threads together, how long they took, and the CPU time of all threads. */
   public record Outcome(long operations, long nanos, long cpuNanos) {}
 
+  /** Longer than anybody waits. */
+  static final long SECONDS_MAX = 1_000_000_000;
+
   private Workers() {}
 
   static Outcome run(int threads, long seconds, Work work) {

@@ -1,5 +1,6 @@
 package io.kvsep.bench.compare;
 
+import io.kvsep.bench.Latencies;
 import java.io.PrintStream;
 import java.util.Locale;
 

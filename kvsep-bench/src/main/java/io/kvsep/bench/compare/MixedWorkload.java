@@ -1,5 +1,6 @@
 package io.kvsep.bench.compare;
 
+import io.kvsep.bench.Latencies;
 import io.kvsep.bench.Workers;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -11,7 +12,7 @@ final class MixedWorkload {
   private MixedWorkload() {}
 
   static void run(ChildOptions options, Entries entries, Engine engine, ChildOutput output) {
-    List<Latencies> all = WriteWorkloads.latencies(options.threads());
+    List<Latencies> all = Latencies.ofThreads(options.threads());
     long start = System.nanoTime();
     Workers.Outcome outcome;
     try (SyncTimer timer = SyncTimer.of(engine, options.durability())) {
@@ -51,6 +52,6 @@ final class MixedWorkload {
     }
     output.rate("mixed", "rate", outcome.operations(), outcome.nanos());
     output.seconds("mixed", "seconds", outcome.nanos());
-    output.latencies("mixed", WriteWorkloads.sum(all));
+    output.latencies("mixed", Latencies.sum(all));
   }
 }

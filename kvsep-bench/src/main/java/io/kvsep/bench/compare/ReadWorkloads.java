@@ -2,6 +2,7 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.Dataset;
 import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.Latencies;
 import io.kvsep.bench.Workers;
 import java.util.Arrays;
 import java.util.List;
@@ -86,12 +87,12 @@ final class ReadWorkloads {
 
   private void measure(String name, int threads, long operations, Reads reads) {
     // The first run warms up code and caches.
-    run(name, threads, Math.max(1, operations), reads, WriteWorkloads.latencies(threads));
-    List<Latencies> all = WriteWorkloads.latencies(threads);
+    run(name, threads, Math.max(1, operations), reads, Latencies.ofThreads(threads));
+    List<Latencies> all = Latencies.ofThreads(threads);
     Workers.Outcome outcome = run(name, threads, operations, reads, all);
     output.rate(name, "rate", outcome.operations(), outcome.nanos());
     output.seconds(name, "seconds", outcome.nanos());
-    output.latencies(name, WriteWorkloads.sum(all));
+    output.latencies(name, Latencies.sum(all));
   }
 
   private Workers.Outcome run(

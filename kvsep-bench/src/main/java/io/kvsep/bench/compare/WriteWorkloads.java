@@ -2,8 +2,8 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.Dataset;
 import io.kvsep.bench.FailedMeasurementException;
+import io.kvsep.bench.Latencies;
 import io.kvsep.bench.Workers;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
@@ -89,7 +89,7 @@ final class WriteWorkloads {
     long first = entries.count() + Math.max(1, entries.count() / 10);
     AtomicLong next = new AtomicLong();
     LongAdder rawBytes = new LongAdder();
-    List<Latencies> all = latencies(threads);
+    List<Latencies> all = Latencies.ofThreads(threads);
     Workers.Outcome outcome =
         Workers.run(
             threads,
@@ -120,7 +120,7 @@ final class WriteWorkloads {
             });
     output.rate("single_sync", "rate", outcome.operations(), outcome.nanos());
     output.seconds("single_sync", "seconds", outcome.nanos());
-    output.latencies("single_sync", sum(all));
+    output.latencies("single_sync", Latencies.sum(all));
     return new Written(outcome.operations(), rawBytes.sum());
   }
 
@@ -145,20 +145,6 @@ final class WriteWorkloads {
 
   private long nanosMax() {
     return PATIENCE * options.time().toNanos();
-  }
-
-  static List<Latencies> latencies(int threads) {
-    List<Latencies> all = new ArrayList<>();
-    for (int i = 0; i < threads; i++) {
-      all.add(new Latencies());
-    }
-    return all;
-  }
-
-  static Latencies sum(List<Latencies> all) {
-    Latencies sum = new Latencies();
-    all.forEach(sum::add);
-    return sum;
   }
 
   /** Entries in batches of a number, or of so many bytes if they are long. Not thread safe. */

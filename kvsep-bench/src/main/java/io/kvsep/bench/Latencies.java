@@ -1,10 +1,13 @@
-package io.kvsep.bench.compare;
+package io.kvsep.bench;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * How long operations took: counts in classes that grow with the time, sixteen to each power of
  * two, so that a percentile is at most 6.25 % too high. Not thread safe.
  */
-final class Latencies {
+public final class Latencies {
   private static final int CLASS_BITS = 4;
   private static final int CLASSES = 1 << CLASS_BITS;
 
@@ -12,14 +15,29 @@ final class Latencies {
   private long count;
   private long longest;
 
-  void add(long nanos) {
+  /** One for each of so many threads. */
+  public static List<Latencies> ofThreads(int threads) {
+    List<Latencies> all = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      all.add(new Latencies());
+    }
+    return all;
+  }
+
+  public static Latencies sum(List<Latencies> all) {
+    Latencies sum = new Latencies();
+    all.forEach(sum::add);
+    return sum;
+  }
+
+  public void add(long nanos) {
     long time = Math.max(0, nanos);
     counts[index(time)]++;
     count++;
     longest = Math.max(longest, time);
   }
 
-  void add(Latencies other) {
+  public void add(Latencies other) {
     for (int i = 0; i < counts.length; i++) {
       counts[i] += other.counts[i];
     }
@@ -27,16 +45,16 @@ final class Latencies {
     longest = Math.max(longest, other.longest);
   }
 
-  long count() {
+  public long count() {
     return count;
   }
 
-  long longestNanos() {
+  public long longestNanos() {
     return longest;
   }
 
   /** At least so much as {@code share} of the operations took at most; 0 without operations. */
-  long nanos(double share) {
+  public long nanos(double share) {
     long rank = (long) Math.ceil(share * count);
     long seen = 0;
     for (int i = 0; i < counts.length; i++) {

@@ -1,4 +1,4 @@
-package io.kvsep.bench.compare;
+package io.kvsep.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
