@@ -17,13 +17,16 @@ record KeySample(List<byte[]> keys, long entryCount) {
   private static final long SEED = 7;
 
   /** Walks all keys once; keeps {@code countMax} of them on the heap. */
-  static KeySample of(KvReader source, int countMax) {
+  static KeySample of(KvReader source, int countMax, Progress progress) {
     SplittableRandom random = new SplittableRandom(SEED);
     List<byte[]> keys = new ArrayList<>();
     long seen = 0;
     try (KvCursor cursor = source.cursor(ScanOptions.all().keysOnly())) {
       while (cursor.next()) {
         seen++;
+        if ((seen & 1023) == 0) {
+          progress.update(seen);
+        }
         // The n-th key takes the place of another with the chance that it belongs to the sample.
         if (keys.size() < countMax) {
           keys.add(cursor.key());

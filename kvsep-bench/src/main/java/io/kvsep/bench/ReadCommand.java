@@ -66,7 +66,10 @@ final class ReadCommand {
 
   private static KeySample sample(KvStore store, int countMax, Figures figures) {
     long start = System.nanoTime();
-    KeySample sample = KeySample.of(store, countMax);
+    KeySample sample;
+    try (Progress progress = new Progress("sample", store.stats().entriesEstimate(), System.err)) {
+      sample = KeySample.of(store, countMax, progress);
+    }
     figures.count("entries", sample.entryCount());
     figures.count("keys in the sample", sample.keys().size());
     figures.seconds("taking the sample", System.nanoTime() - start);

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.LongAdder;
  * @param limit entries after which each thread stops
  */
 record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
-  /** One latency is that of so many entries, since a look at the clock costs as much as one. */
-  private static final int PIECE = 100;
+  /** One latency is that of so many entries: a look at the clock costs as much as an entry. */
+  private static final int PIECE = 1000;
 
   /** Keys and values of all entries. */
   static Walk all(KvStore store) {
@@ -54,6 +54,7 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
   /** The walk of one thread. */
   private final class Pass {
     private final Latencies latencies;
+    private long lastNanos = System.nanoTime();
     private long count;
     private long bytes;
 
@@ -63,19 +64,24 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
 
     /** Some entries; whether there may be more. */
     boolean piece(KvCursor cursor) {
-      long start = System.nanoTime();
-      int wanted = (int) Math.min(PIECE, limit - count);
-      for (int i = 0; i < wanted; i++) {
-        if (!cursor.next()) {
-          return false;
-        }
-        count++;
-        bytes += cursor.keyView().remaining();
+      long wanted = Math.min(PIECE, limit - count);
+      long pieceBytes = 0;
+      int found = 0;
+      while (found < wanted && cursor.next()) {
+        found++;
+        pieceBytes += cursor.keyView().remaining();
         if (!keysOnly) {
-          bytes += cursor.valueView().remaining();
+          pieceBytes += cursor.valueView().remaining();
         }
       }
-      latencies.add(System.nanoTime() - start);
+      count += found;
+      bytes += pieceBytes;
+      if (found < PIECE) {
+        return false;
+      }
+      long now = System.nanoTime();
+      latencies.add(now - lastNanos);
+      lastNanos = now;
       return count < limit;
     }
   }

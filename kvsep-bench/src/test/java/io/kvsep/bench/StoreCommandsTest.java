@@ -139,11 +139,11 @@ final class StoreCommandsTest {
 
   @Test
   void scanWalksEverythingOnEachThread() {
-    write(1_000);
+    write(3_000);
     Map<String, String> figures = figures(ScanCommand::run, "--passes 2 --threads 3 --seconds 600");
-    assertEquals("3,000", figures.get("pass 1, entries"));
-    assertEquals("3,000", figures.get("pass 2, entries"));
-    requirePercentiles("pass 2, 100 entries", figures);
+    assertEquals("9,000", figures.get("pass 1, entries"));
+    assertEquals("9,000", figures.get("pass 2, entries"));
+    requirePercentiles("pass 2, 1000 entries", figures);
   }
 
   @Test
@@ -201,8 +201,9 @@ final class StoreCommandsTest {
   void aSampleIsFairAndHasNoKeyTwice() {
     write(10_000);
     Dataset dataset = new Dataset(10_000, 64);
-    try (KvStore store = KvStore.open(directory(), KvOptions.builder().readOnly(true).build())) {
-      KeySample sample = KeySample.of(store, 1_000);
+    try (Progress progress = new Progress("sample", 10_000, System.err);
+        KvStore store = KvStore.open(directory(), KvOptions.builder().readOnly(true).build())) {
+      KeySample sample = KeySample.of(store, 1_000, progress);
       assertEquals(10_000, sample.entryCount());
       List<String> keys = sample.keys().stream().map(key -> new String(key, UTF_8)).toList();
       assertEquals(1_000, keys.stream().distinct().count());
@@ -213,7 +214,7 @@ final class StoreCommandsTest {
           keys.stream().filter(key -> key.compareTo(new String(middle, UTF_8)) < 0).count();
       // Always the same: the choice has a fixed seed. The standard deviation is 15.
       assertTrue(lower > 425 && lower < 575, () -> "keys of the lower half: " + lower);
-      assertEquals(10_000, KeySample.of(store, 20_000).keys().size());
+      assertEquals(10_000, KeySample.of(store, 20_000, progress).keys().size());
     }
   }
 }
