@@ -109,14 +109,23 @@ final class BackgroundWork {
     return deadSegments;
   }
 
-  /** Writes out what is waiting, soon. */
+  /** Writes out what is waiting, soon. That there is no thread for it is a flush that failed. */
   void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
-      config.scheduler().execute(Scheduler.Lane.FLUSH, this::flushWaiting);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, this::flushWaiting);
+      if (refused != null) {
+        // In this order: whoever schedules the next flush must not have its success overwritten.
+        flushError = refused;
+        flushScheduled.set(false);
+        live.signal();
+      }
     }
   }
 
-  /** Starts whatever compactions are due and may run. */
+  /**
+   * Starts whatever compactions are due and may run. That there is no thread for one is a
+   * compaction that failed.
+   */
   void compactionNeeded() {
     if (cancelled || failure.hasFailed()) {
       return;
@@ -138,7 +147,13 @@ final class BackgroundWork {
       } finally {
         compactionLock.unlock();
       }
-      config.scheduler().execute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan));
+      Throwable refused =
+          config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan));
+      if (refused != null) {
+        compactionError = refused;
+        release(plan);
+        return;
+      }
     }
   }
 
@@ -352,18 +367,22 @@ final class BackgroundWork {
     } catch (IOException | RuntimeException | Error e) {
       compactionError = e;
     } finally {
-      compactionLock.lock();
-      try {
-        busy.removeAll(plan.tables());
-        running--;
-      } finally {
-        compactionLock.unlock();
-      }
-      live.signal();
+      release(plan);
     }
     if (succeeded) {
       compactionNeeded();
     }
+  }
+
+  private void release(CompactionPlan plan) {
+    compactionLock.lock();
+    try {
+      busy.removeAll(plan.tables());
+      running--;
+    } finally {
+      compactionLock.unlock();
+    }
+    live.signal();
   }
 
   private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {

@@ -25,8 +25,10 @@ final class DeviceReads {
    */
   void start(ReadBatch batch, ValueReader.Scratch scratch) {
     batch.runUntilSlow(scratch);
-    for (int i = Math.min(batch.waiting(), Scheduler.READS); i > 0; i--) {
-      scheduler.execute(Lane.READ, () -> run(batch));
+    int helpers = Math.min(batch.waiting(), Scheduler.READS);
+    // Where there is no thread, whoever has come so far has to do.
+    while (helpers > 0 && scheduler.tryExecute(Lane.READ, () -> run(batch)) == null) {
+      helpers--;
     }
   }
 

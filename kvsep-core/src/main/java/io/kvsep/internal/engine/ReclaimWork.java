@@ -104,7 +104,7 @@ final class ReclaimWork {
     this.picker = new ReclaimPicker(goal);
   }
 
-  /** Starts a job if one is due. */
+  /** Starts a job if one is due. That there is no thread for it is a job that failed. */
   void needed() {
     if (cancelled || failure.hasFailed() || scheduled.get()) {
       return;
@@ -115,7 +115,11 @@ final class ReclaimWork {
       return;
     }
     if (scheduled.compareAndSet(false, true)) {
-      config.scheduler().execute(Scheduler.Lane.RECLAIM, this::runDue);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, this::runDue);
+      if (refused != null) {
+        error = refused;
+        scheduled.set(false);
+      }
     }
   }
 

@@ -1,5 +1,7 @@
 package io.kvsep.internal.engine;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Runs background work. Injected, so that tests can run everything on one thread in an order that
  * repeats from a seed.
@@ -20,8 +22,26 @@ public interface Scheduler extends AutoCloseable {
     READ
   }
 
-  /** Runs the task once, at some time; tasks of one lane may run at once. */
+  /**
+   * Runs the task once, at some time; tasks of one lane may run at once. Where there is no thread
+   * for it this throws, perhaps an Error, and the task does not run, unless its lane is {@link
+   * Lane#READ}.
+   */
   void execute(Lane lane, Runnable task);
+
+  /**
+   * As {@link #execute}, for a caller whose own work must not fail for want of a thread.
+   *
+   * @return what was thrown, null when the task runs
+   */
+  default @Nullable Throwable tryExecute(Lane lane, Runnable task) {
+    try {
+      execute(lane, task);
+      return null;
+    } catch (RuntimeException | Error e) {
+      return e;
+    }
+  }
 
   /** Runs the task again and again with the given pause, until the scheduler is closed. */
   void repeat(long intervalNanos, Runnable task);

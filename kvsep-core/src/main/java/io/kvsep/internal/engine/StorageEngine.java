@@ -534,6 +534,10 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void flushAll() {
+    if (live.get().memtables.size() > 1) {
+      // Before the switch, which otherwise may have to wait for a flush in the background.
+      background.flushWaitingNow();
+    }
     pipeline.exclusively(
         () -> {
           if (!live.get().active().isEmpty()) {

@@ -20,6 +20,7 @@ import io.kvsep.testing.GatedStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.RefusingScheduler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -211,6 +212,19 @@ final class ReadAheadTest {
     StorageEngine store = cold(new ManualScheduler(3, 1));
     assertRest(store, ScanBounds.ADAPTIVE);
     assertRest(store, 64);
+    assertTrue(readTasks.get() > 0);
+  }
+
+  @Test
+  void aReaderForWhomThereIsNoThreadReadsHimself() {
+    RefusingScheduler refusing = new RefusingScheduler(new ManualScheduler(3, 1));
+    StorageEngine store = cold(refusing);
+    refusing.refuse(Scheduler.Lane.READ);
+    assertRest(store, ScanBounds.ADAPTIVE);
+    assertRest(store, 64);
+    List<byte @Nullable []> values =
+        store.reads().getAll(0, List.of(key(3), key(1), key(2)), StoreReads.LATEST);
+    assertArrayEquals(value(1), values.get(1));
     assertTrue(readTasks.get() > 0);
   }
 
