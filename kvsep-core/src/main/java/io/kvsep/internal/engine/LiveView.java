@@ -113,14 +113,20 @@ final class LiveView {
 
   /** From now on nobody finds anything; the caller drains the epochs next. */
   void close() {
+    View view = hide();
+    if (view != null) {
+      view.release();
+    }
+  }
+
+  /** As {@link #close}, but gives nothing back: somebody may be at work with it. */
+  @Nullable View hide() {
     lock.lock();
     try {
       View view = current;
       current = null;
-      if (view != null) {
-        view.release();
-      }
       changed.signalAll();
+      return view;
     } finally {
       lock.unlock();
     }

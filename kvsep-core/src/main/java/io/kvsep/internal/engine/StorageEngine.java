@@ -5,6 +5,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -87,7 +88,11 @@ public final class StorageEngine implements AutoCloseable {
       throw new StorageException("cannot open " + config.storage().location(), e);
     } finally {
       if (!opened) {
-        closeQuietly(config.scheduler(), config.storage());
+        // What is under way is the error to report.
+        Attempts attempts = new Attempts();
+        if (attempts.run(config.scheduler()::close)) {
+          attempts.run(() -> closeFile(config.storage()));
+        }
       }
     }
   }
@@ -150,12 +155,7 @@ public final class StorageEngine implements AutoCloseable {
       opened = true;
     } finally {
       if (!opened) {
-        config.scheduler().close();
-        freeAll();
-        if (openedVersions != null) {
-          openedVersions.close();
-        }
-        lock.close();
+        abandon(openedVersions);
       }
     }
   }
@@ -312,35 +312,32 @@ public final class StorageEngine implements AutoCloseable {
       awaitClosed();
       return;
     }
-    List<RuntimeException> problems = new ArrayList<>();
-    try {
-      writes.close();
-      // A sync in the background may have failed, and nobody has heard of it.
-      attempt(problems, failure::check);
-      if (!config.mode().readOnly() && !failure.hasFailed()) {
-        // First what needs no space, so that a full disk loses nothing.
-        attempt(problems, appender::sync);
-        attempt(problems, () -> pipeline.exclusively(appender::leaveRemains));
-        attempt(problems, this::flushAll);
-        attempt(problems, appender::sync);
-        attempt(problems, rotation::dropDead);
-      }
-      background.cancel();
-      reclaim.cancel();
-      config.scheduler().close();
-      closeView();
-      freeAll();
-    } finally {
-      attempt(problems, () -> closeFile(versions));
-      attempt(problems, () -> closeFile(lock));
-      attempt(problems, () -> closeFile(config.storage()));
-      closing.countDown();
+    Attempts attempts = new Attempts();
+    boolean writersGone = attempts.run(writes::close);
+    // A sync in the background may have failed, and nobody has heard of it.
+    attempts.run(failure::check);
+    if (!config.mode().readOnly() && !failure.hasFailed()) {
+      // First what needs no space, so that a full disk loses nothing.
+      attempts.run(appender::sync);
+      attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
+      attempts.run(this::flushAll);
+      attempts.run(appender::sync);
+      attempts.run(rotation::dropDead);
     }
-    if (!problems.isEmpty()) {
-      RuntimeException first = problems.remove(0);
-      problems.forEach(first::addSuppressed);
-      throw first;
+    background.cancel();
+    reclaim.cancel();
+    boolean jobsEnded = attempts.run(config.scheduler()::close);
+    if (writersGone && jobsEnded) {
+      freeAll(attempts);
+      attempts.run(() -> closeFile(versions));
+      attempts.run(() -> closeFile(lock));
+      attempts.run(() -> closeFile(config.storage()));
+    } else {
+      // Somebody may still be at work with all of it, and write into files that the lock protects.
+      attempts.run(live::hide);
     }
+    closing.countDown();
+    attempts.throwFirst();
   }
 
   private void awaitClosed() {
@@ -354,14 +351,6 @@ public final class StorageEngine implements AutoCloseable {
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void attempt(List<RuntimeException> problems, Runnable step) {
-    try {
-      step.run();
-    } catch (RuntimeException e) {
-      problems.add(e);
     }
   }
 
@@ -547,26 +536,51 @@ public final class StorageEngine implements AutoCloseable {
     background.flushWaitingNow();
   }
 
+  /** Ends an attempt to open, of which the error is under way. */
+  private void abandon(@Nullable VersionSet openedVersions) {
+    Attempts attempts = new Attempts();
+    if (!attempts.run(config.scheduler()::close)) {
+      return;
+    }
+    freeAll(attempts);
+    if (openedVersions != null) {
+      attempts.run(openedVersions::close);
+    }
+    attempts.run(() -> closeFile(lock));
+  }
+
   /** Frees what the constructor made so far, last first. */
-  private void freeAll() {
+  private void freeAll(Attempts attempts) {
     while (!releases.isEmpty()) {
-      releases.pop().run();
+      attempts.run(releases.pop());
     }
   }
 
   /** Lets nobody in any more and waits for those who are. */
   private void closeView() {
-    live.close();
-    reads.closeCursors();
-    epochs.drain();
+    Attempts attempts = new Attempts();
+    attempts.run(live::close);
+    attempts.run(reads::closeCursors);
+    boolean drained = attempts.run(epochs::drain);
+    if (!drained) {
+      // What failed may be a release and not the wait; then there is nothing left to wait for.
+      drained = attempts.run(epochs::drain);
+    }
+    if (!drained) {
+      // Somebody may be looking at the rest.
+      releases.clear();
+    }
+    attempts.throwFirst();
   }
 
   private void closeTables() {
+    Attempts attempts = new Attempts();
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : versions.current().tables(level)) {
-        table.close();
+        attempts.run(table::close);
       }
     }
+    attempts.throwFirst();
   }
 
   private static void closeFile(AutoCloseable file) {
@@ -576,16 +590,6 @@ public final class StorageEngine implements AutoCloseable {
       throw e;
     } catch (Exception e) {
       throw new StorageException("cannot close the store's files", e);
-    }
-  }
-
-  private static void closeQuietly(AutoCloseable... resources) {
-    for (AutoCloseable resource : resources) {
-      try {
-        resource.close();
-      } catch (Exception e) {
-        // The error that is under way is the one to report.
-      }
     }
   }
 }

@@ -4,6 +4,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -238,12 +239,14 @@ public final class StoreReads {
 
   /** Closes the cursors that are still open, and waits for those that others are closing. */
   void closeCursors() {
+    Attempts closes = new Attempts();
     for (EngineCursor cursor : cursors.keySet()) {
-      cursor.close();
+      closes.run(cursor::close);
     }
     while (!cursors.isEmpty()) {
       LockSupport.parkNanos(10_000);
     }
+    closes.throwFirst();
   }
 
   Epochs<ReadContext> epochs() {

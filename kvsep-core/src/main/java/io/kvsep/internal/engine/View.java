@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.Version;
@@ -85,11 +86,13 @@ final class View {
     if (references.decrementAndGet() > 0) {
       return;
     }
+    Attempts releases = new Attempts();
     for (SharedMemtable shared : memtables) {
       if (shared.views.decrementAndGet() == 0) {
-        epochs.retire(shared::free);
+        releases.run(() -> epochs.retire(shared::free));
       }
     }
-    version.release();
+    releases.run(version::release);
+    releases.throwFirst();
   }
 }

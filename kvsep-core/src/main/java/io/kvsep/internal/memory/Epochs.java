@@ -89,9 +89,17 @@ public final class Epochs<C extends SlotContext> {
 
   /**
    * Releases what no reader can reach any more; returns how much is still waiting, or being
-   * released by somebody else. Called by a release it leaves the rest to whoever runs that.
+   * released by somebody else. Called by a release it leaves the rest to whoever runs that. A
+   * release that throws is done with; what it threw is thrown when the others have had their turn.
    */
   public int collect() {
+    Attempts releases = new Attempts();
+    int left = collect(releases);
+    releases.throwFirst();
+    return left;
+  }
+
+  private int collect(Attempts releases) {
     Thread self = Thread.currentThread();
     while (true) {
       Retired next;
@@ -105,11 +113,8 @@ public final class Epochs<C extends SlotContext> {
       } finally {
         lock.unlock();
       }
-      try {
-        next.release.run();
-      } finally {
-        ended(self);
-      }
+      releases.run(next.release);
+      ended(self);
     }
   }
 
@@ -135,18 +140,21 @@ public final class Epochs<C extends SlotContext> {
 
   /**
    * Waits until everybody who is inside now has left and everything retired is released. Whoever
-   * enters later must not be able to find shared memory any more, and is not waited for.
+   * enters later must not be able to find shared memory any more, and is not waited for. What a
+   * release throws is thrown at the end.
    */
   public void drain() {
     boolean interrupted = false;
     long now = current.incrementAndGet();
-    while (collect() > 0 || oldestReader() < now) {
+    Attempts releases = new Attempts();
+    while (collect(releases) > 0 || oldestReader() < now) {
       LockSupport.parkNanos(100_000);
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+    releases.throwFirst();
   }
 
   /** Frees the scratch space of all slots; only after {@link #drain}. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -78,6 +79,32 @@ final class EpochsTest {
     epochs.exit(second);
     epochs.retire(() -> released.add(4));
     assertEquals(List.of(0, 1, 2, 3, 4), released);
+  }
+
+  @Test
+  void aReleaseThatThrowsKeepsNobodyElseFromBeingReleased() {
+    for (boolean drains : new boolean[] {false, true}) {
+      List<Integer> released = new ArrayList<>();
+      IllegalStateException wrong = new IllegalStateException("as a test wants it");
+      EpochSlot<Context> reader = epochs.enter();
+      for (int i = 0; i < 4; i++) {
+        int number = i;
+        epochs.retire(
+            () -> {
+              if (number % 2 == 0) {
+                throw wrong;
+              }
+              released.add(number);
+            });
+      }
+      epochs.exit(reader);
+      IllegalStateException thrown =
+          assertThrows(
+              IllegalStateException.class, drains ? epochs::drain : () -> epochs.collect());
+      assertSame(wrong, thrown);
+      assertEquals(List.of(1, 3), released);
+      assertEquals(0, epochs.collect());
+    }
   }
 
   @Test
