@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -251,15 +252,16 @@ final class CommitPipeline {
         return;
       }
       commitTogether(group);
-    } catch (StorageException e) {
+    } catch (StoreFailedException e) {
+      for (WriteRequest request : group) {
+        request.fail(e);
+      }
+    } catch (RuntimeException e) {
+      // Of the device, or of one frame: then the others are not to blame.
       if (group.size() == 1) {
         group.get(0).fail(e);
       } else {
         commitOneByOne(group);
-      }
-    } catch (RuntimeException e) {
-      for (WriteRequest request : group) {
-        request.fail(e);
       }
     } catch (Error e) {
       RuntimeException failed = failure.fail(e);
