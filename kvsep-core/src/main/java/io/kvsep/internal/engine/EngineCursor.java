@@ -5,6 +5,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.vlog.StoredValue;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -244,12 +245,15 @@ public final class EngineCursor implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     try {
+      Attempts closes = new Attempts();
       if (ahead != null) {
-        ahead.close();
+        closes.run(ahead::close);
       }
-      iterator.close();
-      context.free();
-      view.release();
+      closes.run(iterator::close);
+      closes.run(context::free);
+      // Last, since the others look at what it holds.
+      closes.run(view::release);
+      closes.throwFirst();
     } finally {
       // The store waits for this when it is closed.
       reads.forget(this);

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.ValueReader;
@@ -123,14 +124,16 @@ final class ReadAhead implements AutoCloseable {
 
   @Override
   public void close() {
-    cancel(current);
-    cancel(following);
+    Attempts closes = new Attempts();
+    closes.run(() -> cancel(current));
+    closes.run(() -> cancel(following));
     current = null;
     following = null;
     if (scout != null) {
-      scout.close();
+      closes.run(scout::close);
       scout = null;
     }
+    closes.throwFirst();
   }
 
   private void restart(VisibleIterator cursor, long stepsLeft) {

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -167,16 +168,18 @@ final class VisibleIterator implements AutoCloseable {
   @Override
   public void close() {
     valid = false;
-    source.close();
-    key.close();
-    seekKey.close();
-    passed.close();
+    Attempts closes = new Attempts();
+    closes.run(source::close);
+    closes.run(key::close);
+    closes.run(seekKey::close);
+    closes.run(passed::close);
     if (lower != null) {
-      lower.free();
+      closes.run(lower::free);
     }
     if (upper != null) {
-      upper.free();
+      closes.run(upper::free);
     }
+    closes.throwFirst();
   }
 
   private boolean settleForward(boolean skipCurrentKey) {

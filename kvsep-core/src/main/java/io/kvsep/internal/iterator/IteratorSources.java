@@ -1,5 +1,6 @@
 package io.kvsep.internal.iterator;
 
+import io.kvsep.internal.memory.Attempts;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -24,7 +25,9 @@ public final class IteratorSources implements AutoCloseable {
   @Override
   public void close() {
     if (!taken) {
-      iterators.forEach(InternalIterator::close);
+      Attempts closes = new Attempts();
+      iterators.forEach(iterator -> closes.run(iterator::close));
+      closes.throwFirst();
     }
   }
 }

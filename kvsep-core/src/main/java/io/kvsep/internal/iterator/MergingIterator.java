@@ -1,6 +1,7 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -118,10 +119,12 @@ public final class MergingIterator extends InternalIterator {
   @Override
   public void close() {
     valid = false;
+    Attempts closes = new Attempts();
     for (InternalIterator child : children) {
-      child.close();
+      closes.run(child::close);
     }
-    pivot.close();
+    closes.run(pivot::close);
+    closes.throwFirst();
   }
 
   /** Re-seeks the others around the current entry and takes the step that asked for the turn. */

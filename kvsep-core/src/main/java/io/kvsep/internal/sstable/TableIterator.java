@@ -2,6 +2,7 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -152,9 +153,11 @@ final class TableIterator extends InternalIterator {
     valid = false;
     if (!closed) {
       closed = true;
-      scratch.close();
-      unpacked.close();
-      table.unpin();
+      Attempts closes = new Attempts();
+      closes.run(scratch::close);
+      closes.run(unpacked::close);
+      closes.run(table::unpin);
+      closes.throwFirst();
     }
   }
 
