@@ -109,18 +109,30 @@ final class LogAppender {
       if (sealed != null) {
         edit.sealSegment(sealed.id(), sealed.publishedEnd());
       }
-      failure.guard(() -> versions.apply(edit));
+      applySealing(edit);
       inManifest = true;
     } finally {
       if (!inManifest) {
-        // The edit may stand on the device all the same, and with it the active segment's seal.
-        writer.abandonActive();
         created.free();
       }
     }
     writer.switchTo(created);
     // What is written from now on lies in this segment: a cursor has to hold a version that has it.
     live.installVersion(null);
+  }
+
+  /** Puts an edit in force that seals the active segment. */
+  void applySealing(VersionEdit edit) {
+    boolean applied = false;
+    try {
+      failure.guard(() -> versions.apply(edit));
+      applied = true;
+    } finally {
+      if (!applied) {
+        // The edit may stand on the device all the same, and with it the seal.
+        writer.abandonActive();
+      }
+    }
   }
 
   private void syncCreated(Segment created) {

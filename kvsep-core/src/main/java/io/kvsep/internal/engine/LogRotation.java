@@ -149,16 +149,7 @@ final class LogRotation {
     if (dead) {
       edit.removeSegment(active.id());
     }
-    boolean applied = false;
-    try {
-      failure.guard(() -> versions.apply(edit));
-      applied = true;
-    } finally {
-      if (!applied) {
-        // The edit may stand on the device all the same, and with it the seal.
-        log.abandonActive();
-      }
-    }
+    appender.applySealing(edit);
     log.detach();
     live.installVersion(null);
   }

@@ -65,7 +65,7 @@ public final class LogWriter {
    * A sync of the log that failed. Systems tell that once: to whoever synced again it would look as
    * if all were durable. Guarded by syncLock.
    */
-  private @Nullable IOException syncFailure;
+  private @Nullable Throwable syncFailure;
 
   private int staged;
 
@@ -277,7 +277,7 @@ public final class LogWriter {
   private void sync(Segment segment) throws IOException {
     try {
       segment.sync();
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       syncFailure = e;
       throw e;
     }

@@ -173,6 +173,7 @@ final class FaultSweep {
     }
     store.onEachStorage(CrashableStorage::clearFaults);
     if (!store.isClosed()) {
+      crashBehindOnePut(store, at);
       goOn(store);
     }
     for (CrashableStorage after : store.storage().moment().crashStates(2, at)) {
@@ -183,6 +184,20 @@ final class FaultSweep {
       boolean closed = store.close();
       assertTrue(closed || store.hasFailed(), "close after the device works again");
       CrashSweep.check(options, store.storage().crashSyncedOnly(), store.promise());
+    }
+  }
+
+  /**
+   * Before anything else is written to the manifest, which would cover up what the fault left
+   * there.
+   */
+  private void crashBehindOnePut(TrackedStore store, int seed) {
+    store.run(Step.PUT_SYNCED);
+    CrashableStorage moment = store.storage().moment();
+    CrashSweep.check(options, moment.moment().crashSyncedOnly(), store.promise());
+    CrashSweep.check(options, moment.moment().crashKeepingAll(), store.promise());
+    for (CrashableStorage after : moment.crashStates(1, seed)) {
+      CrashSweep.check(options, after, store.promise());
     }
   }
 
