@@ -107,19 +107,29 @@ func (r *run) load() error {
 	return r.size(writtenBefore, done.raw)
 }
 
-func (r *run) singles() int64 {
+func (r *run) warmUpSingles() int64 {
 	return max(1, r.data.entries/10)
 }
 
-// single puts new keys one by one.
+func (r *run) measuredSingles() int64 {
+	return max(1, r.data.entries/2)
+}
+
+// single puts new keys one by one; the first of them only to warm up.
 func (r *run) single() error {
 	if err := r.open(durabilityAsync); err != nil {
 		return err
 	}
-	order := dataset{r.singles(), r.data.lengths}
+	warmUp := r.warmUpSingles()
+	order := dataset{warmUp + r.measuredSingles(), r.data.lengths}
+	puts := work{threads: 1, limit: patience * r.command.seconds, block: 16, every: 1}
 	return r.synced(func() error {
-		return r.measure(work{threads: 1, count: order.entries, limit: patience * r.command.seconds,
-			block: 16, every: 1, operation: r.putNew(r.data.entries, order)})
+		puts.count, puts.operation = warmUp, r.putNew(r.data.entries, order, 0)
+		if _, _, _, err := r.perform(puts); err != nil {
+			return err
+		}
+		puts.count, puts.operation = r.measuredSingles(), r.putNew(r.data.entries, order, warmUp)
+		return r.measure(puts)
 	})
 }
 
@@ -130,16 +140,16 @@ func (r *run) singleSync() error {
 	}
 	order := dataset{syncOrdinals, r.data.lengths}
 	return r.measure(work{threads: syncThreads, count: syncOrdinals, limit: r.command.seconds,
-		block: 1, every: 1, operation: r.putNew(r.data.entries+r.singles(), order)})
+		block: 1, every: 1, operation: r.putNew(r.data.entries+r.warmUpSingles()+r.measuredSingles(), order, 0)})
 }
 
-// putNew puts the entries of an order whose ordinals start at first.
-func (r *run) putNew(first int64, order dataset) func(*worker) (operation, error) {
+// putNew puts the entries of an order from one of them on; ordinals start at first.
+func (r *run) putNew(first int64, order dataset, from int64) func(*worker) (operation, error) {
 	return func(*worker) (operation, error) {
 		key := r.data.newKey()
 		value := make([]byte, r.data.longestValue())
 		return func(index int64) error {
-			ordinal := first + order.shuffled(index)
+			ordinal := first + order.shuffled(from+index)
 			r.added.Add(keyBytes + int64(r.data.valueBytes(ordinal)))
 			return r.put(ordinal, key, value)
 		}, nil

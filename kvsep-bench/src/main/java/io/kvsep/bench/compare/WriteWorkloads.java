@@ -51,9 +51,10 @@ final class WriteWorkloads {
     output.latencies("load", latencies);
   }
 
-  /** New keys, one by one. */
+  /** New keys, one by one; the first of them only to warm up. */
   Written single() {
-    long total = Math.max(1, entries.count() / 10);
+    long warmUp = warmUpSingles();
+    long total = warmUp + measuredSingles();
     Dataset order = new Dataset(total, 0);
     Latencies latencies = new Latencies();
     byte[] key = entries.newKey();
@@ -61,6 +62,7 @@ final class WriteWorkloads {
     long start = System.nanoTime();
     long last = start;
     long done = 0;
+    long measured = 0;
     long rawBytes = 0;
     try (Engine.Writer writer = engine.writer()) {
       while (done < total && last - start < nanosMax()) {
@@ -70,23 +72,37 @@ final class WriteWorkloads {
         done++;
         rawBytes += key.length + entries.valueBytes(ordinal);
         long now = System.nanoTime();
-        latencies.add(now - last);
+        if (done > warmUp) {
+          latencies.add(now - last);
+          measured++;
+        } else if (done == warmUp || now - start >= nanosMax()) {
+          warmUp = done;
+          start = now;
+        }
         last = now;
         if ((done & 15) == 0) {
           output.progress("single", done, total);
         }
       }
     }
-    output.rate("single", "rate", done, last - start);
+    output.rate("single", "rate", measured, last - start);
     output.seconds("single", "seconds", last - start);
     output.latencies("single", latencies);
     return new Written(done, rawBytes);
   }
 
+  private long warmUpSingles() {
+    return Math.max(1, entries.count() / 10);
+  }
+
+  private long measuredSingles() {
+    return Math.max(1, entries.count() / 2);
+  }
+
   /** New keys, each durable before the next. */
   Written singleSync(int threads) {
     Dataset order = new Dataset(SYNCED_MAX, 0);
-    long first = entries.count() + Math.max(1, entries.count() / 10);
+    long first = entries.count() + warmUpSingles() + measuredSingles();
     AtomicLong next = new AtomicLong();
     LongAdder rawBytes = new LongAdder();
     List<Latencies> all = Latencies.ofThreads(threads);
