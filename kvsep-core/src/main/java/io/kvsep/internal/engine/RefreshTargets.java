@@ -1,7 +1,6 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.StorageException;
+import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.EpochSlot;
@@ -199,7 +198,7 @@ final class RefreshTargets {
   private static boolean isSettled(Segment file, long liveBytes) {
     try {
       return liveBytes >= LIVE_SHARE_MIN * file.relocatedBytes();
-    } catch (CorruptionException | StorageException e) {
+    } catch (KvException e) {
       // Whoever reads a value in it says so.
       return false;
     }

@@ -1,7 +1,6 @@
 package io.kvsep.internal.vlog;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.StorageException;
+import io.kvsep.error.KvException;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.Map;
@@ -62,7 +61,7 @@ public final class RelocatedPointers {
   private long find(int index, Segment home, Region pointer, long pointerOffset) {
     try {
       return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset));
-    } catch (CorruptionException | StorageException e) {
+    } catch (KvException e) {
       homes[index] = null;
       return -1;
     }
