@@ -287,29 +287,30 @@ final class ReclaimWork {
 
   /** Puts the new file in force, for all segments of the victims that are still there. */
   private void install(ReclaimPlan plan, long file, long bytes) {
-    VersionEdit edit = new VersionEdit().addRelocated(file, bytes);
-    Segment relocated =
-        Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
-    segments.add(relocated);
-    List<Long> moved = new ArrayList<>();
-    for (SegmentState segment : versions.current().segments().values()) {
-      if (plan.files().contains(segment.home())) {
-        edit.relocateSegment(segment.id(), file);
-        moved.add(segment.id());
-      }
-    }
-    segments.addHomes(moved, relocated);
-    boolean any = !moved.isEmpty();
+    boolean named = false;
     boolean applied = false;
     try {
-      if (any) {
+      Segment relocated =
+          Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
+      segments.add(relocated);
+      VersionEdit edit = new VersionEdit().addRelocated(file, bytes);
+      List<Long> moved = new ArrayList<>();
+      for (SegmentState segment : versions.current().segments().values()) {
+        if (plan.files().contains(segment.home())) {
+          edit.relocateSegment(segment.id(), file);
+          moved.add(segment.id());
+        }
+      }
+      segments.addHomes(moved, relocated);
+      if (!moved.isEmpty()) {
+        named = true;
         failure.guard(() -> versions.apply(edit));
         applied = true;
         live.installVersion(null);
       }
     } finally {
       if (!applied) {
-        withdraw(file, /* unknown= */ !any);
+        withdraw(file, /* unknown= */ !named);
       }
     }
   }

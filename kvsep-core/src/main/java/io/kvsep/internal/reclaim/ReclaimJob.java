@@ -82,7 +82,6 @@ public final class ReclaimJob {
         }
       }
       long bytes = writer.finish();
-      context.storage().syncDirectory();
       return new Output(bytes, writer.recordCount(), recordBytes);
     }
   }

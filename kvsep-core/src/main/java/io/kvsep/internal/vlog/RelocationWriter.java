@@ -149,7 +149,7 @@ public final class RelocationWriter implements AutoCloseable {
   }
 
   /**
-   * Completes the file and makes its contents durable; its name is the caller's to make durable.
+   * Completes the file and makes it durable, with its name.
    *
    * @return length of the file
    */
@@ -173,6 +173,7 @@ public final class RelocationWriter implements AutoCloseable {
     writeFooter(recordsEnd, relocationsEnd, crc);
     flush();
     file.sync();
+    storage.syncDirectory();
     finished = true;
     return written;
   }
