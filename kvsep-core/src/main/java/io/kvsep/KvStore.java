@@ -141,6 +141,13 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Flushes and merges all tables into the last level, dropping what nobody can see any more. A
    * table that is there already and of which only some entries have expired is left as it is.
+   *
+   * <p>Damaged tables stay where they are, with what can only be merged together with them. When
+   * all others are done, that is an error, also where the damage was found earlier.
+   *
+   * @throws CorruptionException when a table of the store is damaged
+   * @throws IncompatibleFormatException when its header is
+   * @throws StorageException when the device refused, such as a full disk; it may be called again
    */
   void compact();
 
@@ -162,14 +169,13 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * files that an open cursor needs are replaced, but are deleted when it is closed.
    *
    * <p>A file of the value log in which something turns out to be damaged is kept as it is, with
-   * everything in it that can be read; the report names it, and others are rewritten. So are files
-   * to which a damaged table points, where compaction got past it. They are left alone until the
-   * store is opened again.
+   * everything in it that can be read; the report names it, and others are rewritten. So is a
+   * damaged table, with the files to which it points. They are left alone until the store is opened
+   * again.
    *
    * <p>An error leaves every entry where it was, and keeps what was finished before it.
    *
    * @return what was done
-   * @throws CorruptionException when a table is damaged that compaction has to read
    * @throws StorageException when the device refused, such as a full disk; it may be called again
    * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
    * @throws IllegalStateException when the store was opened for reading only

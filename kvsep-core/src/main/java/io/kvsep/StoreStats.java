@@ -100,8 +100,8 @@ public record StoreStats(
    *     StoreStats#deviceBytesWritten} too
    * @param reclaimableBytes bytes that rewriting all files that the log has finished and whose
    *     entries have been flushed would give back at most
-   * @param damagedFiles names of files, of the log and tables, in which reclaim found damage since
-   *     the store was opened, so that nothing is done with them
+   * @param damagedFiles names of files, of the log and tables, in which reclaim or a compaction
+   *     found damage since the store was opened, so that nothing is done with them
    */
   public record Reclaim(
       long filesRewritten,

@@ -5,6 +5,8 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -239,26 +241,85 @@ public final class CompactionPicker {
     if (inputs.isEmpty()) {
       return null;
     }
-    int output = level + 1;
-    while (output < LAST && version.tables(output).length == 0) {
-      output++;
-    }
+    int output = nextHeld(version, level);
     return plan(version, level, output, inputs, busy, /* mayMove= */ false);
+  }
+
+  /**
+   * As {@link #pickWholeLevel}, but only tables side by side, in level 0 one on top of the other,
+   * where busy ones are in the way of the whole; null when they are in the way of every table.
+   */
+  public @Nullable CompactionPlan pickPartOfLevel(Version version, int level, Set<TableFile> busy) {
+    int output = nextHeld(version, level);
+    if (level == 0) {
+      return pickPartOfLevelZero(version, output, busy);
+    }
+    CompactionPlan longest = null;
+    List<TableFile> run = new ArrayList<>();
+    for (TableFile table : version.tables(level)) {
+      run.add(table);
+      CompactionPlan plan =
+          plan(version, level, output, List.copyOf(run), busy, /* mayMove= */ false);
+      if (plan == null && longest != null) {
+        break;
+      }
+      if (plan == null) {
+        run.clear();
+      }
+      longest = plan;
+    }
+    return longest;
+  }
+
+  private @Nullable CompactionPlan pickPartOfLevelZero(
+      Version version, int output, Set<TableFile> busy) {
+    Set<TableFile> seen = new HashSet<>();
+    for (TableFile table : version.tables(0)) {
+      if (!seen.contains(table)) {
+        List<TableFile> inputs = overlappingInLevelZero(version, table);
+        CompactionPlan plan = plan(version, 0, output, inputs, busy, /* mayMove= */ false);
+        if (plan != null) {
+          return plan;
+        }
+        seen.addAll(inputs);
+      }
+    }
+    return null;
+  }
+
+  /** Whether tables of level 0 can only go down together with {@code spared} ones. */
+  public boolean isLevelZeroStuck(Version version, Set<TableFile> spared) {
+    return !spared.isEmpty()
+        && version.tables(0).length > 0
+        && pickLevelZero(version, baseLevel(version), spared) == null;
+  }
+
+  private static int nextHeld(Version version, int level) {
+    int next = level + 1;
+    while (next < LAST && version.tables(next).length == 0) {
+      next++;
+    }
+    return next;
   }
 
   /**
    * Rewrites in place what of the last level needs it: runs of neighbours that fit one table
    * together, and tables that {@code stale} says hold something nobody can see any more.
    */
-  public List<CompactionPlan> pickRewrites(Version version, Predicate<TableFile> stale) {
+  public List<CompactionPlan> pickRewrites(
+      Version version, Set<TableFile> busy, Predicate<TableFile> stale) {
     List<CompactionPlan> plans = new ArrayList<>();
     List<TableFile> run = new ArrayList<>();
     for (TableFile table : version.tables(LAST)) {
-      if (!run.isEmpty() && table.meta().fileBytes() > config.tableBytes() - bytes(run)) {
+      boolean taken = busy.contains(table);
+      boolean tooLong = table.meta().fileBytes() > config.tableBytes() - bytes(run);
+      if (!run.isEmpty() && (taken || tooLong)) {
         addRewrite(plans, run, stale);
         run = new ArrayList<>();
       }
-      run.add(table);
+      if (!taken) {
+        run.add(table);
+      }
     }
     addRewrite(plans, run, stale);
     return plans;
@@ -278,27 +339,31 @@ public final class CompactionPicker {
         return null;
       }
     }
-    // The oldest table and everything in the level that it overlaps, directly or through others:
-    // tables that stay behind hold none of these keys, so their being older or newer cannot matter.
-    List<TableFile> inputs = new ArrayList<>();
-    inputs.add(tables[tables.length - 1]);
-    byte[] smallest = inputs.get(0).meta().smallestKey();
-    byte[] largest = inputs.get(0).meta().largestKey();
+    // Tables that stay behind hold none of these keys, so their being older or newer cannot matter.
+    List<TableFile> inputs = overlappingInLevelZero(version, tables[tables.length - 1]);
+    boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
+    List<TableFile> chosen = small ? List.of(tables) : inputs;
+    return plan(version, 0, base, chosen, busy, /* mayMove= */ !small && chosen.size() == 1);
+  }
+
+  /** A table of level 0 and everything there that it overlaps, directly or through others. */
+  private static List<TableFile> overlappingInLevelZero(Version version, TableFile first) {
+    Set<TableFile> found = new LinkedHashSet<>();
+    found.add(first);
+    byte[] smallest = first.meta().smallestKey();
+    byte[] largest = first.meta().largestKey();
     boolean grew = true;
     while (grew) {
       grew = false;
       for (TableFile table : version.overlapping(0, smallest, largest)) {
-        if (!inputs.contains(table)) {
-          inputs.add(table);
+        if (found.add(table)) {
           smallest = min(smallest, table.meta().smallestKey());
           largest = max(largest, table.meta().largestKey());
           grew = true;
         }
       }
     }
-    boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
-    List<TableFile> chosen = small ? List.of(tables) : inputs;
-    return plan(version, 0, base, chosen, busy, /* mayMove= */ !small && chosen.size() == 1);
+    return List.copyOf(found);
   }
 
   /** The table of the level whose move down rewrites least below, in relation to its own length. */

@@ -34,9 +34,11 @@ public final class CoveredTables {
    *
    * @param boundaries sequence numbers somebody may read at, ascending, never empty
    * @param busy tables that a compaction works on
+   * @param unreadable tables whose deleted ranges are passed over; they can be found themselves
    */
-  public static Found find(Version version, long[] boundaries, Set<TableFile> busy) {
-    RangeTombstones ranges = rangeTombstones(version);
+  public static Found find(
+      Version version, long[] boundaries, Set<TableFile> busy, Set<TableFile> unreadable) {
+    RangeTombstones ranges = rangeTombstones(version, unreadable);
     long[] visible = {boundaries[boundaries.length - 1]};
     List<Covered> found = new ArrayList<>();
     boolean held = false;
@@ -61,11 +63,13 @@ public final class CoveredTables {
     return new Found(found, held);
   }
 
-  private static RangeTombstones rangeTombstones(Version version) {
+  private static RangeTombstones rangeTombstones(Version version, Set<TableFile> unreadable) {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.rangeTables(level)) {
-        all.add(table.rangeTombstones());
+        if (!unreadable.contains(table)) {
+          all.add(table.rangeTombstones());
+        }
       }
     }
     return all.build();

@@ -1,5 +1,7 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
@@ -28,13 +30,13 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Flushes and compactions: when they run, and what becomes of their results. A failed job leaves
  * its inputs in place; its error is kept for writers that have to wait for it, and it is tried
- * again when asked and at every tick.
+ * again when asked and at every tick. A table in which a compaction found damage is spared from
+ * then on, and nobody waits for it.
  *
  * <p>Thread safe. Flushes run one at a time in the order of the memtables; compactions run beside
  * them and beside each other, on tables of their own.
@@ -53,6 +55,7 @@ final class BackgroundWork {
   private final RefreshTargets refreshTargets;
   private final CompactionConfig compaction;
   private final CompactionPicker picker;
+  private final SparedFiles spared = new SparedFiles();
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
   private final ReentrantLock flushLock = new ReentrantLock();
@@ -67,6 +70,9 @@ final class BackgroundWork {
   private final Set<TableFile> busy = new HashSet<>();
   private int running;
   private boolean paused;
+
+  /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
+  private volatile @Nullable Version stuck;
 
   /**
    * Whether covered tables stay only because of snapshots, and how many of these had been released
@@ -109,6 +115,11 @@ final class BackgroundWork {
     return deadSegments;
   }
 
+  /** What is left alone, by reclaim too. */
+  SparedFiles sparedFiles() {
+    return spared;
+  }
+
   /** Writes out what is waiting, soon. That there is no thread for it is a flush that failed. */
   void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
@@ -138,7 +149,8 @@ final class BackgroundWork {
         if (paused || running >= config.scheduler().compactionsMax()) {
           return;
         }
-        plan = picker.pick(versions.current(), busy, nowMillis, snapshots.oldest());
+        Version version = versions.current();
+        plan = picker.pick(version, untouchable(version), nowMillis, snapshots.oldest());
         if (plan == null) {
           return;
         }
@@ -155,6 +167,29 @@ final class BackgroundWork {
         return;
       }
     }
+  }
+
+  /** Guarded by the lock of compactions. */
+  private Set<TableFile> untouchable(Version version) {
+    Set<TableFile> damaged = spared.tablesIn(version);
+    if (damaged.isEmpty()) {
+      return busy;
+    }
+    damaged.addAll(busy);
+    return damaged;
+  }
+
+  /** Whether level 0 cannot get shorter because of a damaged table, so that waiting is no use. */
+  boolean isLevelZeroStuck() {
+    Version version = versions.current();
+    if (version == stuck) {
+      return true;
+    }
+    if (!picker.isLevelZeroStuck(version, spared.tablesIn(version))) {
+      return false;
+    }
+    stuck = version;
+    return true;
   }
 
   /** Looks after what was left over, called at intervals. */
@@ -224,18 +259,13 @@ final class BackgroundWork {
 
   /**
    * Merges everything down into the last level on the calling thread, and rewrites what was there
-   * so that nothing is left that nobody can see.
+   * so that nothing is left that nobody can see. Damaged tables stay where they are, and so does
+   * what can only go down together with them: see {@link #requireSoundTables}.
    */
   void compactAll() {
     pauseCompactions();
     try {
-      for (int level = 0; level < Version.LEVELS - 1; level++) {
-        int from = level;
-        compactOne(version -> picker.pickWholeLevel(version, from, Set.of()));
-      }
-      for (CompactionPlan rewrite : picker.pickRewrites(versions.current(), this::isStale)) {
-        compactOne(version -> remaining(version, rewrite));
-      }
+      new FullCompaction(versions, picker, spared, config.clock(), this::run).run();
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
@@ -248,25 +278,9 @@ final class BackgroundWork {
     }
   }
 
-  /**
-   * A rewrite without the tables that were dropped since it was chosen, because a range delete
-   * covers them that was flushed meanwhile; null when none is left.
-   */
-  private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
-    List<TableFile> chosen = rewrite.inputs();
-    int level = rewrite.inputLevel();
-    byte[] smallest = chosen.get(0).meta().smallestKey();
-    byte[] largest = chosen.get(chosen.size() - 1).meta().largestKey();
-    List<TableFile> left = version.overlapping(level, smallest, largest);
-    return left.isEmpty()
-        ? null
-        : new CompactionPlan(level, level, left, List.of(), rewrite.bottom(), rewrite.move());
-  }
-
-  private boolean isStale(TableFile table) {
-    return table.meta().tombstoneCount() > 0
-        || table.meta().rangeCount() > 0
-        || table.meta().hasExpired(config.clock().millis());
+  /** Throws when a table of the store is damaged as far as anybody has noticed. */
+  void requireSoundTables() {
+    spared.requireNoneIn(versions.current());
   }
 
   private void pauseCompactions() {
@@ -365,7 +379,9 @@ final class BackgroundWork {
       // The store is closing; nothing was changed.
       return;
     } catch (IOException | RuntimeException | Error e) {
-      compactionError = e;
+      // Others may go on without the damaged table; nobody has to wait for that one.
+      succeeded = spared.spareOneOf(plan.tables(), e);
+      compactionError = succeeded ? null : e;
     } finally {
       release(plan);
     }
@@ -383,19 +399,6 @@ final class BackgroundWork {
       compactionLock.unlock();
     }
     live.signal();
-  }
-
-  private void compactOne(Function<Version, @Nullable CompactionPlan> choice) throws IOException {
-    CompactionPlan plan;
-    Version version = versions.retainCurrent();
-    try {
-      plan = choice.apply(version);
-    } finally {
-      version.release();
-    }
-    if (plan != null) {
-      run(plan);
-    }
   }
 
   private void run(CompactionPlan plan) throws IOException {
@@ -493,12 +496,18 @@ final class BackgroundWork {
     Version version = versions.retainCurrent();
     try {
       releasedAtLook = snapshots.released();
-      CoveredTables.Found found = CoveredTables.find(version, snapshots.boundaries(), busy);
+      CoveredTables.Found found =
+          CoveredTables.find(
+              version, snapshots.boundaries(), busy, /* unreadable= */ spared.tablesIn(version));
       coveredAreHeld = found.held();
       return found.tables();
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      // A table with range deletes is damaged. The next look does without them.
+      spared.spare(e);
+      return List.of();
     } catch (RuntimeException e) {
-      // A table with range deletes cannot be read: reads of its keys say so, and so does whoever
-      // compacts it. The flush or compaction that brought us here is not to blame.
+      // Such a table cannot be read: reads of its keys say so, and so does whoever compacts it. The
+      // flush or compaction that brought us here is not to blame.
       compactionError = e;
       return List.of();
     } finally {

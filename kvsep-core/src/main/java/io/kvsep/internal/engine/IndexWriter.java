@@ -170,7 +170,7 @@ final class IndexWriter implements AutoCloseable {
 
   private void pace(long logBytes) {
     int tables = live.get().version.tables(0).length;
-    if (tables >= shape.levelZeroStop()) {
+    if (tables >= shape.levelZeroStop() && !background.isLevelZeroStuck()) {
       awaitCompaction();
       tables = live.get().version.tables(0).length;
     }
@@ -220,6 +220,10 @@ final class IndexWriter implements AutoCloseable {
       while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
         background.compactionNeeded();
         background.check();
+        if (background.isLevelZeroStuck()) {
+          // It may be for good. Writers go on, slowed down as far as they ever are.
+          break;
+        }
         throwIfStuck(background.compactionError(), "tables cannot be compacted");
         live.awaitChange();
       }

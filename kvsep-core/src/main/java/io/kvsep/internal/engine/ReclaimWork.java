@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
@@ -21,12 +22,9 @@ import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -62,8 +60,11 @@ final class ReclaimWork {
   /** Held by the one job that runs. */
   private final ReentrantLock jobLock = new ReentrantLock();
 
-  private final Set<Long> damagedFiles = ConcurrentHashMap.newKeySet();
-  private final Set<Long> damagedTables = ConcurrentHashMap.newKeySet();
+  private final SparedFiles spared;
+
+  /** What was spared when the job under way was chosen. */
+  private List<String> sparedBefore = List.of();
+
   private volatile @Nullable Throwable error;
 
   /** Where nothing was found to do: as long as it is in force, looking again is no use. */
@@ -85,7 +86,7 @@ final class ReclaimWork {
       Epochs<?> epochs,
       FailureState failure,
       MemoryLedger ledger,
-      DeadSegments deadSegments,
+      BackgroundWork background,
       LogRotation rotation,
       ReclaimPace pace,
       RefreshTargets refreshTargets) {
@@ -96,7 +97,8 @@ final class ReclaimWork {
     this.epochs = epochs;
     this.failure = failure;
     this.ledger = ledger;
-    this.deadSegments = deadSegments;
+    this.deadSegments = background.deadSegments();
+    this.spared = background.sparedFiles();
     this.rotation = rotation;
     this.pace = pace;
     this.refreshTargets = refreshTargets;
@@ -153,11 +155,7 @@ final class ReclaimWork {
 
   /** Names of the files in which something cannot be read, so that nothing is done with them. */
   List<String> damagedFiles() {
-    List<String> names = new ArrayList<>();
-    damagedFiles.forEach(id -> names.add(StoreFiles.segment(id)));
-    damagedTables.forEach(number -> names.add(StoreFiles.table(number)));
-    Collections.sort(names);
-    return names;
+    return spared.names();
   }
 
   EngineStats.Reclaim stats(Version version) {
@@ -221,32 +219,18 @@ final class ReclaimWork {
       }
       rewrite(claim.version(), plan, jobPace);
       return true;
-    } catch (CorruptionException e) {
-      spare(e);
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      if (!spared.spareAnother(e, sparedBefore)) {
+        throw e;
+      }
       return true;
     }
   }
 
   private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, boolean all) {
-    Set<Long> untouchable = new HashSet<>(pinned);
-    untouchable.addAll(damagedFiles);
-    ReclaimPicker.Damage damage = new ReclaimPicker.Damage(untouchable, damagedTables);
+    sparedBefore = spared.names();
+    ReclaimPicker.Damage damage = spared.damage(pinned);
     return all ? picker.pickAll(version, damage) : picker.pick(version, damage);
-  }
-
-  /** Leaves the file alone in which the damage is, from now on. */
-  private void spare(CorruptionException e) {
-    boolean spared =
-        switch (StoreFiles.kindOf(e.file())) {
-          case SEGMENT -> damagedFiles.add(StoreFiles.numberOf(e.file()));
-          case TABLE -> damagedTables.add(StoreFiles.numberOf(e.file()));
-          default -> false;
-        };
-    if (!spared) {
-      throw e;
-    }
-    System.getLogger("io.kvsep")
-        .log(System.Logger.Level.WARNING, "damaged, and kept by reclaim: " + e.getMessage());
   }
 
   private void rewrite(Version version, ReclaimPlan plan, Pace jobPace) throws IOException {

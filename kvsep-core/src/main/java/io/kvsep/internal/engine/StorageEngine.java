@@ -183,7 +183,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Flushes and compacts everything. */
+  /** Flushes and compacts everything that can be read, and throws when something cannot. */
   public void compact() {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
@@ -191,6 +191,7 @@ public final class StorageEngine implements AutoCloseable {
       flushAll();
       background.compactAll();
       rotation.dropDead();
+      background.requireSoundTables();
     } finally {
       writes.exit(slot);
     }
@@ -424,9 +425,18 @@ public final class StorageEngine implements AutoCloseable {
     ReclaimPace pace =
         new ReclaimPace(
             config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, log::bytesWritten);
-    DeadSegments dead = background.deadSegments();
     return new ReclaimWork(
-        config, live, versions, segments, epochs, failure, ledger, dead, rotation, pace, targets);
+        config,
+        live,
+        versions,
+        segments,
+        epochs,
+        failure,
+        ledger,
+        background,
+        rotation,
+        pace,
+        targets);
   }
 
   private void openSegments(LogRecovery recovery) {

@@ -323,7 +323,8 @@ final class CompactionJobTest {
       store.add(6, List.of(Item.delete("a", 3), Item.put("a", 1), Item.put("b", 2)));
       List<CompactionPlan> plans =
           new CompactionPicker(store.config)
-              .pickRewrites(store.versions.current(), table -> table.meta().tombstoneCount() > 0);
+              .pickRewrites(
+                  store.versions.current(), Set.of(), table -> table.meta().tombstoneCount() > 0);
       assertEquals(1, plans.size());
       store.versions.apply(CompactionJob.run(store.context(), plans.get(0)));
       assertEquals(List.of(Item.put("b", 2)), store.level(6));

@@ -319,18 +319,80 @@ final class CompactionPickerTest {
   }
 
   @Test
+  void partsOfALevelGoPastTablesThatAreInTheWay() {
+    long first = table(2, "a", "b", 10);
+    long second = table(2, "c", "d", 10);
+    long third = table(2, "e", "f", 10);
+    long fourth = table(2, "g", "h", 10);
+    long below = table(4, "c", "c", 10);
+    CompactionPlan plan = picker.pickPartOfLevel(versions.current(), 2, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 2, 4, Set.of(first, second, third, fourth), Set.of(below));
+    plan = picker.pickPartOfLevel(versions.current(), 2, files(third));
+    assertTrue(plan != null);
+    assertPlan(plan, 2, 4, Set.of(first, second), Set.of(below));
+    plan = picker.pickPartOfLevel(versions.current(), 2, files(first, below));
+    assertTrue(plan != null);
+    assertPlan(plan, 2, 4, Set.of(third, fourth), Set.of());
+    assertNull(picker.pickPartOfLevel(versions.current(), 2, files(first, third, fourth, below)));
+    assertNull(picker.pickPartOfLevel(versions.current(), 3, Set.of()));
+  }
+
+  @Test
+  void partsOfLevelZeroAreTablesThatOverlap() {
+    long first = table(0, "a", "c", 10);
+    long second = table(0, "b", "e", 10);
+    long third = table(0, "d", "f", 10);
+    long apart = table(0, "x", "z", 10);
+    long below = table(6, "y", "y", 400);
+    CompactionPlan plan = picker.pickPartOfLevel(versions.current(), 0, files(apart));
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 6, Set.of(first, second, third), Set.of());
+    plan = picker.pickPartOfLevel(versions.current(), 0, files(first));
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 6, Set.of(apart), Set.of(below));
+    assertNull(picker.pickPartOfLevel(versions.current(), 0, files(third, below)));
+  }
+
+  @Test
+  void levelZeroIsStuckWhereItsNextTablesAre() {
+    assertFalse(picker.isLevelZeroStuck(versions.current(), Set.of()));
+    long above = table(0, "a", "c", 10);
+    long below = table(6, "b", "b", 10);
+    long apart = table(6, "x", "y", 10);
+    assertFalse(picker.isLevelZeroStuck(versions.current(), Set.of()));
+    assertFalse(picker.isLevelZeroStuck(versions.current(), files(apart)));
+    assertTrue(picker.isLevelZeroStuck(versions.current(), files(below)));
+    assertTrue(picker.isLevelZeroStuck(versions.current(), files(above)));
+  }
+
+  @Test
+  void rewritesLeaveBusyTablesOut() {
+    long first = table(6, "a", "b", 100);
+    long second = table(6, "c", "d", 100);
+    long third = table(6, "e", "f", 100);
+    List<CompactionPlan> plans =
+        picker.pickRewrites(versions.current(), files(second), table -> true);
+    assertEquals(2, plans.size());
+    assertPlan(plans.get(0), 6, 6, Set.of(first), Set.of());
+    assertPlan(plans.get(1), 6, 6, Set.of(third), Set.of());
+  }
+
+  @Test
   void rewriteTakesNeighboursThatFitOneTableAndWhatIsStale() {
     long first = table(6, "a", "b", 200);
     long second = table(6, "c", "d", 300);
     long full = table(6, "e", "f", 400);
     long third = table(6, "g", "h", 101);
     long fourth = table(6, "i", "j", 600);
-    List<CompactionPlan> plans = picker.pickRewrites(versions.current(), table -> false);
+    List<CompactionPlan> plans = picker.pickRewrites(versions.current(), Set.of(), table -> false);
     assertEquals(1, plans.size());
     assertPlan(plans.get(0), 6, 6, Set.of(first, second), Set.of());
     plans =
         picker.pickRewrites(
-            versions.current(), table -> Set.of(full, fourth).contains(table.meta().number()));
+            versions.current(),
+            Set.of(),
+            table -> Set.of(full, fourth).contains(table.meta().number()));
     assertEquals(3, plans.size());
     assertPlan(plans.get(1), 6, 6, Set.of(full), Set.of());
     assertPlan(plans.get(2), 6, 6, Set.of(fourth), Set.of());

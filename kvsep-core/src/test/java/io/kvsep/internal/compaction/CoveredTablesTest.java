@@ -97,13 +97,26 @@ final class CoveredTablesTest {
     }
   }
 
+  @Test
+  void rangesOfUnreadableTablesArePassedOver() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      store.add(6, List.of(Item.put("b", 5)));
+      store.add(0, List.of(), List.of(new Range("a", "e", 9)));
+      Version version = store.versions.current();
+      Set<TableFile> unreadable = Set.of(version.tables(0));
+      long[] now = {10};
+      assertEquals(1, CoveredTables.find(version, now, Set.of(), Set.of()).tables().size());
+      assertEquals(0, CoveredTables.find(version, now, Set.of(), unreadable).tables().size());
+    }
+  }
+
   private static int found(CompactionFixture store, long... boundaries) {
     return tables(store, Set.of(), boundaries).size();
   }
 
   private static List<Covered> tables(
       CompactionFixture store, Set<TableFile> busy, long... boundaries) {
-    return CoveredTables.find(store.versions.current(), boundaries, busy).tables();
+    return CoveredTables.find(store.versions.current(), boundaries, busy, Set.of()).tables();
   }
 
   @Test
@@ -111,13 +124,14 @@ final class CoveredTablesTest {
     try (CompactionFixture store = new CompactionFixture()) {
       store.add(6, List.of(Item.put("b", 5)));
       assertFalse(
-          CoveredTables.find(store.versions.current(), new long[] {7, 10}, Set.of()).held());
+          CoveredTables.find(store.versions.current(), new long[] {7, 10}, Set.of(), Set.of())
+              .held());
       store.add(0, List.of(), List.of(new Range("a", "e", 9)));
       Version version = store.versions.current();
-      assertTrue(CoveredTables.find(version, new long[] {7, 10}, Set.of()).held());
-      assertFalse(CoveredTables.find(version, new long[] {9, 10}, Set.of()).held());
-      assertFalse(CoveredTables.find(version, new long[] {10}, Set.of()).held());
-      assertFalse(CoveredTables.find(version, new long[] {7}, Set.of()).held());
+      assertTrue(CoveredTables.find(version, new long[] {7, 10}, Set.of(), Set.of()).held());
+      assertFalse(CoveredTables.find(version, new long[] {9, 10}, Set.of(), Set.of()).held());
+      assertFalse(CoveredTables.find(version, new long[] {10}, Set.of(), Set.of()).held());
+      assertFalse(CoveredTables.find(version, new long[] {7}, Set.of(), Set.of()).held());
     }
   }
 

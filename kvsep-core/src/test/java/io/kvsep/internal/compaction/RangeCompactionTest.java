@@ -57,7 +57,8 @@ final class RangeCompactionTest {
       }
       // Nobody reads at older moments any more: no range is left.
       store.boundaries = new long[] {sequence};
-      for (CompactionPlan plan : picker.pickRewrites(store.versions.current(), table -> true)) {
+      for (CompactionPlan plan :
+          picker.pickRewrites(store.versions.current(), Set.of(), table -> true)) {
         store.versions.apply(CompactionJob.run(store.context(), plan));
       }
       compare(store, all, ranges, new TreeSet<>(Set.of(sequence)));
