@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * so that compaction neither starves it nor is starved.
  *
  * <p>A failed job leaves the victims in place. A file that turns out to be damaged is spared from
- * then on, until the store is opened again; others go on. Thread safe.
+ * then on, until the store is opened again, and so are victims that cannot be read time after time;
+ * others go on. Thread safe.
  */
 final class ReclaimWork {
   private static final int TICKS_BETWEEN_TRIES_MAX = 64;
@@ -61,6 +62,9 @@ final class ReclaimWork {
   private final ReentrantLock jobLock = new ReentrantLock();
 
   private final SparedFiles spared;
+
+  /** Of the job that runs. */
+  private final StubbornVictims stubborn;
 
   /** What was spared when the job under way was chosen. */
   private List<String> sparedBefore = List.of();
@@ -99,6 +103,7 @@ final class ReclaimWork {
     this.ledger = ledger;
     this.deadSegments = background.deadSegments();
     this.spared = background.sparedFiles();
+    this.stubborn = new StubbornVictims(spared);
     this.rotation = rotation;
     this.pace = pace;
     this.refreshTargets = refreshTargets;
@@ -214,6 +219,7 @@ final class ReclaimWork {
         refreshTargets.claim((version, pinned) -> choose(version, pinned, all))) {
       ReclaimPlan plan = claim.plan();
       if (plan == null) {
+        stubborn.requireOthers();
         fruitless = claim.hindered() ? null : claim.version();
         return false;
       }
@@ -245,7 +251,16 @@ final class ReclaimWork {
             epochs,
             jobPace,
             () -> cancelled);
-    ReclaimJob.Output output = ReclaimJob.run(context, version, plan, file);
+    ReclaimJob.Output output;
+    try {
+      output = ReclaimJob.run(context, version, plan, file);
+    } catch (StorageException | InternalError e) {
+      if (stubborn.failed(plan.files(), e)) {
+        return;
+      }
+      throw e;
+    }
+    stubborn.succeeded();
     bytesRead.addAndGet(output.recordBytes());
     bytesWritten.addAndGet(output.fileBytes());
     deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));

@@ -74,6 +74,20 @@ final class SparedFiles {
     return file != null && !known.contains(file) && spare(error);
   }
 
+  /** Spares files of the log that the device does not let anybody read. */
+  void spareUnreadable(Set<Long> files) {
+    for (long file : files) {
+      logFiles.add(file);
+      System.getLogger("io.kvsep")
+          .log(System.Logger.Level.WARNING, "unreadable, and left: " + StoreFiles.segment(file));
+    }
+  }
+
+  /** Undoes {@link #spareUnreadable}. */
+  void release(Set<Long> files) {
+    logFiles.removeAll(files);
+  }
+
   /** Tables of a version that are spared. */
   Set<TableFile> tablesIn(Version version) {
     if (tables.isEmpty()) {

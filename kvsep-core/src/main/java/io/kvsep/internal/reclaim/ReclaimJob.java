@@ -1,6 +1,8 @@
 package io.kvsep.internal.reclaim;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.IteratorSources;
@@ -56,7 +58,11 @@ public final class ReclaimJob {
    *
    * @param version retained by the caller; its tables say what lives
    * @param fileId the new file's
-   * @throws CorruptionException naming the file that cannot be read: a victim, or a table
+   * @throws CorruptionException naming the file that is damaged: a victim, or a table
+   * @throws IncompatibleFormatException naming the one of which the header is
+   * @throws StorageException when the device refused to read one of them
+   * @throws InternalError when it did so in a mapping
+   * @throws IOException when the new file could not be written
    * @throws CancellationException when the job was told to give up
    */
   public static Output run(ReclaimContext context, Version version, ReclaimPlan plan, long fileId)
@@ -88,7 +94,7 @@ public final class ReclaimJob {
 
   /** Copies for a while inside the epochs; returns how many bytes. */
   private <C extends SlotContext> long copySome(
-      Epochs<C> epochs, InternalIterator entries, RelocationWriter writer) {
+      Epochs<C> epochs, InternalIterator entries, RelocationWriter writer) throws IOException {
     long copied = 0;
     EpochSlot<C> slot = epochs.enter();
     try {
@@ -103,7 +109,7 @@ public final class ReclaimJob {
     return copied;
   }
 
-  private int copy(InternalIterator entry, RelocationWriter writer) {
+  private int copy(InternalIterator entry, RelocationWriter writer) throws IOException {
     int kind = Tag.kind(entry.tag());
     if (Tag.baseKind(kind) != Tag.POINTER) {
       return 0;

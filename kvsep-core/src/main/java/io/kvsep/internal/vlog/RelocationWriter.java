@@ -94,13 +94,15 @@ public final class RelocationWriter implements AutoCloseable {
    * @return bytes of the record, 0 when it was there already
    * @throws CorruptionException when the record, or what leads to it, does not hold, or is not one
    *     of this key
-   * @throws StorageException when the device refused
+   * @throws StorageException when the device refused to read it
+   * @throws IOException when it could not be written
    * @throws IllegalArgumentException when the segment is none of those announced, or more of its
    *     records come than were announced; nothing has changed
    * @throws IllegalStateException when the file would get longer than {@link #FILE_BYTES_MAX}, and
    *     nothing has changed; or when the writer has failed or ended
    */
-  public int add(Region pointer, long pointerOffset, Region key, long keyOffset, int keyLength) {
+  public int add(Region pointer, long pointerOffset, Region key, long keyOffset, int keyLength)
+      throws IOException {
     requireUsable();
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
     long offset = ValuePointer.offset(pointer, pointerOffset);
@@ -121,11 +123,7 @@ public final class RelocationWriter implements AutoCloseable {
     requireRoom(length);
     offsets.add(segmentId, offset, written + buffered);
     usable = false;
-    try {
-      copy(from, at, length, key, keyOffset, keyLength);
-    } catch (IOException e) {
-      throw new StorageException("cannot write " + name, e);
-    }
+    copy(from, at, length, key, keyOffset, keyLength);
     lastSegment = segmentId;
     lastOffset = offset;
     usable = true;

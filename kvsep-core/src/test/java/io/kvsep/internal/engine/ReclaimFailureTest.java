@@ -3,11 +3,15 @@ package io.kvsep.internal.engine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.KvException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -15,9 +19,12 @@ import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -28,13 +35,34 @@ final class ReclaimFailureTest {
   private CrashableStorage storage = new CrashableStorage();
   private final Random random = new Random(5);
   private final TreeMap<String, byte[]> model = new TreeMap<>();
+  private ManualScheduler scheduler = new ManualScheduler(1, 2);
 
   /** Refuses what the test says. */
   private static final class Refusing extends ForwardingStorage {
+    private final Set<String> unreadable = new HashSet<>();
+    private final Set<String> refused = new HashSet<>();
+    private boolean full;
     private int directorySyncs = Integer.MAX_VALUE;
 
     Refusing(CrashableStorage storage) {
       super(storage);
+    }
+
+    @Override
+    public StorageFile create(String name) throws IOException {
+      if (full && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
+        throw new IOException("No space left on device");
+      }
+      return super.create(name);
+    }
+
+    @Override
+    public StorageFile open(String name, boolean writable) throws IOException {
+      if (unreadable.contains(name)) {
+        refused.add(name);
+        throw new IOException("Input/output error");
+      }
+      return super.open(name, writable);
     }
 
     @Override
@@ -47,7 +75,7 @@ final class ReclaimFailureTest {
   }
 
   private StorageEngine open(Refusing refusing) {
-    ManualScheduler scheduler = new ManualScheduler(1, 2);
+    scheduler = new ManualScheduler(1, 2);
     EngineConfig base =
         Engines.config(
             refusing, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
@@ -78,12 +106,38 @@ final class ReclaimFailureTest {
     engine.flush();
   }
 
+  /** Only every other key, so that the others stay where they are. */
+  private void overwrite(StorageEngine engine, int writes) {
+    for (int i = 0; i < writes; i++) {
+      put(engine, 2 * random.nextInt(KEYS / 2));
+      if (i % 20 == 0) {
+        scheduler.tick();
+        scheduler.runAll();
+      }
+    }
+  }
+
   private void checkAll(StorageEngine engine) {
     for (Map.Entry<String, byte[]> entry : model.entrySet()) {
       byte[] key = entry.getKey().getBytes(UTF_8);
       byte[] found = engine.reads().get(0, key, StoreReads.LATEST);
       assertArrayEquals(entry.getValue(), found, entry.getKey());
     }
+  }
+
+  private static long logBytes(StorageEngine engine) {
+    return engine.segments().stream().mapToLong(EngineStats.SegmentFile::bytes).sum();
+  }
+
+  /** A file of the log in which much is live. */
+  private static String fullFile(StorageEngine engine) {
+    List<String> names = new ArrayList<>();
+    for (EngineStats.SegmentFile file : engine.segments()) {
+      if (!file.relocated() && file.liveBytes() > 4096) {
+        names.add(file.name());
+      }
+    }
+    return names.get(names.size() - 2);
   }
 
   @Test
@@ -112,5 +166,106 @@ final class ReclaimFailureTest {
       close(engine);
     }
     assertTrue(failed > 5, failed + " calls failed");
+  }
+
+  /** What is wrong with one file of the log. */
+  private enum Trouble {
+    NONE,
+    HEADER,
+    DEVICE
+  }
+
+  /** Length of the log after a long time of writing beside a file that cannot be read. */
+  private long logBytesBeside(Trouble trouble) throws Exception {
+    storage = new CrashableStorage();
+    model.clear();
+    random.setSeed(5);
+    StorageEngine engine = open(new Refusing(storage));
+    fill(engine);
+    String victim = fullFile(engine);
+    close(engine);
+    Refusing refusing = new Refusing(storage);
+    if (trouble == Trouble.HEADER) {
+      byte[] bytes = storage.contents(victim);
+      bytes[3] ^= 0x10;
+      storage.replace(victim, bytes);
+    } else if (trouble == Trouble.DEVICE) {
+      refusing.unreadable.add(victim);
+    }
+    engine = open(refusing);
+    overwrite(engine, 10_000);
+    long bytes = logBytes(engine);
+    List<String> damaged = trouble == Trouble.NONE ? List.of() : List.of(victim);
+    List<String> named = engine.stats().reclaim().damagedFiles();
+    assertTrue(named.containsAll(damaged), () -> trouble + ": " + named);
+    close(engine);
+    return bytes;
+  }
+
+  @Test
+  void spaceOfOtherFilesComesBackBesideOneThatCannotBeRead() throws Exception {
+    long sound = logBytesBeside(Trouble.NONE);
+    for (Trouble trouble : List.of(Trouble.HEADER, Trouble.DEVICE)) {
+      long bytes = logBytesBeside(trouble);
+      assertTrue(bytes < 1.5 * sound, () -> trouble + ": " + bytes + " bytes, sound: " + sound);
+    }
+  }
+
+  @Test
+  void aFullDiskIsNotTakenForUnreadableFiles() {
+    Refusing refusing = new Refusing(storage);
+    StorageEngine engine = open(refusing);
+    fill(engine);
+    overwrite(engine, 500);
+    engine.flush();
+    engine.compact();
+    for (int i = 0; i < KEYS; i += 2) {
+      put(engine, i);
+    }
+    engine.flush();
+    refusing.full = true;
+    for (int i = 0; i < 300; i++) {
+      scheduler.tick();
+      scheduler.runAll();
+    }
+    for (int i = 0; i < 5; i++) {
+      assertThrows(StorageException.class, engine::reclaim);
+    }
+    refusing.full = false;
+
+    ReclaimResult result = engine.reclaim();
+
+    assertEquals(List.of(), result.damagedFiles());
+    assertTrue(result.filesRewritten() > 0, result::toString);
+    checkAll(engine);
+    close(engine);
+  }
+
+  @Test
+  void filesAreTriedAgainWhenNoneCouldBeRead() {
+    StorageEngine engine = open(new Refusing(storage));
+    fill(engine);
+    for (int i = 0; i < KEYS; i += 2) {
+      put(engine, i);
+    }
+    engine.flush();
+    Set<String> all = new HashSet<>();
+    engine.segments().forEach(file -> all.add(file.name()));
+    close(engine);
+    Refusing refusing = new Refusing(storage);
+    engine = open(refusing);
+    refusing.unreadable.addAll(all);
+    for (int i = 0; i < 20; i++) {
+      assertThrows(StorageException.class, engine::reclaim);
+    }
+    assertTrue(refusing.refused.size() > 1, () -> "tried " + refusing.refused);
+    refusing.unreadable.clear();
+
+    ReclaimResult result = engine.reclaim();
+
+    assertEquals(List.of(), result.damagedFiles());
+    assertTrue(result.filesRewritten() > 0, result::toString);
+    checkAll(engine);
+    close(engine);
   }
 }

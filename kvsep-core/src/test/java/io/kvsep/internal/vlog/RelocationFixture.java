@@ -70,7 +70,9 @@ final class RelocationFixture implements AutoCloseable {
   /** Copies the records to a new file, in this order, and returns its length. */
   long relocate(long fileId, List<Sample> samples) throws IOException {
     try (RelocationWriter writer = writer(log.storage, fileId, samples)) {
-      samples.forEach(sample -> add(writer, sample));
+      for (Sample sample : samples) {
+        add(writer, sample);
+      }
       long expected = writer.bytes();
       assertEquals(samples.size(), writer.recordCount());
       assertEquals(expected, writer.finish());
@@ -79,7 +81,7 @@ final class RelocationFixture implements AutoCloseable {
     }
   }
 
-  int add(RelocationWriter writer, Sample sample) {
+  int add(RelocationWriter writer, Sample sample) throws IOException {
     byte[] pointer = sample.pointer;
     byte[] key = sample.key;
     Region region = log.ledger.allocate(MemoryPurpose.READ, pointer.length + key.length + 1L);

@@ -302,7 +302,7 @@ final class RelocationWriterTest {
   }
 
   private static @Nullable IllegalStateException refusal(
-      RelocationFixture files, RelocationWriter writer, Sample sample) {
+      RelocationFixture files, RelocationWriter writer, Sample sample) throws IOException {
     try {
       files.add(writer, sample);
       return null;
