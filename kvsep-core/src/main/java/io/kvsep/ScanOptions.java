@@ -71,9 +71,12 @@ public final class ScanOptions {
   }
 
   /**
-   * {@code next()} finds at most this many entries, zero or more; then it is past the end, and
-   * {@code previous()} steps back in. A step back may be taken forward again; a seek starts the
-   * count anew.
+   * {@code next()} goes no further than this many entries, zero or more; then it is past the end,
+   * and {@code previous()} steps back in. They are counted from where the walk begins, in the
+   * cursor's order: from the first entry, from what a seek found, or from the last entry where
+   * {@code previous()} is the first call. That end stays where it is until the next seek, whichever
+   * way the cursor moves; {@code previous()} is bounded by the front only. With zero the cursor
+   * shows nothing.
    */
   public ScanOptions limit(long entries) {
     if (entries < 0) {

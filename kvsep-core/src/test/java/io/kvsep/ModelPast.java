@@ -67,7 +67,7 @@ record ModelPast(int number, KvReader reader, ModelState state) {
     byte[] to = random.nextInt(3) == 0 ? draw.key() : null;
     boolean reverse = random.nextInt(3) == 0;
     boolean keysOnly = random.nextInt(6) == 0;
-    long limit = random.nextInt(8) == 0 ? random.nextInt(9) : Long.MAX_VALUE;
+    long limit = random.nextInt(4) == 0 ? random.nextInt(9) : Long.MAX_VALUE;
     ScanOptions options =
         from == null && to == null ? ScanOptions.all() : ScanOptions.range(from, to);
     options = reverse ? options.reverse() : options;

@@ -56,6 +56,60 @@ final class ScanLimitTest {
   }
 
   @Test
+  void steppingOffTheFrontGivesTheStepBack() {
+    try (KvStore store = KvStore.open(directory)) {
+      for (int limit = 1; limit <= 3; limit++) {
+        try (KvCursor cursor = store.cursor(ScanOptions.all().limit(limit))) {
+          for (int walk = 0; walk < 3; walk++) {
+            assertTrue(cursor.next());
+            assertFalse(cursor.previous());
+            assertFalse(cursor.previous());
+          }
+          for (byte key = 1; key <= limit; key++) {
+            assertTrue(cursor.next());
+            assertArrayEquals(new byte[] {key}, cursor.key());
+          }
+          assertFalse(cursor.next());
+          assertTrue(cursor.previous());
+          assertArrayEquals(new byte[] {(byte) limit}, cursor.key());
+        }
+      }
+    }
+  }
+
+  @Test
+  void theEndStaysWhereItIsHoweverFarTheCursorStepsBack() {
+    try (KvStore store = KvStore.open(directory);
+        KvCursor cursor = store.cursor(ScanOptions.all().limit(2))) {
+      assertTrue(cursor.seek(new byte[] {5}));
+      for (byte key = 4; key >= 1; key--) {
+        assertTrue(cursor.previous());
+        assertArrayEquals(new byte[] {key}, cursor.key());
+      }
+      assertFalse(cursor.previous());
+      for (byte key = 1; key <= 6; key++) {
+        assertTrue(cursor.next());
+        assertArrayEquals(new byte[] {key}, cursor.key());
+      }
+      assertFalse(cursor.next());
+      assertTrue(cursor.previous());
+      assertArrayEquals(new byte[] {6}, cursor.key());
+    }
+  }
+
+  @Test
+  void aNewCursorAsksForTheLastOfAllAndGoesBackFromThere() {
+    try (KvStore store = KvStore.open(directory);
+        KvCursor cursor = store.cursor(ScanOptions.all().limit(2))) {
+      for (byte key = 9; key >= 1; key--) {
+        assertTrue(cursor.previous());
+        assertArrayEquals(new byte[] {key}, cursor.key());
+      }
+      assertFalse(cursor.previous());
+    }
+  }
+
+  @Test
   void seekStartsTheCountAnewAndZeroFindsNothing() {
     try (KvStore store = KvStore.open(directory)) {
       try (KvCursor cursor = store.cursor(ScanOptions.all().limit(1))) {
@@ -66,6 +120,11 @@ final class ScanLimitTest {
         assertFalse(cursor.next());
       }
       try (KvCursor cursor = store.cursor(ScanOptions.all().limit(0))) {
+        assertFalse(cursor.next());
+        assertFalse(cursor.previous());
+        assertFalse(cursor.seek(new byte[] {5}));
+        assertFalse(cursor.previous());
+        assertFalse(cursor.seekFloor(new byte[] {5}));
         assertFalse(cursor.next());
       }
     }

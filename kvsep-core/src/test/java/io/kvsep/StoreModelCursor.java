@@ -21,7 +21,6 @@ final class StoreModelCursor extends ModelCursor {
   private final KvCursor cursor;
   private final Look look;
 
-  /** The expected entries come in the cursor's order, all of them whatever its limit is. */
   StoreModelCursor(KvCursor cursor, List<Map.Entry<byte[], Cell>> expected, Look look) {
     super(
         new Calls(
@@ -32,8 +31,9 @@ final class StoreModelCursor extends ModelCursor {
             cursor::isValid,
             cursor::key,
             cursor::close),
-        look.limit() < expected.size() ? expected.subList(0, (int) look.limit()) : expected,
-        look.reverse());
+        expected,
+        look.reverse(),
+        look.limit());
     this.cursor = cursor;
     this.look = look;
   }
@@ -41,12 +41,6 @@ final class StoreModelCursor extends ModelCursor {
   /** Its store is closed, and it is not. */
   void checkClosed() {
     assertThrows(StoreClosedException.class, cursor::next);
-  }
-
-  /** A limit is counted anew from each seek, so a cursor that has one only goes forward. */
-  @Override
-  protected boolean onlyForward() {
-    return look.limit() < Long.MAX_VALUE;
   }
 
   @Override

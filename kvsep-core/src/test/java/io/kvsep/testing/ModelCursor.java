@@ -31,27 +31,30 @@ public abstract class ModelCursor implements AutoCloseable {
   private final Calls calls;
   private final List<Map.Entry<byte[], Cell>> expected;
   private final boolean reverse;
+  private final long limit;
   private int index = -1;
+
+  /** Behind the last entry that {@code next} may find. */
+  private int end;
+
   private boolean fresh = true;
 
-  /** The expected entries come in the cursor's order. */
-  protected ModelCursor(Calls calls, List<Map.Entry<byte[], Cell>> expected, boolean reverse) {
+  /** The expected entries come in the cursor's order, all of them whatever its limit is. */
+  protected ModelCursor(
+      Calls calls, List<Map.Entry<byte[], Cell>> expected, boolean reverse, long limit) {
     this.calls = calls;
-    this.expected = expected;
+    this.expected = limit == 0 ? List.of() : expected;
     this.reverse = reverse;
+    this.limit = limit;
+    beginAt(0);
   }
 
   /** Throws when the cursor, which stands on an entry of this key, shows anything else of it. */
   protected abstract void checkEntry(byte[] key, Cell cell);
 
-  /** Whether it may only be moved forward. */
-  protected boolean onlyForward() {
-    return false;
-  }
-
   /** Moves that take it from a new cursor's place past the end. */
   public final int length() {
-    return expected.size() + 1;
+    return end + 1;
   }
 
   @Override
@@ -60,31 +63,43 @@ public abstract class ModelCursor implements AutoCloseable {
   }
 
   public final void forward() {
-    index = Math.min(expected.size(), index + 1);
+    index = Math.min(end, index + 1);
     check(calls.next().getAsBoolean());
   }
 
   public final void anywhere(Random random, Supplier<byte[]> keys) {
-    int move = onlyForward() ? 0 : random.nextInt(6);
+    int move = random.nextInt(6);
     if (move <= 2) {
       forward();
     } else if (move <= 4) {
-      index = fresh ? expected.size() - 1 : Math.max(-1, index - 1);
+      if (fresh) {
+        index = expected.size() - 1;
+        beginAt(index);
+      } else {
+        index = Math.max(-1, index - 1);
+      }
       check(calls.previous().getAsBoolean());
     } else if (random.nextBoolean()) {
       byte[] target = keys.get();
       index = ceiling(target);
+      beginAt(index);
       check(calls.seek().test(target));
     } else {
       byte[] target = keys.get();
       index = floor(target);
+      beginAt(Math.max(0, index));
       check(calls.seekFloor().test(target));
     }
   }
 
+  /** The entries that the limit allows are counted from here. */
+  private void beginAt(int first) {
+    end = first + (int) Math.min(limit, expected.size() - first);
+  }
+
   private void check(boolean moved) {
     fresh = false;
-    boolean valid = index >= 0 && index < expected.size();
+    boolean valid = index >= 0 && index < end;
     assertEquals(valid, moved);
     assertEquals(valid, calls.isValid().getAsBoolean());
     if (valid) {

@@ -46,6 +46,8 @@ public final class EngineCursor implements AutoCloseable {
   private final AtomicInteger claim = new AtomicInteger(IDLE);
 
   private Place place = Place.FRESH;
+
+  /** Steps forward to where the limit ends; back from there gives one for each step. */
   private long stepsLeft;
 
   /**
@@ -108,11 +110,16 @@ public final class EngineCursor implements AutoCloseable {
             case BEFORE_FIRST, PAST_LIMIT -> false;
             case LOST -> throw lost();
           };
-      // A step back is one that next() may take again.
-      if (found) {
-        stepsLeft = stepsLeft < bounds.limit() - 1 ? stepsLeft + 2 : bounds.limit();
+      if (from == Place.FRESH) {
+        return arrive(found, Place.BEFORE_FIRST);
       }
-      return arrive(found, Place.BEFORE_FIRST);
+      // A step back, also off the front, is one that next() may take again.
+      if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
+        stepsLeft++;
+      }
+      boolean shown = found && bounds.limit() > 0;
+      place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
+      return shown;
     } finally {
       unclaim();
     }
@@ -272,6 +279,7 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  /** After a step forward, or where the walk begins. */
   private boolean arrive(boolean found, Place otherwise) {
     if (found && stepsLeft > 0) {
       stepsLeft--;

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param from first user key, null for the keyspace's first
  * @param to user key behind the last, null for the keyspace's end
- * @param limit most entries it may find between two seeks
+ * @param limit how many entries forward it may go from where it begins, each seek beginning anew
  * @param prefetch entries to read ahead of the cursor: none, so many, or {@link #ADAPTIVE}
  */
 public record ScanBounds(

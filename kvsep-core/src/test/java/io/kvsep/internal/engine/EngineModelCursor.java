@@ -12,7 +12,8 @@ import java.util.Map;
 final class EngineModelCursor extends ModelCursor {
   private final EngineCursor cursor;
 
-  EngineModelCursor(EngineCursor cursor, List<Map.Entry<byte[], Cell>> expected, boolean reverse) {
+  EngineModelCursor(
+      EngineCursor cursor, List<Map.Entry<byte[], Cell>> expected, ScanBounds bounds) {
     super(
         new Calls(
             cursor::next,
@@ -23,7 +24,8 @@ final class EngineModelCursor extends ModelCursor {
             cursor::key,
             cursor::close),
         expected,
-        reverse);
+        bounds.reverse(),
+        bounds.limit());
     this.cursor = cursor;
   }
 

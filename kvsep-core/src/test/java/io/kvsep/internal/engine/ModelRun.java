@@ -214,6 +214,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
     byte[] from = random.nextInt(3) == 0 ? draw.key() : null;
     byte[] to = random.nextInt(3) == 0 ? draw.key() : null;
     boolean reverse = random.nextInt(3) == 0;
+    long limit = random.nextInt(4) == 0 ? random.nextInt(9) : Long.MAX_VALUE;
     int keyspace = keyspace();
     OpenSnapshot moment = moment();
     note(
@@ -224,16 +225,18 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
             + " "
             + ModelState.text(to)
             + " "
-            + reverse);
+            + reverse
+            + " "
+            + limit);
     List<Map.Entry<byte[], Cell>> expected =
         moment.state().entries(keyspace, from, to, clock.millis());
     if (reverse) {
       Collections.reverse(expected);
     }
     ScanBounds bounds =
-        new ScanBounds(keyspace, from, to, reverse, false, Long.MAX_VALUE, random.nextInt(-1, 9));
+        new ScanBounds(keyspace, from, to, reverse, false, limit, random.nextInt(-1, 9));
     EngineCursor cursor = engine().reads().cursor(bounds, moment.sequence());
-    return new EngineModelCursor(cursor, expected, reverse);
+    return new EngineModelCursor(cursor, expected, bounds);
   }
 
   @Override
