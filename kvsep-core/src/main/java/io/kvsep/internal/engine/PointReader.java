@@ -6,6 +6,7 @@ import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.StoredValue;
@@ -88,8 +89,13 @@ final class PointReader {
     }
     long hash = KeyHash.of(key, 0, length);
     for (TableFile table : version.tables(0)) {
+      // One that is damaged must not make keys unreadable that are not in it.
+      TableReader reader = table.readerFor(key, 0, length);
+      if (reader == null) {
+        continue;
+      }
       long deleted = deletedAt(table, key, length, sequence);
-      if (get(table, context, hash, seekTag)) {
+      if (get(table, reader, context, hash, seekTag)) {
         return Tag.sequence(context.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
@@ -102,7 +108,7 @@ final class PointReader {
         continue;
       }
       long deleted = deletedAt(table, key, length, sequence);
-      if (get(table, context, hash, seekTag)) {
+      if (get(table, table.reader(), context, hash, seekTag)) {
         return Tag.sequence(context.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
@@ -122,11 +128,12 @@ final class PointReader {
     return ranges.isEmpty() ? RangeTombstones.NOTHING : ranges.covering(key, 0, length, sequence);
   }
 
-  private static boolean get(TableFile table, ReadContext context, long hash, long seekTag) {
+  private static boolean get(
+      TableFile table, TableReader reader, ReadContext context, long hash, long seekTag) {
     if (context.countTableRead()) {
       table.used();
     }
-    if (!table.reader().get(context.key(), 0, context.keyLength, hash, seekTag, context.lookup)) {
+    if (!reader.get(context.key(), 0, context.keyLength, hash, seekTag, context.lookup)) {
       return false;
     }
     context.tag = context.lookup.tag;

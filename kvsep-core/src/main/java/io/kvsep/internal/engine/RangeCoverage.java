@@ -40,14 +40,18 @@ final class RangeCoverage {
     this.sequence = sequence;
   }
 
-  /** What is hidden from a reader of the view at {@code sequence}, null when nothing is. */
-  static @Nullable RangeCoverage of(View view, long sequence) {
+  /**
+   * What is hidden from a reader of the view at {@code sequence}, null when nothing is.
+   *
+   * @param levelZero the tables of level 0 that the merging iterator has
+   */
+  static @Nullable RangeCoverage of(View view, List<TableFile> levelZero, long sequence) {
     RangeCoverage coverage = new RangeCoverage(sequence);
     int child = 0;
     for (Memtable memtable : view.searched) {
       coverage.add(child++, memtable.rangeTombstones());
     }
-    for (TableFile table : view.version.tables(0)) {
+    for (TableFile table : levelZero) {
       coverage.add(child++, table.rangeTombstones());
     }
     for (int level = 1; level < Version.LEVELS; level++) {

@@ -1,6 +1,10 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.version.TableFile;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +47,20 @@ public record ScanBounds(
       return storedKey(to);
     }
     return Keyspaces.end(keyspace);
+  }
+
+  /** Those of some tables whose range meets the bounds, in the same order. */
+  List<TableFile> within(List<TableFile> tables) {
+    byte[] lower = lower();
+    byte[] upper = upper();
+    List<TableFile> found = new ArrayList<>(tables.size());
+    for (TableFile table : tables) {
+      if (Arrays.compareUnsigned(table.meta().largestKey(), lower) >= 0
+          && Arrays.compareUnsigned(table.meta().smallestKey(), upper) < 0) {
+        found.add(table);
+      }
+    }
+    return found;
   }
 
   byte[] storedKey(byte[] userKey) {

@@ -205,8 +205,9 @@ public final class StoreReads {
   /** What the bounds show of the view, which the caller has retained. */
   private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
     // First what may fail, since what was taken of the sources belongs to nobody at first.
-    RangeCoverage coverage = RangeCoverage.of(view, moment);
-    try (IteratorSources sources = sources(view)) {
+    List<TableFile> levelZero = bounds.within(view.version.level(0));
+    RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
+    try (IteratorSources sources = sources(view, levelZero)) {
       MergingIterator merged = new MergingIterator(sources.take(), ledger);
       return new VisibleIterator(
           merged, moment, coverage, bounds.lower(), bounds.upper(), clock, ledger);
@@ -265,14 +266,14 @@ public final class StoreReads {
     return sequence == LATEST ? snapshots.visibleSequence() : sequence;
   }
 
-  private IteratorSources sources(View view) {
+  private IteratorSources sources(View view, List<TableFile> levelZero) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;
     try {
       for (Memtable memtable : view.searched) {
         sources.add(memtable.iterator());
       }
-      for (TableFile table : view.version.tables(0)) {
+      for (TableFile table : levelZero) {
         sources.add(table.iterator(ledger));
       }
       for (int level = 1; level < Version.LEVELS; level++) {

@@ -9,6 +9,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableReader;
@@ -98,6 +99,21 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     // The epochs hold it from here on, even if it was evicted meanwhile.
     current.unpin();
     return current;
+  }
+
+  /**
+   * As {@link #reader}, but null where the table is not open and the key lies outside its range:
+   * then there is no need to open it. Costs no more than that where it is open.
+   */
+  public @Nullable TableReader readerFor(Region key, long offset, int length) {
+    TableReader current = reader;
+    if (current != null) {
+      return current;
+    }
+    return key.compareTo(offset, length, meta.smallestKey()) >= 0
+            && key.compareTo(offset, length, meta.largestKey()) <= 0
+        ? reader()
+        : null;
   }
 
   /** The deleted ranges; on the heap, so whether the table stays open does not matter. */
