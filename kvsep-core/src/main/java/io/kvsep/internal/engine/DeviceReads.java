@@ -33,11 +33,11 @@ final class DeviceReads {
   }
 
   private void run(ReadBatch batch) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       batch.run(slot.context().scratch);
-    } finally {
       slot.context().scratch.trim();
+    } finally {
       epochs.exit(slot);
     }
   }

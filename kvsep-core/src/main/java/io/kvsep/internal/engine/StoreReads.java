@@ -67,7 +67,7 @@ public final class StoreReads {
 
   /** A copy of the value, null when the key is absent. */
   public byte @Nullable [] get(int keyspace, byte[] key, long sequence) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -79,7 +79,7 @@ public final class StoreReads {
   }
 
   public boolean contains(int keyspace, byte[] key, long sequence) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       live.get();
       slot.context().setKey(keyspace, key);
@@ -91,7 +91,7 @@ public final class StoreReads {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, long sequence, Function<ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -104,7 +104,7 @@ public final class StoreReads {
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, long sequence) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -127,7 +127,7 @@ public final class StoreReads {
 
   /** The values of all keys as of one moment, null where absent. */
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, long sequence) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       View view;
@@ -143,8 +143,11 @@ public final class StoreReads {
   }
 
   private void leave(EpochSlot<ReadContext> slot) {
-    slot.context().scratch.trim();
-    epochs.exit(slot);
+    try {
+      slot.context().scratch.trim();
+    } finally {
+      epochs.exit(slot);
+    }
   }
 
   /**
@@ -182,7 +185,7 @@ public final class StoreReads {
       }
       return cursor;
     } finally {
-      leave(slot);
+      epochs.exit(slot);
     }
   }
 

@@ -74,8 +74,7 @@ public final class StoreWrites {
       encode(request, request.single);
       pipeline.commit(request);
     } finally {
-      finish(request);
-      exit(slot);
+      finish(slot);
     }
   }
 
@@ -103,8 +102,7 @@ public final class StoreWrites {
       request.frame.encodeScratch(keyspace, (int) keyLength, (int) valueLength);
       pipeline.commit(request);
     } finally {
-      finish(request);
-      exit(slot);
+      finish(slot);
     }
   }
 
@@ -122,8 +120,7 @@ public final class StoreWrites {
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
     } finally {
-      finish(request);
-      exit(slot);
+      finish(slot);
     }
   }
 
@@ -147,8 +144,7 @@ public final class StoreWrites {
       pipeline.commit(request);
       return request.applied;
     } finally {
-      finish(request);
-      exit(slot);
+      finish(slot);
     }
   }
 
@@ -174,10 +170,15 @@ public final class StoreWrites {
         && config.compressionBytesMin() == Integer.MAX_VALUE;
   }
 
-  private void finish(WriteRequest request) {
-    request.forget(config.shape().frameRetainedBytes());
-    budget.release(request.reservedBytes);
-    request.reservedBytes = 0;
+  private void finish(EpochSlot<WriteRequest> slot) {
+    WriteRequest request = slot.context();
+    try {
+      request.forget(config.shape().frameRetainedBytes());
+    } finally {
+      budget.release(request.reservedBytes);
+      request.reservedBytes = 0;
+      exit(slot);
+    }
   }
 
   /** Refuses every later call and waits for those under way. */
@@ -206,12 +207,14 @@ public final class StoreWrites {
       encode(request, request.single);
       pipeline.commit(request);
     } finally {
-      finish(request);
-      exit(slot);
+      finish(slot);
     }
   }
 
-  /** Announces a call that writes or maintains, so that closing waits for its end. */
+  /**
+   * Announces a call that writes or maintains, so that closing waits for its end. The slot's
+   * request is there.
+   */
   EpochSlot<WriteRequest> enter() {
     if (config.mode().readOnly()) {
       throw new IllegalStateException("the store is open for reading only");
@@ -221,7 +224,7 @@ public final class StoreWrites {
 
   /** As {@link #enter}, for a call that takes long and writes nothing. */
   EpochSlot<WriteRequest> enterToRead() {
-    EpochSlot<WriteRequest> slot = slots.enter();
+    EpochSlot<WriteRequest> slot = slots.enterWithContext();
     if (closed) {
       exit(slot);
       throw new StoreClosedException("the store is closed");

@@ -69,6 +69,21 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
+  /** As {@link #enter}, with the scratch space made; where it cannot be, nobody is inside. */
+  public EpochSlot<C> enterWithContext() {
+    EpochSlot<C> slot = enter();
+    boolean made = false;
+    try {
+      slot.context();
+      made = true;
+    } finally {
+      if (!made) {
+        exit(slot);
+      }
+    }
+    return slot;
+  }
+
   public void exit(EpochSlot<C> slot) {
     slot.leave();
   }

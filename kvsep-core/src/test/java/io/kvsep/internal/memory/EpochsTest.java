@@ -47,6 +47,31 @@ final class EpochsTest {
   }
 
   @Test
+  void whereTheContextCannotBeMadeNobodyIsInside() {
+    AtomicBoolean refused = new AtomicBoolean(true);
+    Epochs<Context> scarce =
+        new Epochs<>(
+            () -> {
+              if (refused.get()) {
+                throw new OutOfMemoryError("as a test wants it");
+              }
+              return new Context();
+            });
+    assertThrows(OutOfMemoryError.class, scarce::enterWithContext);
+    assertFalse(scarce.isInside());
+    scarce.drain();
+    refused.set(false);
+    EpochSlot<Context> slot = scarce.enterWithContext();
+    assertTrue(scarce.isInside());
+    assertSame(slot.context(), slot.context());
+    assertEquals(1, contexts.get());
+    scarce.exit(slot);
+    scarce.drain();
+    scarce.free();
+    assertEquals(1, freed.get());
+  }
+
+  @Test
   void readerFromBeforeHoldsItBackAndOneFromAfterDoesNot() {
     AtomicInteger released = new AtomicInteger();
     EpochSlot<Context> before = epochs.enter();
