@@ -4,6 +4,7 @@ import io.kvsep.internal.engine.EngineCursor;
 import io.kvsep.internal.engine.ScanBounds;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.StoreReads;
+import io.kvsep.internal.engine.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
@@ -33,17 +34,25 @@ class EngineReader implements KvReader {
   @Override
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
-    byte[] value = engine.reads().get(keyspace, key, readSequence());
-    confirm();
-    return value;
+    try {
+      byte[] value = engine.reads().get(keyspace, key, readSequence());
+      confirm();
+      return value;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
-    boolean present = engine.reads().contains(keyspace, key, readSequence());
-    confirm();
-    return present;
+    try {
+      boolean present = engine.reads().contains(keyspace, key, readSequence());
+      confirm();
+      return present;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
@@ -51,27 +60,39 @@ class EngineReader implements KvReader {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, readSequence());
-    confirm();
-    return values;
+    try {
+      List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, readSequence());
+      confirm();
+      return values;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
-    R result = engine.reads().read(keyspace, key, readSequence(), reader);
-    confirm();
-    return result;
+    try {
+      R result = engine.reads().read(keyspace, key, readSequence(), reader);
+      confirm();
+      return result;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public long get(BytesStore<?, ?> key, Bytes<?> target) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
-    long length = engine.reads().get(keyspace, key, target, readSequence());
-    confirm();
-    return length;
+    try {
+      long length = engine.reads().get(keyspace, key, target, readSequence());
+      confirm();
+      return length;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
@@ -91,7 +112,12 @@ class EngineReader implements KvReader {
             options.isKeysOnly(),
             options.limit(),
             options.prefetch());
-    EngineCursor cursor = engine.reads().cursor(bounds, readSequence());
+    EngineCursor cursor;
+    try {
+      cursor = engine.reads().cursor(bounds, readSequence());
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
     try {
       confirm();
     } catch (RuntimeException e) {

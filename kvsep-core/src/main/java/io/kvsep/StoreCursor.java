@@ -1,6 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.internal.engine.EngineCursor;
+import io.kvsep.internal.engine.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -17,22 +18,38 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public boolean next() {
-    return cursor.next();
+    try {
+      return cursor.next();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public boolean previous() {
-    return cursor.previous();
+    try {
+      return cursor.previous();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public boolean seek(byte[] key) {
-    return cursor.seek(Objects.requireNonNull(key, "key"));
+    try {
+      return cursor.seek(Objects.requireNonNull(key, "key"));
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public boolean seekFloor(byte[] key) {
-    return cursor.seekFloor(Objects.requireNonNull(key, "key"));
+    try {
+      return cursor.seekFloor(Objects.requireNonNull(key, "key"));
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
@@ -47,7 +64,11 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public byte[] value() {
-    return cursor.value();
+    try {
+      return cursor.value();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
@@ -63,18 +84,30 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public ByteBuffer valueView() {
-    return cursor.valueView();
+    try {
+      return cursor.valueView();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public int valueLength() {
-    return cursor.valueLength();
+    try {
+      return cursor.valueLength();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
   public OptionalLong expiresAtMillis() {
-    long expiry = cursor.expiresAtMillis();
-    return expiry == EngineCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
+    try {
+      long expiry = cursor.expiresAtMillis();
+      return expiry == EngineCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override

@@ -291,12 +291,17 @@ final class CommitPipeline {
     }
     WriteRequest first = group.get(0);
     try {
-      if (precondition.holds(first)) {
+      boolean holds = precondition.holds(first);
+      UnreadablePage.raisePending();
+      if (holds) {
         return;
       }
       first.applied = false;
     } catch (RuntimeException e) {
       first.fail(e);
+    } catch (InternalError e) {
+      // Nothing was written yet, so there is no reason to trust the store less.
+      first.fail(UnreadablePage.error(e));
     }
     group.remove(0);
     first.complete();

@@ -84,7 +84,7 @@ public final class StorageEngine implements AutoCloseable {
       StorageEngine engine = new StorageEngine(config);
       opened = true;
       return engine;
-    } catch (IOException e) {
+    } catch (IOException | InternalError e) {
       throw new StorageException("cannot open " + config.storage().location(), e);
     } finally {
       if (!opened) {

@@ -60,6 +60,8 @@ final class VerifyWork {
               version);
       versions.check(verification::add);
       checked = verification.run();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
     } finally {
       version.release();
     }

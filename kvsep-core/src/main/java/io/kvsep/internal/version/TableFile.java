@@ -206,7 +206,8 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
     try {
       return TableReader.open(storage, meta, storeId, cache);
-    } catch (IOException e) {
+    } catch (IOException | InternalError e) {
+      // An unreadable page of the mapping is an Error, which those who do without would not catch.
       throw new StorageException("cannot open " + StoreFiles.table(meta.number()), e);
     }
   }
