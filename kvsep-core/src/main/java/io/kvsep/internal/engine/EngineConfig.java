@@ -1,8 +1,11 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.sstable.TableOptions;
 import java.time.Clock;
 import java.util.random.RandomGenerator;
 
@@ -190,6 +193,23 @@ public record EngineConfig(
           Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
           memoryBudgetBytes / 8,
           packsBlocks);
+    }
+
+    /** What of this the compactions of one store go by. */
+    CompactionConfig compaction(StoreId storeId) {
+      TableOptions defaults = TableOptions.defaults(storeId);
+      return new CompactionConfig(
+          levelZeroTables,
+          levelBaseBytes,
+          tableBytes,
+          CompactionConfig.HIDDEN_FRACTION,
+          hiddenBytesMin,
+          new TableOptions(
+              blockBytes,
+              defaults.restartInterval(),
+              defaults.filterBitsPerKey(),
+              packsBlocks,
+              storeId));
     }
   }
 }

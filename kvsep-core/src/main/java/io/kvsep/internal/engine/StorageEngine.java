@@ -12,7 +12,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableCache;
-import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -162,36 +161,34 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Makes everything committed before the call durable. */
   public void sync() {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      failure.check();
-      appender.sync();
-    } finally {
-      writes.exit(slot);
-    }
+    maintain(appender::sync);
   }
 
   /** Writes all memtables out. */
   public void flush() {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      failure.check();
-      flushAll();
-      rotation.dropDead();
-    } finally {
-      writes.exit(slot);
-    }
+    maintain(
+        () -> {
+          flushAll();
+          rotation.dropDead();
+        });
   }
 
   /** Flushes and compacts everything that can be read, and throws when something cannot. */
   public void compact() {
+    maintain(
+        () -> {
+          flushAll();
+          background.compactAll();
+          rotation.dropDead();
+          background.requireSoundTables();
+        });
+  }
+
+  private void maintain(Runnable work) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
       failure.check();
-      flushAll();
-      background.compactAll();
-      rotation.dropDead();
-      background.requireSoundTables();
+      work.run();
     } finally {
       writes.exit(slot);
     }
@@ -399,26 +396,10 @@ public final class StorageEngine implements AutoCloseable {
     return bytes;
   }
 
-  private CompactionConfig compactionConfig() {
-    EngineConfig.Shape shape = config.shape();
-    TableOptions defaults = TableOptions.defaults(versions.storeId());
-    return new CompactionConfig(
-        shape.levelZeroTables(),
-        shape.levelBaseBytes(),
-        shape.tableBytes(),
-        CompactionConfig.HIDDEN_FRACTION,
-        shape.hiddenBytesMin(),
-        new TableOptions(
-            shape.blockBytes(),
-            defaults.restartInterval(),
-            defaults.filterBitsPerKey(),
-            shape.packsBlocks(),
-            versions.storeId()));
-  }
-
   private BackgroundWork backgroundWork(RefreshTargets targets) {
+    CompactionConfig compaction = config.shape().compaction(versions.storeId());
     return new BackgroundWork(
-        config, compactionConfig(), live, versions, appender, snapshots, failure, ledger, targets);
+        config, compaction, live, versions, appender, snapshots, failure, ledger, targets);
   }
 
   private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {

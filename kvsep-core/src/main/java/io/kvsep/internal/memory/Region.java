@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * that a late access fails its check. The owner must make sure that no other thread is inside an
  * access at that moment; regions readers share are freed through {@link Epochs}.
  *
- * <p>Thread safety: as plain memory. The {@code Volatile} methods and {@link #compareAndSetInt} are
- * for the places that publish.
+ * <p>Thread safety: as plain memory. The {@code Volatile} methods and {@link #compareAndSetLong}
+ * are for the places that publish.
  */
 public final class Region {
   private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
@@ -158,19 +158,19 @@ public final class Region {
   }
 
   /** Reads with the effect of a volatile read; {@code offset} is a multiple of four. */
-  public int getIntVolatile(long offset) {
-    check(offset, 4);
-    int value = UNSAFE.getIntVolatile(null, address + offset);
-    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
+  public long getLongVolatile(long offset) {
+    check(offset, 8);
+    long value = UNSAFE.getLongVolatile(null, address + offset);
+    return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
 
   /** Sets with the effect of a volatile write if the value is the expected one. */
-  public boolean compareAndSetInt(long offset, int expected, int value) {
-    check(offset, 4);
+  public boolean compareAndSetLong(long offset, long expected, long value) {
+    check(offset, 8);
     return BIG_ENDIAN
-        ? UNSAFE.compareAndSwapInt(
-            null, address + offset, Integer.reverseBytes(expected), Integer.reverseBytes(value))
-        : UNSAFE.compareAndSwapInt(null, address + offset, expected, value);
+        ? UNSAFE.compareAndSwapLong(
+            null, address + offset, Long.reverseBytes(expected), Long.reverseBytes(value))
+        : UNSAFE.compareAndSwapLong(null, address + offset, expected, value);
   }
 
   /** The first up to eight bytes of a key as one number that orders like the bytes (unsigned). */

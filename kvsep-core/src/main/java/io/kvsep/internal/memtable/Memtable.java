@@ -38,8 +38,7 @@ public final class Memtable {
 
   /** Room an insert works with; not thread safe, one per inserting thread. */
   public static final class Splice {
-    private final int[] before = new int[SkipList.heightMax()];
-    private final int[] after = new int[SkipList.heightMax()];
+    private final SkipList.Splice list = new SkipList.Splice();
   }
 
   /**
@@ -58,7 +57,7 @@ public final class Memtable {
     if (Tag.kind(entry.tag) == Tag.RANGE_DELETE) {
       return insertRange(entry);
     }
-    if (!list.insert(entry, splice.before, splice.after)) {
+    if (!list.insert(entry, splice.list)) {
       return false;
     }
     entryCount.incrementAndGet();

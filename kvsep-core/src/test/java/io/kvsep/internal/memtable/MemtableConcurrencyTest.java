@@ -142,7 +142,7 @@ final class MemtableConcurrencyTest {
       this.count = count;
       this.keys = keys;
       this.usedKeys = new long[INSERTERS][count];
-      this.arenaBytes = 100L + (long) INSERTERS * count * (16 + 4 * 2 + 8 + 24 + 8);
+      this.arenaBytes = 200L + (long) INSERTERS * count * (12 + 8 + 24 + 8 + 8 * 2 + 8);
       for (int i = 0; i < INSERTERS; i++) {
         inserted[i] = new AtomicInteger();
       }
