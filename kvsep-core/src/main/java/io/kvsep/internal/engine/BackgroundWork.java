@@ -58,6 +58,10 @@ final class BackgroundWork {
   private final SparedFiles spared = new SparedFiles();
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
+
+  /** Made once: there may be no memory for it when it is scheduled already. */
+  private final Runnable flushJob = this::flushWaiting;
+
   private final ReentrantLock flushLock = new ReentrantLock();
 
   private volatile @Nullable Throwable flushError;
@@ -123,7 +127,7 @@ final class BackgroundWork {
   /** Writes out what is waiting, soon. That there is no thread for it is a flush that failed. */
   void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
-      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, this::flushWaiting);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, flushJob);
       if (refused != null) {
         // In this order: whoever schedules the next flush must not have its success overwritten.
         flushError = refused;
@@ -144,6 +148,7 @@ final class BackgroundWork {
     while (true) {
       long nowMillis = config.clock().millis();
       CompactionPlan plan;
+      Runnable job;
       compactionLock.lock();
       try {
         if (paused || running >= config.scheduler().compactionsMax()) {
@@ -154,13 +159,13 @@ final class BackgroundWork {
         if (plan == null) {
           return;
         }
+        job = () -> runAndRelease(plan);
         busy.addAll(plan.tables());
         running++;
       } finally {
         compactionLock.unlock();
       }
-      Throwable refused =
-          config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, () -> runAndRelease(plan));
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, job);
       if (refused != null) {
         compactionError = refused;
         release(plan);

@@ -92,7 +92,8 @@ final class IndexWriter implements AutoCloseable {
     if (active.isEmpty()) {
       return;
     }
-    long needed = indexBytes + recordCount * Memtable.arenaBytesFor(0, 0);
+    // Should it be more after all, the rest goes to the next memtable.
+    long needed = indexBytes + Memtable.arenaOverhead(recordCount);
     boolean full = needed > shape.memtableBytes() - active.allocatedBytes();
     if (full || coversEnough(active, logBytes)) {
       switchMemtable(log.end());

@@ -58,6 +58,9 @@ final class ReclaimWork {
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
+  /** Made once: there may be no memory for it when it is scheduled already. */
+  private final Runnable dueJob = this::runDue;
+
   /** Held by the one job that runs. */
   private final ReentrantLock jobLock = new ReentrantLock();
 
@@ -122,7 +125,7 @@ final class ReclaimWork {
       return;
     }
     if (scheduled.compareAndSet(false, true)) {
-      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, this::runDue);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, dueJob);
       if (refused != null) {
         error = refused;
         scheduled.set(false);
@@ -236,7 +239,8 @@ final class ReclaimWork {
   private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, boolean all) {
     sparedBefore = spared.names();
     ReclaimPicker.Damage damage = spared.damage(pinned);
-    return all ? picker.pickAll(version, damage) : picker.pick(version, damage);
+    int filesMax = stubborn.filesMax();
+    return all ? picker.pickAll(version, damage, filesMax) : picker.pick(version, damage, filesMax);
   }
 
   private void rewrite(Version version, ReclaimPlan plan, Pace jobPace) throws IOException {

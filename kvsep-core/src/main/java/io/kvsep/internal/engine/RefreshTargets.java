@@ -198,7 +198,7 @@ final class RefreshTargets {
   private static boolean isSettled(Segment file, long liveBytes) {
     try {
       return liveBytes >= LIVE_SHARE_MIN * file.relocatedBytes();
-    } catch (KvException e) {
+    } catch (KvException | InternalError e) {
       // Whoever reads a value in it says so.
       return false;
     }

@@ -189,6 +189,8 @@ public final class StorageEngine implements AutoCloseable {
     try {
       failure.check();
       work.run();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
     } finally {
       writes.exit(slot);
     }
@@ -210,6 +212,8 @@ public final class StorageEngine implements AutoCloseable {
       reclaim.runToEnd();
       return before.result(
           versions.current(), logSpace.bytesInForce(), reclaim, config.ticker().nanos() - start);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
     } finally {
       writes.exit(slot);
     }
@@ -310,6 +314,14 @@ public final class StorageEngine implements AutoCloseable {
       awaitClosed();
       return;
     }
+    try {
+      closeAll();
+    } finally {
+      closing.countDown();
+    }
+  }
+
+  private void closeAll() {
     Attempts attempts = new Attempts();
     boolean writersGone = attempts.run(writes::close);
     // A sync in the background may have failed, and nobody has heard of it.
@@ -334,7 +346,6 @@ public final class StorageEngine implements AutoCloseable {
       // Somebody may still be at work with all of it, and write into files that the lock protects.
       attempts.run(live::hide);
     }
-    closing.countDown();
     attempts.throwFirst();
   }
 

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.reclaim.ReclaimPicker;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -9,9 +10,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Files that reclaim tries to read and cannot, time after time. They are spared then, so that
- * others have their turn. When none of these can be read either, it is not for the files, and all
- * are tried again. When others can, they are tried once more: what was wrong with the device may
- * have ended meanwhile. Used by one job at a time.
+ * others have their turn. Where a job of several files fails, each is tried by itself from then on,
+ * so that those that can be read are not taken for stubborn. When none of these can be read either,
+ * it is not for the files, and all are tried again. When others can, they are tried once more: what
+ * was wrong with the device may have ended meanwhile. Used by one job at a time.
  */
 final class StubbornVictims {
   private static final int TRIES = 3;
@@ -25,15 +27,27 @@ final class StubbornVictims {
   /** Tried once more since others could be read. */
   private final Set<Long> triedAgain = new HashSet<>();
 
+  /** Whether a job of several files failed since no job was left. */
+  private boolean oneByOne;
+
   private @Nullable Throwable lastFailure;
 
   StubbornVictims(SparedFiles spared) {
     this.spared = spared;
   }
 
-  /** After a job that could not read; whether some of its victims are spared from now on. */
+  /** Files that the next job may have. */
+  int filesMax() {
+    return oneByOne ? 1 : ReclaimPicker.FILES_MAX;
+  }
+
+  /** After a job that could not read; whether the next one will be another. */
   boolean failed(Set<Long> victims, Throwable cause) {
     lastFailure = cause;
+    if (victims.size() > 1) {
+      oneByOne = true;
+      return true;
+    }
     Set<Long> sparedNow = new HashSet<>();
     for (long victim : victims) {
       if (failures.merge(victim, 1, Integer::sum) >= TRIES) {
@@ -67,5 +81,6 @@ final class StubbornVictims {
       suspects.clear();
       throw new StorageException("cannot read files of the value log", cause);
     }
+    oneByOne = false;
   }
 }

@@ -148,6 +148,11 @@ public final class Memtable {
     return SkipList.overheadBytes() + SkipList.bytesFor(keyLength, payloadLength);
   }
 
+  /** About what many entries take of an arena besides keys and payloads. */
+  public static long arenaOverhead(long entries) {
+    return SkipList.overheadBytes() + entries * SkipList.overheadOfEach();
+  }
+
   /** An iterator that also sees what is inserted while it walks. */
   public InternalIterator iterator() {
     return new MemtableIterator(list);

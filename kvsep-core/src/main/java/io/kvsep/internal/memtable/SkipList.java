@@ -180,6 +180,11 @@ final class SkipList {
     return ENTRY_HEADER_BYTES + node + keyLength + payloadLength + 3 + 7;
   }
 
+  /** Bytes that many entries take besides keys and payloads, each on average. */
+  static int overheadOfEach() {
+    return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
+  }
+
   /** Bytes of an arena that are never available to entries. */
   static int overheadBytes() {
     return FIRST_FREE;

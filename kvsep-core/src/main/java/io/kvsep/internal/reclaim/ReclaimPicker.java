@@ -32,7 +32,8 @@ public final class ReclaimPicker {
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
 
-  private static final int FILES_MAX = 64;
+  /** Files that one job rewrites at most. */
+  public static final int FILES_MAX = 64;
 
   /** What must be left alone, because it cannot be read. */
   public record Damage(Set<Long> segmentFiles, Set<Long> tables) {
@@ -74,6 +75,11 @@ public final class ReclaimPicker {
 
   /** The next job on the way to the goal; null when it is reached, or nothing can be done. */
   public @Nullable ReclaimPlan pick(Version version, Damage damage) {
+    return pick(version, damage, FILES_MAX);
+  }
+
+  /** As {@link #pick(Version, Damage)}, with at most so many files. */
+  public @Nullable ReclaimPlan pick(Version version, Damage damage, int filesMax) {
     if (!isDue(version)) {
       return null;
     }
@@ -81,14 +87,20 @@ public final class ReclaimPicker {
     Balance balance = balance(version);
     long tooMuch = balance.garbageBytes - goal.enoughBytes(balance.neededBytes);
     List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN);
-    return plan(version, records, candidates, tooMuch, outputBytes(balance.neededBytes));
+    long outputBytesMax = outputBytes(balance.neededBytes);
+    return plan(version, records, candidates, tooMuch, outputBytesMax, filesMax);
   }
 
   /** The next job on the way to no garbage at all; null when hardly any is left. */
   public @Nullable ReclaimPlan pickAll(Version version, Damage damage) {
+    return pickAll(version, damage, FILES_MAX);
+  }
+
+  /** As {@link #pickAll(Version, Damage)}, with at most so many files. */
+  public @Nullable ReclaimPlan pickAll(Version version, Damage damage, int filesMax) {
     Records records = new Records(version);
     List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN_ASKED);
-    return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax());
+    return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax(), filesMax);
   }
 
   /** What is written before anything can be deleted is little beside what is there. */
@@ -101,7 +113,8 @@ public final class ReclaimPicker {
       Records records,
       List<LogFile> candidates,
       long garbageWanted,
-      long outputBytesMax) {
+      long outputBytesMax,
+      int filesMax) {
     candidates.sort(
         Comparator.comparingDouble(LogFile::garbageShare).reversed().thenComparing(LogFile::id));
     Set<Long> files = new HashSet<>();
@@ -113,7 +126,7 @@ public final class ReclaimPicker {
       boolean fits =
           file.neededBytes() <= outputBytesMax - output
               && file.records() <= RECORDS_MAX - copied
-              && files.size() < FILES_MAX;
+              && files.size() < filesMax;
       // A file that is too long for any job is a job of its own.
       if (garbage >= garbageWanted || (!fits && !files.isEmpty())) {
         break;

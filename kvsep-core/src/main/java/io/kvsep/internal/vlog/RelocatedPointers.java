@@ -61,7 +61,7 @@ public final class RelocatedPointers {
   private long find(int index, Segment home, Region pointer, long pointerOffset) {
     try {
       return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset));
-    } catch (KvException e) {
+    } catch (KvException | InternalError e) {
       homes[index] = null;
       return -1;
     }

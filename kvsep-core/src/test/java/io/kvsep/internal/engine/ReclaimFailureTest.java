@@ -75,11 +75,15 @@ final class ReclaimFailureTest {
   }
 
   private StorageEngine open(Refusing refusing) {
+    return open(refusing, 16 << 10);
+  }
+
+  private StorageEngine open(Refusing refusing, long outputBytesMax) {
     scheduler = new ManualScheduler(1, 2);
     EngineConfig base =
         Engines.config(
             refusing, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
-    ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
+    ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, outputBytesMax);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }
 
@@ -209,6 +213,36 @@ final class ReclaimFailureTest {
       long bytes = logBytesBeside(trouble);
       assertTrue(bytes < 1.5 * sound, () -> trouble + ": " + bytes + " bytes, sound: " + sound);
     }
+  }
+
+  @Test
+  void unreadableFileDoesNotTakeOthersOfItsJobWithIt() {
+    StorageEngine engine = open(new Refusing(storage));
+    fill(engine);
+    for (int i = 0; i < KEYS; i += 2) {
+      put(engine, i);
+    }
+    engine.flush();
+    String victim = fullFile(engine);
+    close(engine);
+    Refusing refusing = new Refusing(storage);
+    refusing.unreadable.add(victim);
+    engine = open(refusing, 1 << 20);
+    ReclaimResult result = null;
+    int refusals = 0;
+    while (result == null && refusals < 20) {
+      try {
+        result = engine.reclaim();
+      } catch (StorageException e) {
+        refusals++;
+      }
+    }
+    assertTrue(result != null, "refused each time");
+    assertEquals(List.of(victim), result.damagedFiles());
+    for (EngineStats.SegmentFile file : engine.segments()) {
+      assertTrue(file.relocated() || file.name().equals(victim), () -> file + " was not rewritten");
+    }
+    close(engine);
   }
 
   @Test
