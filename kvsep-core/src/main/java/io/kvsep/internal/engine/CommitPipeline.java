@@ -291,9 +291,7 @@ final class CommitPipeline {
     }
     WriteRequest first = group.get(0);
     try {
-      boolean holds = precondition.holds(first);
-      UnreadablePage.raisePending();
-      if (holds) {
+      if (precondition.holds(first)) {
         return;
       }
       first.applied = false;

@@ -35,7 +35,12 @@ final class PointReader {
    * @return whether there is one that is neither a tombstone nor expired; the context then holds it
    */
   boolean find(View view, ReadContext context, long sequence) {
-    return locate(view, context, sequence) && isPresent(context);
+    boolean found = locate(view, context, sequence);
+    if (view.version.tableCount() > 0) {
+      // A filter that said no may not have been read.
+      Region.requirePagesRead();
+    }
+    return found && isPresent(context);
   }
 
   /** Reads the value of the entry that was found. */

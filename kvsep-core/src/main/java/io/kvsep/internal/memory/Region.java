@@ -26,6 +26,11 @@ public final class Region {
   private static final long BUFFER_ADDRESS = fieldOffset("address");
   private static final long BUFFER_CAPACITY = fieldOffset("capacity");
 
+  private static final boolean FAULTS_ARE_LATE = Runtime.version().feature() < 25;
+
+  /** Not final, so that no compiler knows the length. */
+  private static int one = 1;
+
   private long address;
   private long length;
   private final @Nullable MemoryLedger ledger;
@@ -118,6 +123,23 @@ public final class Region {
       exposed = true;
     }
     return source.slice((int) offset, count);
+  }
+
+  /**
+   * Throws if a page of a mapping that was read before this call could not be: for those who draw
+   * conclusions from bytes that no checksum covers. Java before 25 otherwise throws only when it
+   * next comes back to Java code from its runtime, and goes on with bytes that are not those of the
+   * page until then; making an array of two dimensions takes it there, for some 50 nanoseconds.
+   *
+   * @throws InternalError as Java does for such pages
+   */
+  public static void requirePagesRead() {
+    if (FAULTS_ARE_LATE) {
+      byte[][] made = new byte[one][one];
+      if (made.length != one) {
+        throw new AssertionError("an array of another length");
+      }
+    }
   }
 
   /** Whether this is a mapping rather than memory of our own. */

@@ -87,6 +87,7 @@ final class TableIterator extends InternalIterator {
     try {
       int found = index.find(target, offset, length, seekTag);
       if (found == index.blockCount()) {
+        Region.requirePagesRead();
         return;
       }
       enter(found);
@@ -175,6 +176,8 @@ final class TableIterator extends InternalIterator {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
       block.enter(table, target, unpacked);
+      // A block that the index names wrongly would be another sound one.
+      Region.requirePagesRead();
       blockIndex = target;
       source = block.region();
       payloadRegion = source;
