@@ -7,6 +7,7 @@ import io.kvsep.internal.memory.Region;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A concurrent skip list (W. Pugh, 1990; insert-only, so that one compare-and-set a level suffices)
@@ -109,7 +110,8 @@ final class SkipList {
       height.accumulateAndGet(nodeHeight, Math::max);
     }
     Region key = Objects.requireNonNull(entry.keyRegion);
-    findSplice(key, entry.keyOffset, entry.keyLength, entry.tag, splice);
+    // The new node is no taller than the list by now, so each of its levels is filled in.
+    search(key, entry.keyOffset, entry.keyLength, entry.tag, splice);
     for (int level = 0; level < nodeHeight; level++) {
       link(node, level, key, entry, splice);
     }
@@ -118,12 +120,12 @@ final class SkipList {
 
   /** First node at or after the position, {@link #NULL} past the end. */
   int findAtOrAfter(Region key, long offset, int length, long tag) {
-    return (int) search(key, offset, length, tag);
+    return (int) search(key, offset, length, tag, /* splice= */ null);
   }
 
   /** Last node before the position, {@link #NULL} when there is none. */
   int findBefore(Region key, long offset, int length, long tag) {
-    int node = (int) (search(key, offset, length, tag) >>> 32);
+    int node = (int) (search(key, offset, length, tag, /* splice= */ null) >>> 32);
     return node == HEAD ? NULL : node;
   }
 
@@ -228,8 +230,10 @@ final class SkipList {
   /**
    * Last node before the position, or the head, in the upper half, and in the lower one the node
    * that came behind it when that was found.
+   *
+   * @param splice is given where the position is on each level, from the list's height downwards
    */
-  private long search(Region key, long offset, int length, long tag) {
+  private long search(Region key, long offset, int length, long tag, @Nullable Splice splice) {
     int prev = HEAD;
     int shared = 0;
     int more = nextBytes(key, offset, length, 0);
@@ -251,37 +255,13 @@ final class SkipList {
         }
         bigger = next;
       }
+      if (splice != null) {
+        splice.before[level] = prev;
+        splice.shared[level] = shared;
+      }
       if (level == 0) {
         return (long) prev << 32 | next;
       }
-      level--;
-    }
-  }
-
-  private void findSplice(Region key, long offset, int length, long tag, Splice splice) {
-    int prev = HEAD;
-    int shared = 0;
-    int more = nextBytes(key, offset, length, 0);
-    int bigger = NULL;
-    // The new node is no taller than the list: its height was raised before.
-    int level = height.get() - 1;
-    while (level >= 0) {
-      long link = link(prev, level);
-      int next = nextOf(link);
-      if (next != NULL && next != bigger) {
-        int order = order(link, shared, more, key, offset, length, tag);
-        if (order >= LESS) {
-          prev = next;
-          if (order - LESS != shared) {
-            shared = order - LESS;
-            more = nextBytes(key, offset, length, shared);
-          }
-          continue;
-        }
-        bigger = next;
-      }
-      splice.before[level] = prev;
-      splice.shared[level] = shared;
       level--;
     }
   }
