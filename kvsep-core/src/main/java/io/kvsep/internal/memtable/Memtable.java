@@ -143,11 +143,6 @@ public final class Memtable {
     return list.allocatedBytes();
   }
 
-  /** Smallest arena that is sure to take one entry. */
-  public static long arenaBytesFor(int keyLength, int payloadLength) {
-    return SkipList.overheadBytes() + SkipList.bytesFor(keyLength, payloadLength);
-  }
-
   /** About what many entries take of an arena besides keys and payloads. */
   public static long arenaOverhead(long entries) {
     return SkipList.overheadBytes() + entries * SkipList.overheadOfEach();

@@ -176,12 +176,6 @@ final class SkipList {
     return arena.getInt(node);
   }
 
-  /** Most arena bytes an entry can take. */
-  static long bytesFor(int keyLength, int payloadLength) {
-    long node = NODE_HEADER_BYTES + 8L * HEIGHT_MAX;
-    return ENTRY_HEADER_BYTES + node + keyLength + payloadLength + 3 + 7;
-  }
-
   /** Bytes that many entries take besides keys and payloads, each on average. */
   static int overheadOfEach() {
     return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;

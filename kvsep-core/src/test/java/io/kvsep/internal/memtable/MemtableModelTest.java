@@ -31,6 +31,15 @@ final class MemtableModelTest {
     Tag.PUT, Tag.DELETE, Tag.POINTER, Tag.PUT | Tag.EXPIRES, Tag.POINTER | Tag.EXPIRES
   };
 
+  /** Of an entry and its node, besides the tower. */
+  private static final int HEADER_BYTES = 12 + 8;
+
+  /** Of as many links as a node can have. */
+  private static final int TALLEST_TOWER_BYTES = 14 * 8;
+
+  /** What entries and nodes are aligned by. */
+  private static final int PADDING_BYTES_MAX = 3 + 7;
+
   /** Where an entry stands. */
   @SuppressWarnings("ArrayRecordComponent") // compared through compareTo only
   private record Place(byte[] key, long tag) implements Comparable<Place> {
@@ -263,6 +272,11 @@ final class MemtableModelTest {
     }
   }
 
+  /** Most bytes of an arena that an entry can take. */
+  private static int entryBytesMax(int keyLength, int payloadLength) {
+    return HEADER_BYTES + TALLEST_TOWER_BYTES + keyLength + payloadLength + PADDING_BYTES_MAX;
+  }
+
   @Test
   void anEntryWithoutRoomChangesNothingAndASmallerOneStillFits() {
     Seeds.run(
@@ -288,17 +302,17 @@ final class MemtableModelTest {
               allocated = run.memtable.allocatedBytes();
             }
             assertTrue(run.memtable.allocatedBytes() <= 4096);
-            assertTrue(4096 - run.memtable.allocatedBytes() < Memtable.arenaBytesFor(1, 0));
+            assertTrue(4096 - run.memtable.allocatedBytes() < entryBytesMax(1, 0));
             run.checkAll();
           }
         });
   }
 
   @Test
-  void anArenaOfTheStatedLengthTakesTheEntry() {
+  void anArenaForTheTallestTowerTakesTheEntry() {
     for (int length : new int[] {1, 7, 8, 100, 65_540}) {
       for (long seed = 1; seed <= 50; seed++) {
-        try (Run run = new Run(seed, Memtable.arenaBytesFor(length, 20))) {
+        try (Run run = new Run(seed, SkipList.overheadBytes() + entryBytesMax(length, 20))) {
           assertTrue(run.insert(new byte[length], Tag.of(1, Tag.PUT), new byte[20]));
           run.checkAll();
         }
