@@ -74,13 +74,11 @@ final class SparedFiles {
     return file != null && !known.contains(file) && spare(error);
   }
 
-  /** Spares files of the log that the device does not let anybody read. */
-  void spareUnreadable(Set<Long> files) {
-    for (long file : files) {
-      logFiles.add(file);
-      System.getLogger("io.kvsep")
-          .log(System.Logger.Level.WARNING, "unreadable, and left: " + StoreFiles.segment(file));
-    }
+  /** Spares a file of the log that the device does not let anybody read. */
+  void spareUnreadable(long file) {
+    logFiles.add(file);
+    System.getLogger("io.kvsep")
+        .log(System.Logger.Level.WARNING, "unreadable, and left: " + StoreFiles.segment(file));
   }
 
   /** Undoes {@link #spareUnreadable}. */

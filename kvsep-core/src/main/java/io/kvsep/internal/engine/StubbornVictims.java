@@ -48,18 +48,16 @@ final class StubbornVictims {
       oneByOne = true;
       return true;
     }
-    Set<Long> sparedNow = new HashSet<>();
-    for (long victim : victims) {
-      if (failures.merge(victim, 1, Integer::sum) >= TRIES) {
-        failures.remove(victim);
-        sparedNow.add(victim);
-        if (!triedAgain.contains(victim)) {
-          suspects.add(victim);
-        }
-      }
+    long victim = victims.iterator().next();
+    if (failures.merge(victim, 1, Integer::sum) < TRIES) {
+      return false;
     }
-    spared.spareUnreadable(sparedNow);
-    return !sparedNow.isEmpty();
+    failures.remove(victim);
+    if (!triedAgain.contains(victim)) {
+      suspects.add(victim);
+    }
+    spared.spareUnreadable(victim);
+    return true;
   }
 
   void succeeded() {
