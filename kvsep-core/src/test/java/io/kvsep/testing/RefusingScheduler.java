@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Has no threads for some lanes, as long as a test wants it so, and may fail to end; leaves the
  * rest to the scheduler behind it. Thread safe if that is.
  */
-public final class RefusingScheduler implements Scheduler {
+public final class RefusingScheduler extends ForwardingScheduler {
   /** Stands for the OutOfMemoryError of a thread that cannot be made, which would end the tests. */
   public static final class NoThread extends Error {
     private static final long serialVersionUID = 1L;
@@ -20,12 +20,11 @@ public final class RefusingScheduler implements Scheduler {
     }
   }
 
-  private final Scheduler scheduler;
   private volatile Set<Lane> refused = Set.of();
   private volatile @Nullable Error closeError;
 
   public RefusingScheduler(Scheduler scheduler) {
-    this.scheduler = scheduler;
+    super(scheduler);
   }
 
   /** From now on there are no threads for these lanes, and for all others there are. */
@@ -45,22 +44,7 @@ public final class RefusingScheduler implements Scheduler {
     if (refused.contains(lane)) {
       throw new NoThread(lane);
     }
-    scheduler.execute(lane, task);
-  }
-
-  @Override
-  public void repeat(long intervalNanos, Runnable task) {
-    scheduler.repeat(intervalNanos, task);
-  }
-
-  @Override
-  public int compactionsMax() {
-    return scheduler.compactionsMax();
-  }
-
-  @Override
-  public boolean help() {
-    return scheduler.help();
+    super.execute(lane, task);
   }
 
   @Override
@@ -69,6 +53,6 @@ public final class RefusingScheduler implements Scheduler {
     if (error != null) {
       throw error;
     }
-    scheduler.close();
+    super.close();
   }
 }

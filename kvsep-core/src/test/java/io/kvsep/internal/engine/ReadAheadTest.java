@@ -16,6 +16,7 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.ForwardingScheduler;
 import io.kvsep.testing.GatedStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
@@ -462,11 +463,9 @@ final class ReadAheadTest {
   }
 
   /** Counts what is given to the read lane. */
-  private final class CountingScheduler implements Scheduler {
-    private final Scheduler scheduler;
-
+  private final class CountingScheduler extends ForwardingScheduler {
     CountingScheduler(Scheduler scheduler) {
-      this.scheduler = scheduler;
+      super(scheduler);
     }
 
     @Override
@@ -482,27 +481,7 @@ final class ReadAheadTest {
           return;
         }
       }
-      scheduler.execute(lane, task);
-    }
-
-    @Override
-    public void repeat(long intervalNanos, Runnable task) {
-      scheduler.repeat(intervalNanos, task);
-    }
-
-    @Override
-    public int compactionsMax() {
-      return scheduler.compactionsMax();
-    }
-
-    @Override
-    public boolean help() {
-      return scheduler.help();
-    }
-
-    @Override
-    public void close() {
-      scheduler.close();
+      super.execute(lane, task);
     }
   }
 }
