@@ -52,9 +52,7 @@ final class WriteBufferTest {
   void recordsComeBackInOrderAndWhole() {
     WriteBuffer buffer = new WriteBuffer();
     for (int i = 0; i < 3000; i++) {
-      byte[] value = new byte[i];
-      Arrays.fill(value, (byte) i);
-      buffer.put(i % 300, new byte[] {(byte) i, 7}, value, i % 2 == 0 ? 0 : i);
+      buffer.put(i % 300, new byte[] {(byte) i, 7}, value(i), i % 2 == 0 ? 0 : i);
     }
     RecordSource records = buffer.records(1_000_000);
     for (int round = 0; round < 2; round++) {
@@ -64,12 +62,7 @@ final class WriteBufferTest {
         assertEquals(i % 300, records.keyspace);
         assertEquals(i % 2 == 0 ? Tag.PUT : Tag.PUT | Tag.EXPIRES, records.kind);
         assertEquals(i % 2 == 0, records.expiresAtMillis == 1_000_000);
-        byte[] expected = new byte[i];
-        Arrays.fill(expected, (byte) i);
-        byte[] all = records.value;
-        assertTrue(all != null);
-        int from = records.valueOffset;
-        assertArrayEquals(expected, Arrays.copyOfRange(all, from, from + records.valueLength));
+        assertValue(i, records);
       }
       assertFalse(records.next());
     }
@@ -85,24 +78,30 @@ final class WriteBufferTest {
     };
     for (int[] lengths : batches) {
       for (int length : lengths) {
-        byte[] value = new byte[length];
-        Arrays.fill(value, (byte) length);
-        buffer.put(0, KEY, value, 0);
+        buffer.put(0, KEY, value(length), 0);
       }
       RecordSource records = buffer.records(0);
       records.rewind();
       for (int length : lengths) {
         assertTrue(records.next());
-        byte[] expected = new byte[length];
-        Arrays.fill(expected, (byte) length);
-        byte[] all = records.value;
-        assertTrue(all != null);
-        int from = records.valueOffset;
-        assertArrayEquals(expected, Arrays.copyOfRange(all, from, from + records.valueLength));
+        assertValue(length, records);
       }
       assertFalse(records.next());
       buffer.clear();
     }
+  }
+
+  private static byte[] value(int length) {
+    byte[] value = new byte[length];
+    Arrays.fill(value, (byte) length);
+    return value;
+  }
+
+  private static void assertValue(int length, RecordSource current) {
+    byte[] all = current.value;
+    assertTrue(all != null);
+    int from = current.valueOffset;
+    assertArrayEquals(value(length), Arrays.copyOfRange(all, from, from + current.valueLength));
   }
 
   private static int records(WriteBuffer buffer) {
