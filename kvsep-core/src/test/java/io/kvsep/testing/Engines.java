@@ -7,6 +7,7 @@ import io.kvsep.internal.engine.EngineConfig.OpenMode;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.engine.Scheduler;
+import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.reclaim.ReclaimGoal;
@@ -24,6 +25,16 @@ public final class Engines {
   public static final Shape TINY = tiny(/* packsBlocks= */ true);
 
   private Engines() {}
+
+  /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
+  public static EngineConfig config(Storage storage, Scheduler scheduler) {
+    return config(storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
+  }
+
+  /** Opens a store with {@link #config(Storage, Scheduler)}. */
+  public static StorageEngine open(Storage storage, Scheduler scheduler) {
+    return StorageEngine.open(config(storage, scheduler));
+  }
 
   public static EngineConfig config(
       Storage storage, CommitSync sync, Clock clock, RandomGenerator random, Scheduler scheduler) {

@@ -9,13 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -39,9 +37,7 @@ final class BackgroundDamageTest {
 
   private StorageEngine open() {
     scheduler = new ManualScheduler(1, 2);
-    EngineConfig base =
-        Engines.config(
-            storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
+    EngineConfig base = Engines.config(storage, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }

@@ -9,19 +9,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.Parked;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -44,13 +41,7 @@ final class ChangedBatchTest {
   private final StorageEngine engine = open(storage);
 
   private static StorageEngine open(CrashableStorage storage) {
-    return StorageEngine.open(
-        Engines.config(
-            storage,
-            CommitSync.ON_DEMAND,
-            new ManualClock(1_000),
-            new Random(1),
-            new ManualScheduler(1, 1)));
+    return Engines.open(storage, new ManualScheduler(1, 1));
   }
 
   private static boolean isLogWrite(Operation operation, String name) {

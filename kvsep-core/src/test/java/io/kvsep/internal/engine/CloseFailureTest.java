@@ -9,12 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreLockedException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.RefusingScheduler;
 import java.util.List;
@@ -60,9 +58,7 @@ final class CloseFailureTest {
   private final FailingRandom random = new FailingRandom();
 
   private StorageEngine open(CrashableStorage storage, Scheduler scheduler) {
-    EngineConfig base =
-        Engines.config(
-            storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
+    EngineConfig base = Engines.config(storage, scheduler);
     return StorageEngine.open(ConfigDraft.of(base).random(random).build());
   }
 

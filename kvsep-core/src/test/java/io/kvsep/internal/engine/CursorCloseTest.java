@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.View.SharedMemtable;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.MergingIterator;
@@ -23,7 +22,6 @@ import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Readers;
 import java.io.IOException;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -73,14 +71,7 @@ final class CursorCloseTest {
 
   @Test
   void aSourceThatCannotBeClosedKeepsNothingElse() throws IOException {
-    StorageEngine engine =
-        StorageEngine.open(
-            Engines.config(
-                new CrashableStorage(),
-                CommitSync.ON_DEMAND,
-                clock,
-                new Random(1),
-                new ManualScheduler(1, 1)));
+    StorageEngine engine = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1));
     VersionSet versions =
         VersionSet.create(
             new CrashableStorage(),

@@ -10,16 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,13 +36,7 @@ final class DamagedLevelZeroTest {
   }
 
   private StorageEngine open() {
-    return StorageEngine.open(
-        Engines.config(
-            storage,
-            CommitSync.ON_DEMAND,
-            new ManualClock(1_000),
-            new Random(1),
-            new ManualScheduler(1, 2)));
+    return Engines.open(storage, new ManualScheduler(1, 2));
   }
 
   /**

@@ -3,13 +3,10 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.nio.ByteBuffer;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** A memtable takes as many entries from batches as one by one, or nearly. */
@@ -29,14 +26,7 @@ final class MemtableRoomTest {
 
   private static long flushes(int batch) {
     ManualScheduler scheduler = new ManualScheduler(1, 2);
-    EngineConfig config =
-        Engines.config(
-            new CrashableStorage(),
-            CommitSync.ON_DEMAND,
-            new ManualClock(1_000),
-            new Random(1),
-            scheduler);
-    StorageEngine engine = StorageEngine.open(config);
+    StorageEngine engine = Engines.open(new CrashableStorage(), scheduler);
     WriteBuffer buffer = new WriteBuffer();
     for (int i = 0; i < ENTRIES; i++) {
       buffer.put(0, ByteBuffer.allocate(8).putLong(i).array(), new byte[20], 0);

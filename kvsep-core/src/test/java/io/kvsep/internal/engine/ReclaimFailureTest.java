@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -16,7 +15,6 @@ import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingStorage;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -80,9 +78,7 @@ final class ReclaimFailureTest {
 
   private StorageEngine open(Refusing refusing, long outputBytesMax) {
     scheduler = new ManualScheduler(1, 2);
-    EngineConfig base =
-        Engines.config(
-            refusing, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
+    EngineConfig base = Engines.config(refusing, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, outputBytesMax);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }

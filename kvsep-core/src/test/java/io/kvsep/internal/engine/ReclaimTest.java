@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -16,7 +15,6 @@ import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
@@ -33,15 +31,13 @@ final class ReclaimTest {
   private static final int KEYS = 300;
 
   private CrashableStorage storage = new CrashableStorage();
-  private final ManualClock clock = new ManualClock(1_000);
   private final TreeMap<String, byte[]> model = new TreeMap<>();
   private ManualScheduler scheduler = new ManualScheduler(1, 2);
   private StorageEngine engine = open(1.5);
 
   private StorageEngine open(double spaceAmplificationMax) {
     scheduler = new ManualScheduler(1, 2);
-    EngineConfig base =
-        Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler);
+    EngineConfig base = Engines.config(storage, scheduler);
     ReclaimGoal goal = new ReclaimGoal(spaceAmplificationMax, 1 << 10, 16 << 10);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }
@@ -322,8 +318,7 @@ final class ReclaimTest {
     engine.close();
     storage = new CrashableStorage();
     scheduler = new ManualScheduler(1, 2);
-    EngineConfig base =
-        Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler);
+    EngineConfig base = Engines.config(storage, scheduler);
     engine = StorageEngine.open(ConfigDraft.of(base).segmentBytes(8 << 20).build());
     Random random = new Random(9);
     for (int i = 0; i < 200; i++) {

@@ -8,13 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.Scheduler.Lane;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.RefusingScheduler;
 import java.util.Arrays;
@@ -47,9 +45,7 @@ final class ThreadShortageTest {
   private StorageEngine open() {
     manual = new ManualScheduler(1, 2);
     scheduler = new RefusingScheduler(manual);
-    EngineConfig base =
-        Engines.config(
-            storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
+    EngineConfig base = Engines.config(storage, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }

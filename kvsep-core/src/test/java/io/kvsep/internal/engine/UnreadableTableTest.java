@@ -9,20 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingStorage;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** A table of whose mapping the device does not give a page, which the JVM says with an Error. */
@@ -34,13 +31,7 @@ final class UnreadableTableTest {
   }
 
   private static StorageEngine open(ForwardingStorage storage) {
-    return StorageEngine.open(
-        Engines.config(
-            storage,
-            CommitSync.ON_DEMAND,
-            new ManualClock(1_000),
-            new Random(1),
-            new ManualScheduler(1, 2)));
+    return Engines.open(storage, new ManualScheduler(1, 2));
   }
 
   /** Fails where one file is mapped, as if reading its first page had. */

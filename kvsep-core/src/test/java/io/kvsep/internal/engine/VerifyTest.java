@@ -5,14 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.sstable.TamperedTable;
 import io.kvsep.internal.vlog.TamperedLog;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -39,13 +37,7 @@ final class VerifyTest {
   private StorageEngine engine = open();
 
   private StorageEngine open() {
-    EngineConfig base =
-        Engines.config(
-            storage,
-            CommitSync.ON_DEMAND,
-            new ManualClock(1_000),
-            new Random(1),
-            new ManualScheduler(1, 2));
+    EngineConfig base = Engines.config(storage, new ManualScheduler(1, 2));
     // Blocks that are not packed can be tampered with.
     EngineConfig.Shape tiny = Engines.TINY;
     EngineConfig.Shape shape =
