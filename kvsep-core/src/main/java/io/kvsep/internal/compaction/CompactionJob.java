@@ -3,6 +3,7 @@ package io.kvsep.internal.compaction;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
@@ -55,6 +56,8 @@ public final class CompactionJob {
                 context.fileNumbers(),
                 context.config().tableBytes())) {
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
+      // The last blocks too, behind which no other was entered.
+      Region.requirePagesRead();
       return output.finish();
     }
   }

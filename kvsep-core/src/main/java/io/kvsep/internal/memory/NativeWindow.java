@@ -14,7 +14,11 @@ public final class NativeWindow {
   private final ByteBuffer buffer = Region.newWindow();
   private final CRC32C crc = new CRC32C();
 
-  /** crc32c of a range of {@code region}. */
+  /**
+   * crc32c of a range of {@code region}.
+   *
+   * @throws InternalError as {@link Region#requireReadable} does
+   */
   public int crc32c(Region region, long offset, long count) {
     crc.reset();
     return crc32cMore(region, offset, count);
@@ -27,6 +31,7 @@ public final class NativeWindow {
 
   /** Adds a range to the checksum begun by {@link #crc32cReset} and returns it so far. */
   public int crc32cMore(Region region, long offset, long count) {
+    region.requireReadable(offset, count);
     long at = offset;
     long rest = count;
     while (rest > 0) {

@@ -28,8 +28,14 @@ public final class Region {
 
   private static final boolean FAULTS_ARE_LATE = Runtime.version().feature() < 25;
 
+  /** No system has shorter pages. */
+  private static final int PAGE_BYTES_MIN = 4096;
+
   /** Not final, so that no compiler knows the length. */
   private static int one = 1;
+
+  /** No sum of bytes; not final, so that no compiler knows that. */
+  private static int noSum = Integer.MIN_VALUE;
 
   private long address;
   private long length;
@@ -140,6 +146,27 @@ public final class Region {
         throw new AssertionError("an array of another length");
       }
     }
+  }
+
+  /**
+   * Throws if a page of this range is one of a mapping and cannot be read: for those who hand the
+   * range to code of the JVM that takes the whole process down at such a page, as its checksums do.
+   *
+   * @throws InternalError as Java does for such pages
+   */
+  void requireReadable(long offset, long count) {
+    checkRange(offset, count);
+    if (!isMapping() || count == 0) {
+      return;
+    }
+    int sum = UNSAFE.getByte(address + offset + count - 1);
+    for (long at = 0; at < count; at += PAGE_BYTES_MIN) {
+      sum += UNSAFE.getByte(address + offset + at);
+    }
+    if (sum == noSum) {
+      throw new AssertionError("a sum that does not exist");
+    }
+    requirePagesRead();
   }
 
   /** Whether this is a mapping rather than memory of our own. */

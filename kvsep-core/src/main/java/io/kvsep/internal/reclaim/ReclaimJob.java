@@ -11,6 +11,7 @@ import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.LevelIterator;
@@ -87,6 +88,8 @@ public final class ReclaimJob {
           throw new CancellationException("the store is closing");
         }
       }
+      // The last blocks of the tables too, behind which no other was entered.
+      Region.requirePagesRead();
       long bytes = writer.finish();
       return new Output(bytes, writer.recordCount(), recordBytes);
     }

@@ -95,6 +95,7 @@ public final class RelocationWriter implements AutoCloseable {
    * @throws CorruptionException when the record, or what leads to it, does not hold, or is not one
    *     of this key
    * @throws StorageException when the device refused to read it
+   * @throws InternalError when it did so in a mapping
    * @throws IOException when it could not be written
    * @throws IllegalArgumentException when the segment is none of those announced, or more of its
    *     records come than were announced; nothing has changed
@@ -249,6 +250,8 @@ public final class RelocationWriter implements AutoCloseable {
     int stored = buffer.getInt(crcAt);
     int placed = crc ^ LogFormat.place(from.id(), at);
     if (stored != placed) {
+      // Bytes of a page that was not read look damaged.
+      Region.requirePagesRead();
       throw new CorruptionException(
           from.name(), at, "a record with " + LogFormat.hex(placed), LogFormat.hex(stored));
     }
@@ -270,6 +273,7 @@ public final class RelocationWriter implements AutoCloseable {
   private boolean holdsKey(
       Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
     if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {
+      Region.requirePagesRead();
       throw new CorruptionException(from.name(), at, "a record", "none");
     }
     return Region.compare(buffer, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)
