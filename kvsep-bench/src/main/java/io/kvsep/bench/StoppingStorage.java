@@ -141,6 +141,11 @@ final class StoppingStorage implements Storage {
   }
 
   @Override
+  public boolean isInMemory(ByteBuffer mapped) {
+    return storage.isInMemory(mapped);
+  }
+
+  @Override
   public String location() {
     return storage.location();
   }

@@ -6,6 +6,7 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.AbstractList;
@@ -411,6 +412,12 @@ public final class CrashableStorage implements Storage {
       locks.put(name, shared ? held + 1 : -1);
       return new Lock(name);
     }
+  }
+
+  /** Never, so that records are read from their file, too. */
+  @Override
+  public boolean isInMemory(ByteBuffer mapped) {
+    return false;
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
@@ -60,6 +61,11 @@ public abstract class ForwardingStorage implements Storage {
   @Override
   public StorageLock lock(String name, boolean shared) throws IOException {
     return storage.lock(name, shared);
+  }
+
+  @Override
+  public boolean isInMemory(ByteBuffer mapped) {
+    return storage.isInMemory(mapped);
   }
 
   @Override

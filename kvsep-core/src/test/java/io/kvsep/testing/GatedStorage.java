@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A storage whose reads of the log can be held back and counted, and take time on a clock of its
- * own. Everything else is left to the storage behind it. Thread safe.
+ * own; while they do, nothing is in memory. Everything else is left to the storage behind it.
+ * Thread safe.
  */
 public final class GatedStorage extends ForwardingStorage {
   private final AtomicLong nanos = new AtomicLong();
@@ -90,6 +91,11 @@ public final class GatedStorage extends ForwardingStorage {
   @Override
   protected StorageFile wrap(StorageFile file) {
     return file.name().endsWith(".vlog") ? new GatedFile(file) : file;
+  }
+
+  @Override
+  public boolean isInMemory(ByteBuffer mapped) {
+    return nanosPerRead == 0;
   }
 
   /** Leaves the storage behind it open, so that a store can be opened in it again. */

@@ -2,6 +2,8 @@ package io.kvsep.internal.io;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.AsynchronousFileChannel;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
@@ -227,6 +229,11 @@ public final class FileStorage implements Storage {
       throw new IllegalArgumentException("not a lock file: " + name);
     }
     return ProcessLocks.lock(pathOf(name), shared);
+  }
+
+  @Override
+  public boolean isInMemory(ByteBuffer mapped) {
+    return ((MappedByteBuffer) mapped).isLoaded();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.kvsep.internal.io;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
@@ -67,6 +68,15 @@ public interface Storage extends AutoCloseable {
    * @throws io.kvsep.error.StoreLockedException when it is held in a way that excludes this one
    */
   StorageLock lock(String name, boolean shared) throws IOException;
+
+  /**
+   * Whether all of this part of a mapping is in memory now, so that reading it does not wait for
+   * the device. A hint: it may have changed by the time of the answer, and a platform that cannot
+   * tell says no. Costs a system call.
+   *
+   * @param mapped what {@link StorageFile#map} of this storage returned, or a slice of it
+   */
+  boolean isInMemory(ByteBuffer mapped);
 
   /** Where the files are, for messages. */
   String location();

@@ -5,6 +5,7 @@ import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -129,6 +130,16 @@ public final class Region {
       exposed = true;
     }
     return source.slice((int) offset, count);
+  }
+
+  /** Answers a question about a part of a mapping. The buffer must not be kept. */
+  public boolean test(long offset, int count, Predicate<ByteBuffer> question) {
+    checkRange(offset, count);
+    ByteBuffer source = readOnly;
+    if (source == null) {
+      throw new IllegalStateException("not a mapping");
+    }
+    return question.test(source.slice((int) offset, count));
   }
 
   /**

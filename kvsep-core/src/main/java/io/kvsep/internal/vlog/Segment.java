@@ -207,6 +207,14 @@ public final class Segment {
     return mapping != null;
   }
 
+  /** Whether these bytes are mapped and in memory, as far as the system tells. */
+  boolean isInMemory(long offset, int length) {
+    Region current = mapping;
+    return current != null
+        && length <= current.length() - offset
+        && current.test(offset, length, storage::isInMemory);
+  }
+
   /**
    * Bytes of the records in this relocated file, live or not. As with {@link #find}, the caller is
    * inside the epochs or knows otherwise that the file stays.

@@ -97,7 +97,7 @@ public final class ValueReader {
     long start = timed ? ticker.nanos() : 0;
     verify(segment, offset, region, at, length, scratch, result.record);
     if (timed) {
-      residency.note(ticker.nanos() - start, length);
+      residency.note(Residency.isSlow(ticker.nanos() - start, length));
     }
     RecordView record = result.record;
     int order =
@@ -134,22 +134,27 @@ public final class ValueReader {
   }
 
   /**
-   * Reads a range of a segment so that it is in memory, without any read-ahead. Where the file
-   * cannot be opened it is left to the mapping.
+   * Sees to it that a range of a segment is in memory: what is not there is read, without any
+   * read-ahead. Where the file cannot be opened that is left to the mapping.
    *
-   * @return whether it took so long that it was not there before
+   * @return whether it had to come from the device
    */
   boolean load(Segment segment, long offset, int length, Scratch scratch) {
-    if (!directory.openToRead(segment)) {
-      return false;
-    }
-    Region target = scratch.record.ensure(Math.min(length, LOAD_BYTES_MAX));
     boolean slow = false;
     for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
       int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
-      long start = ticker.nanos();
-      segment.read(scratch.window.over(target, 0, count), at);
-      slow |= residency.note(ticker.nanos() - start, count);
+      boolean slowNow = false;
+      if (!segment.isInMemory(at, count)) {
+        if (!directory.openToRead(segment)) {
+          return slow;
+        }
+        Region target = scratch.record.ensure(Math.min(length, LOAD_BYTES_MAX));
+        long start = ticker.nanos();
+        segment.read(scratch.window.over(target, 0, count), at);
+        slowNow = Residency.isSlow(ticker.nanos() - start, count);
+      }
+      residency.note(slowNow);
+      slow |= slowNow;
     }
     return slow;
   }

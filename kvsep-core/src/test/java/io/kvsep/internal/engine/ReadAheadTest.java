@@ -147,6 +147,20 @@ final class ReadAheadTest {
   }
 
   @Test
+  void whatIsInMemoryIsNotReadFromTheFileEvenWhileTheStoreIsTakenForCold() {
+    StorageEngine store = cold(threads());
+    storage.takeTime(0);
+    // From now on the segments are mapped, without which nobody can tell.
+    assertRest(store, ScanBounds.ADAPTIVE);
+    long before = storage.reads();
+    assertRest(store, ScanBounds.ADAPTIVE);
+    store.reads().getAll(0, List.of(key(1), key(2), key(3)), StoreReads.LATEST);
+    assertArrayEquals(value(9), store.reads().get(0, key(9), StoreReads.LATEST));
+    assertTrue(store.reads().values().isCold());
+    assertEquals(before, storage.reads());
+  }
+
+  @Test
   void aWindowThatIsAskedForWakesNobodyWhileValuesAreInMemory() {
     StorageEngine store = cold(threads());
     storage.takeTime(0);

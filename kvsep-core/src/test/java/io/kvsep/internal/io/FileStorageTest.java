@@ -28,6 +28,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 final class FileStorageTest extends StorageContract {
@@ -39,6 +41,21 @@ final class FileStorageTest extends StorageContract {
   @Override
   protected Storage emptyStorage() throws IOException {
     return new FileStorage(parent.resolve("store"), true);
+  }
+
+  @Test
+  @DisabledOnOs(value = OS.WINDOWS, disabledReason = "Java cannot tell there")
+  void whatWasJustReadIsInMemory() throws IOException {
+    try (Storage storage = emptyStorage();
+        StorageFile file = storage.create("000001.vlog")) {
+      file.write(ByteBuffer.allocateDirect(100_000), 0);
+      ByteBuffer mapped = file.map(100_000);
+      for (int i = 0; i < mapped.limit(); i++) {
+        assertEquals(0, mapped.get(i));
+      }
+      assertTrue(storage.isInMemory(mapped));
+      assertTrue(storage.isInMemory(mapped.slice(50_000, 10)));
+    }
   }
 
   @Test
