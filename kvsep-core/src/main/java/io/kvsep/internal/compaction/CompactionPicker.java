@@ -40,6 +40,9 @@ public final class CompactionPicker {
   /** Twice what a table of a full level overlaps in the next one. */
   private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;
 
+  /** A store settles when what is below is at most so many times as long as what goes down. */
+  private static final int SETTLING_FACTOR = 5;
+
   private final CompactionConfig config;
 
   /** Of the version that was looked at last: most looks find the same one again. */
@@ -82,6 +85,36 @@ public final class CompactionPicker {
       CompactionPlan plan = pickFrom(version, level, base, hidden, busy);
       if (plan != null) {
         return plan;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Whether a store that nobody writes to should have all its tables in one level, where reads find
+   * them soonest: not if that rewrites much more than it brings down.
+   */
+  public boolean isSettlingWorthIt(Version version) {
+    long above = version.levelBytes(0);
+    long lowest = 0;
+    for (int level = 1; level < Version.LEVELS; level++) {
+      if (version.tables(level).length > 0) {
+        above += lowest;
+        lowest = version.levelBytes(level);
+      }
+    }
+    return above > 0 && lowest <= SETTLING_FACTOR * above;
+  }
+
+  /**
+   * The next step on the way to one level; null when all is there or busy tables are in the way.
+   */
+  public @Nullable CompactionPlan pickSettling(Version version, Set<TableFile> busy) {
+    for (int level = 0; level < LAST; level++) {
+      if (version.tables(level).length > 0) {
+        return level == 0
+            ? pickLevelZero(version, nextHeld(version, 0), busy)
+            : pickForLength(version, level, busy);
       }
     }
     return null;

@@ -75,6 +75,9 @@ final class BackgroundWork {
   private int running;
   private boolean paused;
 
+  /** Whether compactions go on until all tables are in one level. */
+  private volatile boolean settling;
+
   /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
   private volatile @Nullable Version stuck;
 
@@ -155,11 +158,16 @@ final class BackgroundWork {
           return;
         }
         Version version = versions.current();
-        plan = picker.pick(version, untouchable(version), nowMillis, snapshots.oldest());
+        Set<TableFile> untouchable = untouchable(version);
+        plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
+        if (plan == null && settling) {
+          plan = picker.pickSettling(version, untouchable);
+        }
         if (plan == null) {
           return;
         }
-        job = () -> runAndRelease(plan);
+        CompactionPlan picked = plan;
+        job = () -> runAndRelease(picked);
         busy.addAll(plan.tables());
         running++;
       } finally {
@@ -197,11 +205,17 @@ final class BackgroundWork {
     return true;
   }
 
-  /** Looks after what was left over, called at intervals. */
-  void tick() {
+  /**
+   * Looks after what was left over, called at intervals.
+   *
+   * @param quiet whether nothing was written for a while
+   */
+  void tick(boolean quiet) {
     if (!live.isOpen() || cancelled) {
       return;
     }
+    // Once begun, it is done to its end: on the way it looks less and less worth it.
+    settling = quiet && (settling || picker.isSettlingWorthIt(versions.current()));
     if (!retryTicks.isDue(flushError != null || compactionError != null)) {
       return;
     }

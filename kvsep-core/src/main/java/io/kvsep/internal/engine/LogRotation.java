@@ -52,13 +52,18 @@ final class LogRotation {
    * Only then does it show which of it is garbage.
    *
    * @param commits commits so far
+   * @return whether nothing was written for a while
    */
-  void tick(long commits) {
+  boolean tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
-    if (quietTicks != QUIET_TICKS || unflushedBytes() < QUIET_FLUSH_BYTES_MIN) {
-      return;
+    if (quietTicks == QUIET_TICKS && unflushedBytes() >= QUIET_FLUSH_BYTES_MIN) {
+      flush();
     }
+    return quietTicks >= QUIET_TICKS;
+  }
+
+  private void flush() {
     pipeline.tryExclusively(
         () -> {
           // With another one waiting, a flush is under way or has failed.

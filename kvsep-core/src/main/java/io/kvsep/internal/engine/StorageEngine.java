@@ -502,8 +502,7 @@ public final class StorageEngine implements AutoCloseable {
             TICK_NANOS,
             () -> {
               epochs.collect();
-              background.tick();
-              rotation.tick(pipeline.commits());
+              background.tick(rotation.tick(pipeline.commits()));
               reclaim.tick();
             });
     if (config.sync() == CommitSync.INTERVAL) {

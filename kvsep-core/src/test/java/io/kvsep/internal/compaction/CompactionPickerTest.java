@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -500,6 +501,41 @@ final class CompactionPickerTest {
     long free = table(5, "x", "y", 50, 1, 1, 1);
     assertTrue(picked().move());
     assertEquals(Set.of(free), numbers(picked().inputs()));
+  }
+
+  @Test
+  void aStoreSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
+    assertFalse(picker.isSettlingWorthIt(versions.current()));
+    table(6, "a", "z", 1000);
+    assertFalse(picker.isSettlingWorthIt(versions.current()));
+    table(0, "a", "c", 150);
+    assertFalse(picker.isSettlingWorthIt(versions.current()));
+    table(4, "f", "k", 50);
+    assertTrue(picker.isSettlingWorthIt(versions.current()));
+  }
+
+  @Test
+  void settlingGoesOnUntilAllTablesAreInTheLastLevel() {
+    long last = table(6, "a", "k", 400);
+    long middle = table(5, "f", "z", 300);
+    long upper = table(0, "a", "c", 200);
+    // Nothing is due by itself.
+    assertNull(picker.pick(versions.current(), Set.of(), 0, 100));
+
+    CompactionPlan first = settling();
+    assertEquals(Set.of(upper), numbers(first.inputs()));
+    assertEquals(5, first.outputLevel());
+    versions.apply(new VersionEdit().removeTable(0, upper));
+    CompactionPlan second = settling();
+    assertEquals(Set.of(middle), numbers(second.inputs()));
+    assertEquals(Set.of(last), numbers(second.overlaps()));
+    assertEquals(6, second.outputLevel());
+    versions.apply(new VersionEdit().removeTable(5, middle));
+    assertNull(picker.pickSettling(versions.current(), Set.of()));
+  }
+
+  private CompactionPlan settling() {
+    return Objects.requireNonNull(picker.pickSettling(versions.current(), Set.of()));
   }
 
   @Test
