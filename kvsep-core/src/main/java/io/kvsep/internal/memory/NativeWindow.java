@@ -13,6 +13,7 @@ import java.util.zip.CRC32C;
 public final class NativeWindow {
   private final ByteBuffer buffer = Region.newWindow();
   private final CRC32C crc = new CRC32C();
+  private final byte[] probe = new byte[1];
 
   /**
    * crc32c of a range of {@code region}.
@@ -31,7 +32,7 @@ public final class NativeWindow {
 
   /** Adds a range to the checksum begun by {@link #crc32cReset} and returns it so far. */
   public int crc32cMore(Region region, long offset, long count) {
-    region.requireReadable(offset, count);
+    region.requireReadable(offset, count, probe);
     long at = offset;
     long rest = count;
     while (rest > 0) {

@@ -110,7 +110,6 @@ final class BlockView {
       throw new IndexOutOfBoundsException("block of " + (end - start) + " bytes");
     }
     int expected = table.getInt(trailer + 4);
-    // Throws for pages of the index that were not read as well: they may name another sound block.
     int found =
         TableFormat.checksum(
             window.crc32c(table, start, trailer + 4 - start), bytes.checksumSeed(), start);

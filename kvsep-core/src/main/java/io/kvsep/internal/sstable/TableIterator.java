@@ -176,6 +176,8 @@ final class TableIterator extends InternalIterator {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
       block.enter(table, target, unpacked);
+      // A block that the index names wrongly would be another sound one.
+      Region.requirePagesRead();
       blockIndex = target;
       source = block.region();
       payloadRegion = source;
