@@ -310,10 +310,12 @@ public final class EngineCursor implements AutoCloseable {
 
   private StoredValue loggedValue() {
     long offset = iterator.payloadOffset() + Payload.headerLength(iterator.kind());
-    if (ahead != null
-        && ahead.isDue()
-        && ahead.reach(iterator, offset, stepsLeft, context.scratch)) {
-      context.scratch.expectLoaded();
+    if (ahead != null) {
+      if (!ahead.isDue()) {
+        ahead.approach(iterator);
+      } else if (ahead.reach(iterator, offset, stepsLeft, context.scratch)) {
+        context.scratch.expectLoaded();
+      }
     }
     reads
         .values()

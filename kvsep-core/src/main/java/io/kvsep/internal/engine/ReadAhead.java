@@ -2,9 +2,11 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.ValueReader;
 import java.util.function.Supplier;
@@ -23,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Belongs to the thread that has claimed the cursor. Errors of the scout end its run and are
  * otherwise ignored. {@link #close} waits for the reads under way.
  */
-final class ReadAhead implements AutoCloseable {
+final class ReadAhead implements Foreseen, AutoCloseable {
   /** Entries in the first batch behind a jump. */
   private static final int ENTRIES_MIN = 16;
 
@@ -48,6 +50,7 @@ final class ReadAhead implements AutoCloseable {
   /** Entries in a batch, 0 for as many as seem right. */
   private final int entriesAsked;
 
+  private final NearRecords near;
   private @Nullable VisibleIterator scout;
   private boolean scoutStands;
   private long scoutSteps;
@@ -66,6 +69,7 @@ final class ReadAhead implements AutoCloseable {
     this.device = device;
     this.values = values;
     this.scouts = scouts;
+    this.near = values.newNearRecords();
     this.entriesAsked =
         window == ScanBounds.ADAPTIVE ? 0 : Math.max(1, Math.min(window, WINDOW_MAX) / 2);
   }
@@ -120,6 +124,27 @@ final class ReadAhead implements AutoCloseable {
     }
     batch.finish(scratch);
     return batch.holds(payload, pointerOffset);
+  }
+
+  /**
+   * Called before the cursor reads the value of its entry, inside the epochs, when {@link #isDue}
+   * says that no more is needed. To a cursor that goes up from value to value it brings the next
+   * ones near.
+   */
+  void approach(VisibleIterator cursor) {
+    long movesSince = moves - movesAtRead;
+    movesAtRead = moves;
+    if (movesSince == 1 && forward) {
+      cursor.foresee(this);
+      near.touch();
+    }
+  }
+
+  @Override
+  public boolean entry(long tag, Region payloadRegion, long payloadOffset) {
+    int kind = Tag.kind(tag);
+    return Tag.baseKind(kind) != Tag.POINTER
+        || near.add(payloadRegion, payloadOffset + Payload.headerLength(kind));
   }
 
   @Override

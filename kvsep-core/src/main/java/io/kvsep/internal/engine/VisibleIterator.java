@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.Attempts;
@@ -135,6 +136,13 @@ final class VisibleIterator implements AutoCloseable {
       source.seekBefore(key.region(), 0, keyLength, Tag.MAX);
     }
     return settleBackward();
+  }
+
+  /** As {@link MergingIterator#foresee}: entries that the source has, visible or not. */
+  void foresee(Foreseen sink) {
+    if (forward) {
+      source.foresee(sink);
+    }
   }
 
   boolean isValid() {

@@ -50,6 +50,15 @@ public abstract class InternalIterator implements AutoCloseable {
 
   public abstract void previous();
 
+  /**
+   * Tells which entries probably come next, walking forward, as far as that costs next to nothing;
+   * begins with the current one. What was told in an earlier call and is still to come is not told
+   * again. Only while valid; moves nothing.
+   */
+  public void foresee(Foreseen sink) {
+    // Not every source knows.
+  }
+
   @Override
   public abstract void close();
 

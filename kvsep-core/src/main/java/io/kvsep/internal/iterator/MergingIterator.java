@@ -87,6 +87,14 @@ public final class MergingIterator extends InternalIterator {
     settleTop(current);
   }
 
+  /** Asks the child that the current entry comes from: the others have entries that come later. */
+  @Override
+  public void foresee(Foreseen sink) {
+    if (forward) {
+      heap[0].foresee(sink);
+    }
+  }
+
   /** The place of the child that the current entry comes from in the list of children. */
   public int currentChild() {
     int index = 0;

@@ -27,6 +27,8 @@ public final class Region {
   private static final long BUFFER_ADDRESS = fieldOffset("address");
   private static final long BUFFER_CAPACITY = fieldOffset("capacity");
 
+  private static final int CACHE_LINE_BYTES = 64;
+
   private static final boolean FAULTS_ARE_LATE = Runtime.version().feature() < 25;
 
   /** No system has shorter pages. */
@@ -129,6 +131,23 @@ public final class Region {
       exposed = true;
     }
     return source.slice((int) offset, count);
+  }
+
+  /**
+   * Reads a byte of each cache line, so that all of them are on their way before the first is
+   * needed.
+   */
+  public void touch(long offset, long count) {
+    checkRange(offset, count);
+    long start = address + offset;
+    long sum = 0;
+    for (long at = 0; at < count; at += CACHE_LINE_BYTES) {
+      sum += UNSAFE.getByte(start + at);
+    }
+    if (sum == Long.MIN_VALUE) {
+      // It never is, but a compiler that knew would leave out the reads.
+      throw new AssertionError(sum);
+    }
   }
 
   /** Answers a question about a part of a mapping. The buffer must not be kept. */

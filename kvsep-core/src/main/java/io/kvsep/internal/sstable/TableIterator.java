@@ -1,6 +1,7 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -40,6 +41,9 @@ final class TableIterator extends InternalIterator {
 
   /** Where the current entry begins. */
   private long entry;
+
+  /** Entries of the current block that begin before this were foreseen. */
+  private long foreseenTo;
 
   private boolean closed;
 
@@ -150,6 +154,28 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
+  public void foresee(Foreseen sink) {
+    if (entry < foreseenTo) {
+      return;
+    }
+    try {
+      long at = entry;
+      do {
+        block.parse(at);
+        block.parseTail();
+        at = block.next;
+      } while (sink.entry(block.tag, source, block.payload) && at < block.limit);
+      foreseenTo = at;
+    } catch (IndexOutOfBoundsException e) {
+      // Damage is found by whoever gets there.
+      foreseenTo = block.limit;
+    }
+    // The view stands on the current entry again, which it has parsed before.
+    block.parse(entry);
+    block.parseTail();
+  }
+
+  @Override
   public void close() {
     valid = false;
     if (!closed) {
@@ -182,6 +208,7 @@ final class TableIterator extends InternalIterator {
       source = block.region();
       payloadRegion = source;
       payloadPasses = source != table.mapping();
+      foreseenTo = 0;
     }
     keyLength = 0;
   }

@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
@@ -98,6 +99,11 @@ public final class LevelIterator extends InternalIterator {
     } else {
       lastFrom(currentIndex - 1);
     }
+  }
+
+  @Override
+  public void foresee(Foreseen sink) {
+    entered().foresee(sink);
   }
 
   @Override

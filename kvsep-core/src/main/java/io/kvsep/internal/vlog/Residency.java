@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * is asked for each.
  *
  * <p>While there is no score, only the time tells that a read was from the device, and a thread
- * that lost its processor looks the same. While there is one, a read counts as slow only if the
- * system said so before, too: otherwise interruptions alone, one in a thousand reads, would keep
- * the score up.
+ * that lost its processor looks the same. So a slow read is merely a reason to ask the system for
+ * some records. While it is asked, a read counts as slow only if the system said so before, too:
+ * otherwise interruptions alone, one in a thousand reads, would keep the score up.
  *
  * <p>Starts cold: a store that was just opened is likely to be, and if not, this is soon known.
  *
@@ -27,6 +27,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class Residency {
   /** Records found in memory that outweigh one from the device. */
   static final int SLOW_WEIGHT = 1024;
+
+  /** Records that are looked for after a slow read, which may have been an interruption. */
+  static final int SUSPICION = 64;
 
   private static final int SCORE_MAX = 4 * SLOW_WEIGHT;
 
@@ -46,7 +49,12 @@ final class Residency {
     return nanos > SLOW_NANOS + bytes;
   }
 
-  /** Takes note of a read from the device, or from memory. */
+  /** Takes note of a read that took as long as one from the device, of which nobody had asked. */
+  void suspect() {
+    score.compareAndSet(0, SUSPICION);
+  }
+
+  /** Takes note of a read from the device, or from memory, after the system was asked. */
   void note(boolean slow) {
     int now = score.get();
     // Of updates that meet, one may be lost: the next read makes up for it.

@@ -207,6 +207,11 @@ public final class Segment {
     return mapping != null;
   }
 
+  /** What is mapped so far, which may end before {@link #publishedEnd}; null for nothing. */
+  @Nullable Region mappedSoFar() {
+    return mapping;
+  }
+
   /** Whether these bytes are mapped and in memory, as far as the system tells. */
   boolean isInMemory(long offset, int length) {
     Region current = mapping;

@@ -45,6 +45,11 @@ public final class ValueReader {
     return new ReadBatch(this);
   }
 
+  /** An empty list of records to touch. */
+  public NearRecords newNearRecords() {
+    return new NearRecords(directory, ticker, residency);
+  }
+
   /** Finds the record a pointer names, which may be damaged; see {@link SegmentDirectory}. */
   boolean locate(long segmentId, long offset, RecordPlace result) {
     return directory.locate(segmentId, offset, result);
@@ -96,8 +101,8 @@ public final class ValueReader {
     }
     long start = timed ? ticker.nanos() : 0;
     verify(segment, offset, region, at, length, scratch, result.record);
-    if (timed) {
-      residency.note(Residency.isSlow(ticker.nanos() - start, length));
+    if (timed && Residency.isSlow(ticker.nanos() - start, length)) {
+      residency.suspect();
     }
     RecordView record = result.record;
     int order =

@@ -53,6 +53,11 @@ final class TableModelTest {
   }
 
   @Test
+  void whatIsForeseenComesNext() throws IOException {
+    everyRound(this::checkForesight);
+  }
+
+  @Test
   void propertiesAgreeWithTheModel() throws IOException {
     everyRound(this::checkMeta);
   }
@@ -129,6 +134,37 @@ final class TableModelTest {
       for (Entry entry : model.descendingSet()) {
         assertPosition(entry, iterator);
         iterator.previous();
+      }
+      assertFalse(iterator.isValid());
+    }
+  }
+
+  private void checkForesight(
+      TableMeta meta, TableReader table, NavigableSet<Entry> model, Random random) {
+    List<Entry> entries = new ArrayList<>(model);
+    int foreseenTo = 0;
+    try (InternalIterator iterator = table.iterator(fixture.ledger)) {
+      iterator.seekToFirst();
+      for (int i = 0; i < entries.size(); i++) {
+        int current = i;
+        if (random.nextInt(3) > 0) {
+          int most = 1 + random.nextInt(20);
+          List<Entry> told = new ArrayList<>();
+          iterator.foresee(
+              (tag, region, offset) -> {
+                Entry expected = entries.get(current + told.size());
+                assertEquals(expected.tag(), tag);
+                assertArrayEquals(
+                    expected.payload(), region.getBytes(offset, expected.payload().length));
+                told.add(expected);
+                return told.size() < most;
+              });
+          assertEquals(i < foreseenTo, told.isEmpty());
+          assertTrue(told.size() <= most);
+          foreseenTo = Math.max(foreseenTo, i + told.size());
+        }
+        assertPosition(entries.get(i), iterator);
+        iterator.next();
       }
       assertFalse(iterator.isValid());
     }

@@ -24,6 +24,17 @@ final class ResidencyTest {
   }
 
   @Test
+  void aSuspicionIsSoonOver() {
+    assertWarmAfter(Residency.SLOW_WEIGHT);
+    residency.suspect();
+    residency.suspect();
+    assertWarmAfter(Residency.SUSPICION);
+    residency.note(true);
+    residency.suspect();
+    assertWarmAfter(Residency.SLOW_WEIGHT);
+  }
+
+  @Test
   void staysColdWhileOneReadInAThousandIsFromTheDevice() {
     for (int i = 0; i < 100_000; i++) {
       residency.note(i % 1_000 == 0);

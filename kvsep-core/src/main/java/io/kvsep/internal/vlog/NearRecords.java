@@ -1,0 +1,84 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Records that are about to be read one after the other, touched all at once. Records that lie
+ * scattered in memory are waited for one by one otherwise, since a processor looks ahead by some
+ * hundred instructions, and checking a record takes more. Figures: docs/decisions/0018.
+ *
+ * <p>Only what is mapped is touched, and nothing is checked: what is wrong with a record is left to
+ * whoever reads it. The caller is inside the epochs from the first {@link #add} until {@link
+ * #touch} has returned. Not thread safe.
+ */
+public final class NearRecords {
+  private static final int RECORDS_MAX = 16;
+
+  /** More would push out of the processor's caches what was touched first. */
+  private static final int BYTES_MAX = 64 << 10;
+
+  private final SegmentDirectory directory;
+  private final Ticker ticker;
+  private final Residency residency;
+  private final @Nullable Region[] regions = new Region[RECORDS_MAX];
+  private final long[] offsets = new long[RECORDS_MAX];
+  private final int[] lengths = new int[RECORDS_MAX];
+  private int count;
+  private int bytes;
+
+  NearRecords(SegmentDirectory directory, Ticker ticker, Residency residency) {
+    this.directory = directory;
+    this.ticker = ticker;
+    this.residency = residency;
+  }
+
+  /**
+   * Adds the record that a pointer names, unless it was moved or is not mapped.
+   *
+   * @return whether there is room for more
+   */
+  public boolean add(Region pointer, long pointerOffset) {
+    Segment segment = directory.find(ValuePointer.segment(pointer, pointerOffset));
+    Region mapped = segment == null ? null : segment.mappedSoFar();
+    if (mapped != null) {
+      long offset = ValuePointer.offset(pointer, pointerOffset);
+      int length = Math.min(ValuePointer.recordLength(pointer, pointerOffset), BYTES_MAX - bytes);
+      if (offset >= 0 && length > 0 && length <= mapped.length() - offset) {
+        regions[count] = mapped;
+        offsets[count] = offset;
+        lengths[count] = length;
+        count++;
+        bytes += length;
+      }
+    }
+    return count < RECORDS_MAX && bytes < BYTES_MAX;
+  }
+
+  /** Touches all records added, and forgets them. */
+  public void touch() {
+    if (count == 0) {
+      return;
+    }
+    long begun = ticker.nanos();
+    try {
+      for (int i = 0; i < count; i++) {
+        Region region = regions[i];
+        if (region != null) {
+          region.touch(offsets[i], lengths[i]);
+        }
+      }
+      Region.requirePagesRead();
+    } catch (InternalError e) {
+      // Whoever reads the record finds the page that cannot be read, if anybody ever does.
+    }
+    // Otherwise what comes from the device would come unnoticed.
+    if (Residency.isSlow(ticker.nanos() - begun, bytes)) {
+      residency.suspect();
+    }
+    count = 0;
+    bytes = 0;
+  }
+}

@@ -1,0 +1,98 @@
+package io.kvsep.internal.vlog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.vlog.LogFixture.Indexed;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a list of near records takes, and that nothing comes of what cannot be touched. */
+final class NearRecordsTest {
+  private static final long SLOW_NANOS = 1_000_000;
+
+  private final LogFixture log = new LogFixture();
+  private final List<Indexed> entries = new ArrayList<>();
+  private Region pointer;
+  private EpochSlot<SlotContext> slot;
+
+  @BeforeEach
+  void fill() throws IOException {
+    pointer = log.ledger.allocate(MemoryPurpose.READ, ValuePointer.BYTES_MAX);
+    log.startSegment(1);
+    for (int i = 0; i < 20; i++) {
+      byte[] value = LogFixture.random(new Random(i), i < 10 ? 200_000 : 300);
+      entries.addAll(log.entries(log.append(i + 1L, LogFixture.put("key" + i, value))));
+    }
+    log.warmUp(entries.get(0));
+    slot = log.epochs.enter();
+  }
+
+  @AfterEach
+  void close() {
+    log.epochs.exit(slot);
+    pointer.free();
+    log.close();
+  }
+
+  @Test
+  void takesSoManyRecordsAndSoManyBytes() {
+    NearRecords near = log.reader.newNearRecords();
+    for (int times = 0; times < 2; times++) {
+      int taken = 1;
+      while (add(near, entries.get(10))) {
+        taken++;
+      }
+      assertEquals(16, taken);
+      near.touch();
+      assertFalse(add(near, entries.get(0)));
+      near.touch();
+    }
+    assertFalse(log.reader.isCold());
+  }
+
+  @Test
+  void pointersToNowhereAreLeftAlone() {
+    NearRecords near = log.reader.newNearRecords();
+    for (int i = 0; i < 100; i++) {
+      assertTrue(add(near, 7, 100, 50));
+      assertTrue(add(near, 1, Integer.MAX_VALUE, 50));
+      assertTrue(add(near, 1, 1L << 40, 50));
+      assertTrue(add(near, 1, 100, 0));
+    }
+    near.touch();
+    near.touch();
+    assertFalse(log.reader.isCold());
+  }
+
+  @Test
+  void whatTakesLongIsSuspicious() {
+    NearRecords near = log.reader.newNearRecords();
+    add(near, entries.get(10));
+    log.nanosPerLook = SLOW_NANOS;
+    near.touch();
+    log.nanosPerLook = 0;
+    assertTrue(log.reader.isCold());
+  }
+
+  private boolean add(NearRecords near, Indexed entry) {
+    pointer.put(0, entry.payload(), 0, entry.payload().length);
+    return near.add(pointer, 0);
+  }
+
+  private boolean add(NearRecords near, long segment, long offset, int length) {
+    ValuePointer.put(pointer, 0, segment, offset, length, 10);
+    return near.add(pointer, 0);
+  }
+}
