@@ -43,6 +43,9 @@ public final class CompactionPicker {
   /** A store settles when what is below is at most so many times as long as what goes down. */
   private static final int SETTLING_FACTOR = 5;
 
+  /** Where a level is asked for and there is none. */
+  public static final int NO_LEVEL = -1;
+
   private final CompactionConfig config;
 
   /** Of the version that was looked at last: most looks find the same one again. */
@@ -91,33 +94,32 @@ public final class CompactionPicker {
   }
 
   /**
-   * Whether a store that nobody writes to should have all its tables in one level, where reads find
-   * them soonest: not if that rewrites much more than it brings down.
+   * The lowest level that a store which nobody writes to should bring down into the next one that
+   * holds anything, so that reads find all tables in one level: not if that rewrites much more than
+   * it brings down. {@link #NO_LEVEL} when there is none.
    */
-  public boolean isSettlingWorthIt(Version version) {
-    long above = version.levelBytes(0);
-    long lowest = 0;
-    for (int level = 1; level < Version.LEVELS; level++) {
-      if (version.tables(level).length > 0) {
-        above += lowest;
-        lowest = version.levelBytes(level);
+  public int settlingLevel(Version version) {
+    for (int level = LAST - 1; level >= 0; level--) {
+      int tables = version.tables(level).length;
+      long below = version.levelBytes(nextHeld(version, level));
+      boolean apart = below > 0 || (level == 0 && tables > 1);
+      if (tables > 0 && apart && below <= SETTLING_FACTOR * version.levelBytes(level)) {
+        return level;
       }
     }
-    return above > 0 && lowest <= SETTLING_FACTOR * above;
+    return NO_LEVEL;
   }
 
   /**
-   * The next step on the way to one level; null when all is there or busy tables are in the way.
+   * The next step on the way of a level down; null when it is empty or busy tables are in the way.
    */
-  public @Nullable CompactionPlan pickSettling(Version version, Set<TableFile> busy) {
-    for (int level = 0; level < LAST; level++) {
-      if (version.tables(level).length > 0) {
-        return level == 0
-            ? pickLevelZero(version, nextHeld(version, 0), busy)
-            : pickForLength(version, level, busy);
-      }
+  public @Nullable CompactionPlan pickSettling(Version version, int level, Set<TableFile> busy) {
+    if (version.tables(level).length == 0) {
+      return null;
     }
-    return null;
+    return level == 0
+        ? pickLevelZero(version, nextHeld(version, 0), busy)
+        : pickForLength(version, level, busy);
   }
 
   /**

@@ -44,6 +44,8 @@ import org.jspecify.annotations.Nullable;
 final class BackgroundWork {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
 
+  private static final long NEVER_QUIET = -1;
+
   private final EngineConfig config;
   private final LiveView live;
   private final VersionSet versions;
@@ -68,15 +70,21 @@ final class BackgroundWork {
   private volatile @Nullable Throwable compactionError;
   private volatile boolean cancelled;
 
-  /** Guards the three below. */
+  /** Guards the four below. */
   private final ReentrantLock compactionLock = new ReentrantLock();
 
   private final Set<TableFile> busy = new HashSet<>();
   private int running;
   private boolean paused;
 
-  /** Whether compactions go on until all tables are in one level. */
-  private volatile boolean settling;
+  /** The level that is being brought down because nobody writes, if any. */
+  private int settlingLevel = CompactionPicker.NO_LEVEL;
+
+  /** What was last written when the store was found quiet; another write ends settling at once. */
+  private volatile long quietSequence = NEVER_QUIET;
+
+  /** A store that cannot settle tries again when something was written. */
+  private volatile long settlingFailedAt = NEVER_QUIET;
 
   /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
   private volatile @Nullable Version stuck;
@@ -151,6 +159,7 @@ final class BackgroundWork {
     while (true) {
       long nowMillis = config.clock().millis();
       CompactionPlan plan;
+      boolean settling;
       Runnable job;
       compactionLock.lock();
       try {
@@ -160,14 +169,15 @@ final class BackgroundWork {
         Version version = versions.current();
         Set<TableFile> untouchable = untouchable(version);
         plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
-        if (plan == null && settling) {
-          plan = picker.pickSettling(version, untouchable);
+        settling = plan == null;
+        if (settling) {
+          plan = pickSettling(version, untouchable);
         }
         if (plan == null) {
           return;
         }
         CompactionPlan picked = plan;
-        job = () -> runAndRelease(picked);
+        job = () -> runAndRelease(picked, settling);
         busy.addAll(plan.tables());
         running++;
       } finally {
@@ -175,11 +185,27 @@ final class BackgroundWork {
       }
       Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, job);
       if (refused != null) {
-        compactionError = refused;
+        failed(refused, settling);
         release(plan);
         return;
       }
     }
+  }
+
+  /** Guarded by the lock of compactions. */
+  private @Nullable CompactionPlan pickSettling(Version version, Set<TableFile> untouchable) {
+    long sequence = snapshots.visibleSequence();
+    if (sequence != quietSequence || sequence == settlingFailedAt) {
+      settlingLevel = CompactionPicker.NO_LEVEL;
+      return null;
+    }
+    // A level that was begun is emptied, though on the way that looks less and less worth it.
+    if (settlingLevel == CompactionPicker.NO_LEVEL || version.tables(settlingLevel).length == 0) {
+      settlingLevel = picker.settlingLevel(version);
+    }
+    return settlingLevel == CompactionPicker.NO_LEVEL
+        ? null
+        : picker.pickSettling(version, settlingLevel, untouchable);
   }
 
   /** Guarded by the lock of compactions. */
@@ -214,8 +240,7 @@ final class BackgroundWork {
     if (!live.isOpen() || cancelled) {
       return;
     }
-    // Once begun, it is done to its end: on the way it looks less and less worth it.
-    settling = quiet && (settling || picker.isSettlingWorthIt(versions.current()));
+    quietSequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
     if (!retryTicks.isDue(flushError != null || compactionError != null)) {
       return;
     }
@@ -388,11 +413,13 @@ final class BackgroundWork {
    * Holds no version: a busy table stays in every version until this puts the result in force, and
    * a version would keep segments of the log too, which nobody here reads.
    */
-  private void runAndRelease(CompactionPlan plan) {
+  private void runAndRelease(CompactionPlan plan, boolean settling) {
     boolean succeeded = false;
     try {
       run(plan);
-      compactionError = null;
+      if (!settling) {
+        compactionError = null;
+      }
       succeeded = true;
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
@@ -400,12 +427,25 @@ final class BackgroundWork {
     } catch (IOException | RuntimeException | Error e) {
       // Others may go on without the damaged table; nobody has to wait for that one.
       succeeded = spared.spareOneOf(plan.tables(), e);
-      compactionError = succeeded ? null : e;
+      if (!succeeded) {
+        failed(e, settling);
+      } else if (!settling) {
+        compactionError = null;
+      }
     } finally {
       release(plan);
     }
     if (succeeded) {
       compactionNeeded();
+    }
+  }
+
+  private void failed(Throwable cause, boolean settling) {
+    if (settling) {
+      // Nobody waits for this, and nobody is to hear of it.
+      settlingFailedAt = snapshots.visibleSequence();
+    } else {
+      compactionError = cause;
     }
   }
 

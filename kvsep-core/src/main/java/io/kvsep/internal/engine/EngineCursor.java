@@ -312,7 +312,7 @@ public final class EngineCursor implements AutoCloseable {
     long offset = iterator.payloadOffset() + Payload.headerLength(iterator.kind());
     if (ahead != null) {
       if (!ahead.isDue()) {
-        ahead.approach(iterator);
+        ahead.approach(iterator, stepsLeft);
       } else if (ahead.reach(iterator, offset, stepsLeft, context.scratch)) {
         context.scratch.expectLoaded();
       }

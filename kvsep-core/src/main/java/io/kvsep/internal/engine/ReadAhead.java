@@ -43,6 +43,13 @@ final class ReadAhead implements Foreseen, AutoCloseable {
   /** Entries the scout passes for each pointer a batch has room for. */
   private static final int ENTRIES_PASSED = 4;
 
+  /** Records that are brought near at first, and at most. */
+  private static final int NEAR_MIN = 2;
+
+  private static final int NEAR_MAX = 16;
+
+  private static final int MOVES_WITHOUT_NEAR = 1024;
+
   private final DeviceReads device;
   private final ValueReader values;
   private final Supplier<VisibleIterator> scouts;
@@ -51,6 +58,12 @@ final class ReadAhead implements Foreseen, AutoCloseable {
   private final int entriesAsked;
 
   private final NearRecords near;
+  private int nearNext = NEAR_MIN;
+
+  /** Moves before which nothing is brought near. */
+  private long nearFrom;
+
+  private boolean foreseen;
   private @Nullable VisibleIterator scout;
   private boolean scoutStands;
   private long scoutSteps;
@@ -129,20 +142,36 @@ final class ReadAhead implements Foreseen, AutoCloseable {
   /**
    * Called before the cursor reads the value of its entry, inside the epochs, when {@link #isDue}
    * says that no more is needed. To a cursor that goes up from value to value it brings the next
-   * ones near.
+   * ones near, the more the longer it does so.
+   *
+   * @param stepsLeft entries that the cursor may still find
    */
-  void approach(VisibleIterator cursor) {
+  void approach(VisibleIterator cursor, long stepsLeft) {
     long movesSince = moves - movesAtRead;
     movesAtRead = moves;
-    if (movesSince == 1 && forward) {
-      cursor.foresee(this);
-      near.touch();
+    if (movesSince != 1 || !forward) {
+      nearNext = NEAR_MIN;
+      return;
+    }
+    if (moves < nearFrom) {
+      return;
+    }
+    near.begin(Math.min(nearNext, stepsLeft == Long.MAX_VALUE ? stepsLeft : stepsLeft + 1));
+    cursor.foresee(this);
+    if (foreseen) {
+      foreseen = false;
+      nearNext = Math.min(2 * nearNext, NEAR_MAX);
+      if (near.touch()) {
+        // Perhaps of records that nobody reads, such as those of older versions.
+        nearFrom = moves + MOVES_WITHOUT_NEAR;
+      }
     }
   }
 
   @Override
   public boolean entry(long tag, Region payloadRegion, long payloadOffset) {
     int kind = Tag.kind(tag);
+    foreseen = true;
     return Tag.baseKind(kind) != Tag.POINTER
         || near.add(payloadRegion, payloadOffset + Payload.headerLength(kind));
   }

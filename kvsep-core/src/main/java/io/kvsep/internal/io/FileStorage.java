@@ -54,6 +54,9 @@ public final class FileStorage implements Storage {
   /** The name by which each open file is in the directory; guarded by names. */
   private final Map<ChannelFile, String> openFiles = new HashMap<>();
 
+  /** Linux says of files that one may not write that all of them is in memory. */
+  private final boolean isTold;
+
   private volatile boolean closed;
 
   /**
@@ -72,7 +75,10 @@ public final class FileStorage implements Storage {
     }
     // Whatever the working directory or a link means later, this storage stays where it is.
     this.directory = directory.toRealPath();
-    if (createIfMissing && !Files.exists(this.directory.resolve(StoreFiles.CURRENT))) {
+    Path current = this.directory.resolve(StoreFiles.CURRENT);
+    boolean isStore = Files.exists(current);
+    this.isTold = Files.isWritable(isStore ? current : this.directory);
+    if (createIfMissing && !isStore) {
       syncEntryOf(this.directory);
     }
   }
@@ -233,7 +239,7 @@ public final class FileStorage implements Storage {
 
   @Override
   public boolean isInMemory(ByteBuffer mapped) {
-    return ((MappedByteBuffer) mapped).isLoaded();
+    return isTold && ((MappedByteBuffer) mapped).isLoaded();
   }
 
   @Override

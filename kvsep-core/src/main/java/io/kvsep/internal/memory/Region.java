@@ -164,16 +164,27 @@ public final class Region {
    * Throws if a page of a mapping that was read before this call could not be: for those who draw
    * conclusions from bytes that no checksum covers. Java before 25 otherwise throws only when it
    * next comes back to Java code from its runtime, and goes on with bytes that are not those of the
-   * page until then; making an array of two dimensions takes it there, for some 50 nanoseconds.
+   * page until then.
    *
    * @throws InternalError as Java does for such pages
    */
   public static void requirePagesRead() {
     if (FAULTS_ARE_LATE) {
-      byte[][] made = new byte[one][one];
-      if (made.length != one) {
-        throw new AssertionError("an array of another length");
-      }
+      requirePagesReadNow();
+    }
+  }
+
+  /**
+   * As {@link #requirePagesRead}, and on every Java before this returns: for those who catch the
+   * error or are about to say that bytes are damaged. Making an array of two dimensions takes Java
+   * to its runtime, for some 50 nanoseconds.
+   *
+   * @throws InternalError as Java does for such pages
+   */
+  public static void requirePagesReadNow() {
+    byte[][] made = new byte[one][one];
+    if (made.length != one) {
+      throw new AssertionError("an array of another length");
     }
   }
 
@@ -181,8 +192,7 @@ public final class Region {
    * Throws if a page of this range is one of a mapping and cannot be read: for those who hand the
    * range to code of the JVM that takes the whole process down at such a page, as its checksums do.
    * A byte is copied from each page, since a copy leaves its target alone where the page cannot be
-   * read; only if the target looks as it did is the error asked for, which costs several times as
-   * much.
+   * read.
    *
    * @param probe where bytes are copied to
    * @throws InternalError as Java does for such pages
@@ -192,19 +202,24 @@ public final class Region {
     if (!isMapping() || count == 0) {
       return;
     }
-    boolean unread = isUnchanged(offset + count - 1, probe);
+    requireReadable(offset + count - 1, probe);
     for (long at = 0; at < count; at += PAGE_BYTES_MIN) {
-      unread |= isUnchanged(offset + at, probe);
-    }
-    if (unread) {
-      requirePagesRead();
+      requireReadable(offset + at, probe);
     }
   }
 
-  private boolean isUnchanged(long offset, byte[] probe) {
-    probe[0] = UNLIKELY;
+  private void requireReadable(long offset, byte[] probe) {
+    // No byte is equal to both; most are not equal to the first.
+    if (isUnchanged(offset, probe, UNLIKELY) && isUnchanged(offset, probe, (byte) ~UNLIKELY)) {
+      requirePagesReadNow();
+      throw new InternalError("a page of a mapping cannot be read");
+    }
+  }
+
+  private boolean isUnchanged(long offset, byte[] probe, byte filler) {
+    probe[0] = filler;
     UNSAFE.copyMemory(null, address + offset, probe, BYTES_BASE, 1);
-    return probe[0] == UNLIKELY;
+    return probe[0] == filler;
   }
 
   /** Whether this is a mapping rather than memory of our own. */

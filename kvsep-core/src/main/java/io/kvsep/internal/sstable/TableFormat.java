@@ -141,6 +141,8 @@ final class TableFormat {
   }
 
   static CorruptionException checksumMismatch(String file, long offset, int expected, int found) {
+    // The expected one is not under the checksum, and may lie in a page that was not read.
+    Region.requirePagesReadNow();
     return new CorruptionException(
         file,
         offset,

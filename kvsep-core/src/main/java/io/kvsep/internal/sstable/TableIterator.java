@@ -158,6 +158,8 @@ final class TableIterator extends InternalIterator {
     if (entry < foreseenTo) {
       return;
     }
+    // Of what the view says of the current entry, only this is still needed.
+    long next = block.next;
     try {
       long at = entry;
       do {
@@ -169,10 +171,9 @@ final class TableIterator extends InternalIterator {
     } catch (IndexOutOfBoundsException e) {
       // Damage is found by whoever gets there.
       foreseenTo = block.limit;
+    } finally {
+      block.next = next;
     }
-    // The view stands on the current entry again, which it has parsed before.
-    block.parse(entry);
-    block.parseTail();
   }
 
   @Override

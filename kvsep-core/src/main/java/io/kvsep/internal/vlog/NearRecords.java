@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
  * hundred instructions, and checking a record takes more. Figures: docs/decisions/0018.
  *
  * <p>Only what is mapped is touched, and nothing is checked: what is wrong with a record is left to
- * whoever reads it. The caller is inside the epochs from the first {@link #add} until {@link
- * #touch} has returned. Not thread safe.
+ * whoever reads it. The caller is inside the epochs from {@link #begin} until {@link #touch} has
+ * returned. Not thread safe.
  */
 public final class NearRecords {
-  private static final int RECORDS_MAX = 16;
+  static final int RECORDS_MAX = 16;
 
   /** More would push out of the processor's caches what was touched first. */
   private static final int BYTES_MAX = 64 << 10;
@@ -27,6 +27,7 @@ public final class NearRecords {
   private final long[] offsets = new long[RECORDS_MAX];
   private final int[] lengths = new int[RECORDS_MAX];
   private int count;
+  private int countMax;
   private int bytes;
 
   NearRecords(SegmentDirectory directory, Ticker ticker, Residency residency) {
@@ -35,8 +36,16 @@ public final class NearRecords {
     this.residency = residency;
   }
 
+  /** Forgets what was added, and takes up to so many records, as far as there is room. */
+  public void begin(long records) {
+    count = 0;
+    countMax = (int) Math.min(records, RECORDS_MAX);
+    bytes = 0;
+  }
+
   /**
-   * Adds the record that a pointer names, unless it was moved or is not mapped.
+   * Adds the record that a pointer names, unless it was moved or is not mapped. Only while there is
+   * room.
    *
    * @return whether there is room for more
    */
@@ -54,14 +63,20 @@ public final class NearRecords {
         bytes += length;
       }
     }
-    return count < RECORDS_MAX && bytes < BYTES_MAX;
+    return count < countMax && bytes < BYTES_MAX;
   }
 
-  /** Touches all records added, and forgets them. */
-  public void touch() {
+  /**
+   * Touches all records added.
+   *
+   * @return whether that took as long as if some had come from the device
+   */
+  public boolean touch() {
     if (count == 0) {
-      return;
+      return false;
     }
+    // Of pages that were read before this, whoever read them has to hear.
+    Region.requirePagesReadNow();
     long begun = ticker.nanos();
     try {
       for (int i = 0; i < count; i++) {
@@ -70,15 +85,15 @@ public final class NearRecords {
           region.touch(offsets[i], lengths[i]);
         }
       }
-      Region.requirePagesRead();
+      Region.requirePagesReadNow();
     } catch (InternalError e) {
       // Whoever reads the record finds the page that cannot be read, if anybody ever does.
     }
     // Otherwise what comes from the device would come unnoticed.
-    if (Residency.isSlow(ticker.nanos() - begun, bytes)) {
+    boolean slow = Residency.isSlow(ticker.nanos() - begun, bytes);
+    if (slow) {
       residency.suspect();
     }
-    count = 0;
-    bytes = 0;
+    return slow;
   }
 }

@@ -504,38 +504,55 @@ final class CompactionPickerTest {
   }
 
   @Test
-  void aStoreSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
-    assertFalse(picker.isSettlingWorthIt(versions.current()));
+  void aLevelSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
+    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
     table(6, "a", "z", 1000);
-    assertFalse(picker.isSettlingWorthIt(versions.current()));
+    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
-    assertFalse(picker.isSettlingWorthIt(versions.current()));
-    table(4, "f", "k", 50);
-    assertTrue(picker.isSettlingWorthIt(versions.current()));
+    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    table(0, "d", "f", 50);
+    assertEquals(0, settlingLevel());
+    table(4, "f", "k", 100);
+    assertEquals(0, settlingLevel());
+    table(4, "m", "p", 100);
+    assertEquals(4, settlingLevel());
   }
 
   @Test
-  void settlingGoesOnUntilAllTablesAreInTheLastLevel() {
+  void tablesOfLevelZeroAloneSettleOnlyIfTheyAreSeveral() {
+    table(0, "a", "c", 150);
+    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    table(0, "b", "d", 50);
+    assertEquals(0, settlingLevel());
+  }
+
+  @Test
+  void aSettlingLevelGoesDownTableByTableUntilItIsEmpty() {
     long last = table(6, "a", "k", 400);
-    long middle = table(5, "f", "z", 300);
-    long upper = table(0, "a", "c", 200);
+    long first = table(5, "f", "h", 100);
+    long second = table(5, "m", "z", 200);
     // Nothing is due by itself.
     assertNull(picker.pick(versions.current(), Set.of(), 0, 100));
 
-    CompactionPlan first = settling();
-    assertEquals(Set.of(upper), numbers(first.inputs()));
-    assertEquals(5, first.outputLevel());
-    versions.apply(new VersionEdit().removeTable(0, upper));
-    CompactionPlan second = settling();
-    assertEquals(Set.of(middle), numbers(second.inputs()));
-    assertEquals(Set.of(last), numbers(second.overlaps()));
-    assertEquals(6, second.outputLevel());
-    versions.apply(new VersionEdit().removeTable(5, middle));
-    assertNull(picker.pickSettling(versions.current(), Set.of()));
+    // The one below which nothing lies need not be read.
+    CompactionPlan moved = settling(5);
+    assertTrue(moved.move());
+    assertEquals(Set.of(second), numbers(moved.inputs()));
+    versions.apply(new VersionEdit().removeTable(5, second));
+    CompactionPlan merged = settling(5);
+    assertEquals(Set.of(first), numbers(merged.inputs()));
+    assertEquals(Set.of(last), numbers(merged.overlaps()));
+    assertEquals(6, merged.outputLevel());
+    versions.apply(new VersionEdit().removeTable(5, first));
+    assertNull(picker.pickSettling(versions.current(), 5, Set.of()));
   }
 
-  private CompactionPlan settling() {
-    return Objects.requireNonNull(picker.pickSettling(versions.current(), Set.of()));
+  private int settlingLevel() {
+    return picker.settlingLevel(versions.current());
+  }
+
+  private CompactionPlan settling(int level) {
+    return Objects.requireNonNull(picker.pickSettling(versions.current(), level, Set.of()));
   }
 
   @Test

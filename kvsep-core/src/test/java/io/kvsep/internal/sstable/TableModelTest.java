@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.NavigableSet;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -150,6 +151,9 @@ final class TableModelTest {
         if (random.nextInt(3) > 0) {
           int most = 1 + random.nextInt(20);
           List<Entry> told = new ArrayList<>();
+          if (i >= foreseenTo && random.nextInt(4) == 0) {
+            foreseenTo = Math.max(foreseenTo, i + failOnTheWay(iterator, random.nextInt(5)));
+          }
           iterator.foresee(
               (tag, region, offset) -> {
                 Entry expected = entries.get(current + told.size());
@@ -167,6 +171,27 @@ final class TableModelTest {
         iterator.next();
       }
       assertFalse(iterator.isValid());
+    }
+  }
+
+  /**
+   * Whoever is told may fail: the iterator then stands where it stood, and tells all again.
+   *
+   * @return how many entries were told, 0 if telling failed
+   */
+  private static int failOnTheWay(InternalIterator iterator, int after) {
+    AtomicInteger told = new AtomicInteger();
+    try {
+      iterator.foresee(
+          (tag, region, offset) -> {
+            if (told.getAndIncrement() == after) {
+              throw new IllegalStateException("a sink that fails");
+            }
+            return true;
+          });
+      return told.get();
+    } catch (IllegalStateException e) {
+      return 0;
     }
   }
 

@@ -50,14 +50,19 @@ final class NearRecordsTest {
   void takesSoManyRecordsAndSoManyBytes() {
     NearRecords near = log.reader.newNearRecords();
     for (int times = 0; times < 2; times++) {
+      near.begin(100);
       int taken = 1;
       while (add(near, entries.get(10))) {
         taken++;
       }
       assertEquals(16, taken);
-      near.touch();
+      assertFalse(near.touch());
+      near.begin(100);
       assertFalse(add(near, entries.get(0)));
-      near.touch();
+      assertFalse(near.touch());
+      near.begin(2);
+      assertTrue(add(near, entries.get(10)));
+      assertFalse(add(near, entries.get(10)));
     }
     assertFalse(log.reader.isCold());
   }
@@ -65,23 +70,24 @@ final class NearRecordsTest {
   @Test
   void pointersToNowhereAreLeftAlone() {
     NearRecords near = log.reader.newNearRecords();
+    near.begin(16);
     for (int i = 0; i < 100; i++) {
       assertTrue(add(near, 7, 100, 50));
       assertTrue(add(near, 1, Integer.MAX_VALUE, 50));
       assertTrue(add(near, 1, 1L << 40, 50));
       assertTrue(add(near, 1, 100, 0));
     }
-    near.touch();
-    near.touch();
+    assertFalse(near.touch());
     assertFalse(log.reader.isCold());
   }
 
   @Test
   void whatTakesLongIsSuspicious() {
     NearRecords near = log.reader.newNearRecords();
+    near.begin(16);
     add(near, entries.get(10));
     log.nanosPerLook = SLOW_NANOS;
-    near.touch();
+    assertTrue(near.touch());
     log.nanosPerLook = 0;
     assertTrue(log.reader.isCold());
   }
