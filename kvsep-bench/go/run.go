@@ -181,12 +181,17 @@ func (r *run) process() error {
 	return nil
 }
 
-// settle waits for the store and says now and then that it is still there.
+// settle waits for the store, makes everything durable, and says now and then that it is still there.
 func (r *run) settle() error {
 	return r.beside(progressPause, func() error {
 		r.out.step(r.workload, 1, 1)
 		return nil
-	}, r.store.settle)
+	}, func() error {
+		if err := r.store.settle(); err != nil {
+			return err
+		}
+		return r.store.sync()
+	})
 }
 
 // synced does work while the store is synced once a second, if that is the durability it was opened

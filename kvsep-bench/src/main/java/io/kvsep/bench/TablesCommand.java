@@ -102,6 +102,7 @@ final class TablesCommand {
             usual.memtablesMax(),
             usual.memtableLogBytesMin(),
             usual.memtableLogBytesMax(),
+            usual.spareFromBytes(),
             usual.commitBytesMax(),
             usual.frameRetainedBytes(),
             // Everything is merged once, at the end.

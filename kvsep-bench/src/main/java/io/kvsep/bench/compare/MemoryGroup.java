@@ -9,12 +9,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A control group (cgroup v2) with a limit of memory, file cache included, and no swap, in which
- * every child runs, one after another. Removed at the end.
+ * A control group (cgroup v2, or v1 where that has the memory) with a limit of memory, file cache
+ * included, and no swap, in which every child runs, one after another. Removed at the end.
  */
 final class MemoryGroup implements AutoCloseable {
   private static final long BYTES_MIN = 64 << 20;
   private static final Path ROOT = Path.of("/sys/fs/cgroup");
+  private static final String LEGACY_LIMIT = "memory.limit_in_bytes";
 
   private final Path directory;
 
@@ -30,11 +31,14 @@ final class MemoryGroup implements AutoCloseable {
     if (bytes < BYTES_MIN) {
       throw new UsageException("--memory-limit must be at least 64M");
     }
-    MemoryGroup group = create(ROOT, own(), bytes);
+    MemoryGroup group = create(ROOT, own("0::"), bytes);
+    if (group == null) {
+      group = createLegacy(ROOT.resolve("memory"), own(":memory:"), bytes);
+    }
     if (group == null) {
       System.err.println(
           "--memory-limit is left out: no control group with a limit of memory can be made here"
-              + " (cgroup v2, and the right to write below "
+              + " (cgroup v2 or v1, and the right to write below "
               + ROOT
               + ")");
     }
@@ -69,12 +73,33 @@ final class MemoryGroup implements AutoCloseable {
     return null;
   }
 
-  /** The group of this process, relative to the root. */
-  private static Path own() {
+  /** As {@link #create}, in the hierarchy of v1 that limits memory. */
+  static @Nullable MemoryGroup createLegacy(Path root, Path own, long bytes) {
+    Path outer = root.resolve(own);
+    while (outer != null && outer.startsWith(root)) {
+      Path made = outer.resolve("kvsep-bench-" + ProcessHandle.current().pid());
+      try {
+        if (Files.exists(outer.resolve(LEGACY_LIMIT))) {
+          Files.createDirectories(made);
+          Files.writeString(made.resolve(LEGACY_LIMIT), Long.toString(bytes));
+          Files.writeString(made.resolve("memory.swappiness"), "0");
+          return new MemoryGroup(made);
+        }
+      } catch (IOException e) {
+        remove(made);
+      }
+      outer = outer.getParent();
+    }
+    return null;
+  }
+
+  /** The group of this process in the hierarchy that is marked so, relative to its root. */
+  private static Path own(String mark) {
     try {
       for (String line : Files.readAllLines(Path.of("/proc/self/cgroup"))) {
-        if (line.startsWith("0::/")) {
-          return Path.of(line.substring(4));
+        int at = line.indexOf(mark + "/");
+        if (at >= 0) {
+          return Path.of(line.substring(at + mark.length() + 1));
         }
       }
     } catch (IOException e) {

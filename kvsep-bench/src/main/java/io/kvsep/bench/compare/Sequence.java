@@ -153,9 +153,13 @@ final class Sequence implements AutoCloseable {
     output.result(name, "written_by_raw", writtenBytes / (double) userBytes, "x");
   }
 
-  /** Writes out everything and waits for the work in the background; the part that is no work. */
+  /**
+   * Writes out everything, makes it durable, and waits for the work in the background; the part
+   * that is no work.
+   */
   private long settle(Engine opened) {
     opened.flush();
+    opened.sync();
     if (!Engines.worksInBackground(options.engine())) {
       return 0;
     }

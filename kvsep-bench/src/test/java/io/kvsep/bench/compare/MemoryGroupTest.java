@@ -32,9 +32,24 @@ final class MemoryGroupTest {
   }
 
   @Test
+  void olderSystemsHaveAHierarchyForMemory() throws IOException {
+    Files.createDirectories(root.resolve(OWN));
+    Files.writeString(root.resolve("memory.limit_in_bytes"), "9223372036854771712");
+
+    MemoryGroup group = MemoryGroup.createLegacy(root, OWN, 1_200 << 20);
+
+    assertNotNull(group);
+    Path made = root.resolve(MADE);
+    assertEquals("1258291200", Files.readString(made.resolve("memory.limit_in_bytes")));
+    assertEquals("0", Files.readString(made.resolve("memory.swappiness")));
+    assertTrue(group.prefix().contains(made.resolve("cgroup.procs").toString()));
+  }
+
+  @Test
   void nothingIsLeftWhereItIsNotAllowed() throws IOException {
     Files.createDirectories(root.resolve(OWN));
     assertNull(MemoryGroup.create(root, OWN, 1_200 << 20));
+    assertNull(MemoryGroup.createLegacy(root, OWN, 1_200 << 20));
     try (var files = Files.walk(root)) {
       assertEquals(0, files.filter(path -> path.endsWith(MADE)).count());
     }

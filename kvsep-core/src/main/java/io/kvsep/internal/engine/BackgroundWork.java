@@ -401,7 +401,7 @@ final class BackgroundWork {
     }
     tableBytesWritten.addAndGet(bytes);
     edit.lastSequence(lastSequence);
-    failure.guard(() -> versions.apply(edit));
+    log.applySealing(edit);
     live.installVersion(oldest);
     flushes.incrementAndGet();
     record(event, bytes);

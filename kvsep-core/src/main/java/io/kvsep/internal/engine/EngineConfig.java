@@ -127,6 +127,7 @@ public record EngineConfig(
    * @param memtablesMax memtables at once, the active one included
    * @param memtableLogBytesMin log bytes one memtable may cover however little the store holds
    * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
+   * @param spareFromBytes log bytes in one segment that make it worth having the next one ready
    * @param commitBytesMax memory that encoded frames may take together; others are encoded while
    *     they are written
    * @param frameRetainedBytes memory a writing slot keeps from one write to the next
@@ -146,6 +147,7 @@ public record EngineConfig(
       int memtablesMax,
       long memtableLogBytesMin,
       long memtableLogBytesMax,
+      long spareFromBytes,
       long commitBytesMax,
       long frameRetainedBytes,
       int levelZeroTables,
@@ -166,6 +168,9 @@ public record EngineConfig(
     /** As large as memtables get: with short values it is their own length that counts. */
     private static final long MEMTABLE_LOG_BYTES_MIN = 64 * MIB;
 
+    /** A store with less in its log may never need another segment. */
+    private static final long SPARE_FROM_BYTES = 8 * MIB;
+
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
     /**
@@ -181,6 +186,7 @@ public record EngineConfig(
           3,
           MEMTABLE_LOG_BYTES_MIN,
           Math.max(MEMTABLE_LOG_BYTES_MIN, memoryBudgetBytes),
+          SPARE_FROM_BYTES,
           memoryBudgetBytes / 8,
           Math.min(256 << 10, memoryBudgetBytes / 1024),
           4,

@@ -6,12 +6,22 @@ import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The log as the commit leader uses it: a {@link LogWriter} that starts new segments by itself. A
- * segment is durable and in the manifest before the first frame goes into it, so the manifest alone
- * says which segments exist.
+ * The log as the commit leader uses it: a {@link LogWriter} that goes on in new segments by itself.
+ * A segment is durable and in the manifest before the first frame goes into it, so the manifest
+ * alone says which segments exist. That takes three syncs, so the next segment is made ahead of
+ * need, in the background: the <em>spare</em>. A segment ends in the log itself, and the manifest
+ * seals it with the edit that says that nothing of it will be replayed any more.
+ *
+ * <p>All but {@link #sync}, {@link #applySealing} and {@link #resume} is for the leader.
  */
 final class LogAppender {
   private static final long LIVE_BYTES_PER_SEGMENT_BYTE = 8;
@@ -20,22 +30,61 @@ final class LogAppender {
   private static final long SEGMENT_BYTES_MIN = 32 << 20;
 
   private final LogWriter writer;
+  private final SegmentDirectory directory;
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
+  private final Scheduler scheduler;
   private final long segmentBytesMax;
+  private final long spareFromBytes;
+  private final AtomicBoolean spareScheduled = new AtomicBoolean();
+
+  /** Made once: there may be no memory for it when it is needed. */
+  private final Runnable spareJob = this::makeSpare;
+
+  /** Guards the three below, and the creation of segments. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** The segment to go on in; written under the lock, read by the leader without it as a hint. */
+  private volatile @Nullable Segment spare;
+
+  /** Segments that have ended and are not sealed in the manifest. */
+  private final List<Segment> ended = new ArrayList<>();
+
+  /** Whether no spare is to be made any more. */
+  private boolean closing;
+
+  /** Of the leader: the segment during which a spare was asked for. */
+  private long spareAskedIn;
 
   LogAppender(
+      EngineConfig config,
       LogWriter writer,
+      SegmentDirectory directory,
       VersionSet versions,
       LiveView live,
-      FailureState failure,
-      long segmentBytesMax) {
+      FailureState failure) {
     this.live = live;
     this.writer = writer;
+    this.directory = directory;
     this.versions = versions;
     this.failure = failure;
-    this.segmentBytesMax = segmentBytesMax;
+    this.scheduler = config.scheduler();
+    this.segmentBytesMax = config.segmentBytes();
+    this.spareFromBytes = config.shape().spareFromBytes();
+  }
+
+  /** Takes over what the log had been given ahead of need before it was opened, null for none. */
+  void resume(@Nullable Segment empty) throws IOException {
+    lock.lock();
+    try {
+      if (empty != null) {
+        writer.resumeEmpty(empty);
+        spare = empty;
+      }
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -63,6 +112,10 @@ final class LogAppender {
 
   void publish() throws IOException {
     writer.publish();
+    Segment active = writer.active();
+    if (active != null && active.publishedEnd() >= spareFromBytes) {
+      spareNeeded(active);
+    }
   }
 
   /** Forgets the group. Where its remains may come back, that is a failure of the store. */
@@ -99,33 +152,26 @@ final class LogAppender {
     }
   }
 
-  private void startSegment() throws IOException {
-    Segment sealed = writer.active();
-    Segment created = writer.createSegment(versions.newSegmentId());
-    boolean inManifest = false;
+  /**
+   * Puts an edit in force that says from where the log is replayed, and seals all segments that
+   * have ended: one that is in front of that place and not sealed would not be found again.
+   */
+  void applySealing(VersionEdit edit) {
+    lock.lock();
     try {
-      syncCreated(created);
-      VersionEdit edit = new VersionEdit().addSegment(created.id());
-      if (sealed != null) {
-        edit.sealSegment(sealed.id(), sealed.publishedEnd());
-      }
-      applySealing(edit);
-      inManifest = true;
+      ended.forEach(segment -> edit.sealSegment(segment.id(), segment.publishedEnd()));
+      failure.guard(() -> versions.apply(edit));
+      ended.clear();
     } finally {
-      if (!inManifest) {
-        created.free();
-      }
+      lock.unlock();
     }
-    writer.switchTo(created);
-    // What is written from now on lies in this segment: a cursor has to hold a version that has it.
-    live.installVersion(null);
   }
 
-  /** Puts an edit in force that seals the active segment. */
-  void applySealing(VersionEdit edit) {
+  /** As {@link #applySealing}, for an edit that seals the active segment too. */
+  void applySealingActive(VersionEdit edit) {
     boolean applied = false;
     try {
-      failure.guard(() -> versions.apply(edit));
+      applySealing(edit);
       applied = true;
     } finally {
       if (!applied) {
@@ -133,6 +179,92 @@ final class LogAppender {
         writer.abandonActive();
       }
     }
+  }
+
+  /** Gives back what was made ahead of need; for a store that is being closed. */
+  void dropSpare() {
+    lock.lock();
+    try {
+      closing = true;
+      Segment unused = spare;
+      spare = null;
+      if (unused != null) {
+        failure.guard(() -> versions.apply(new VersionEdit().removeSegment(unused.id())));
+        live.installVersion(null);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void startSegment() throws IOException {
+    lock.lock();
+    try {
+      Segment next = spare;
+      if (next == null) {
+        next = create();
+        spare = next;
+      }
+      Segment last = writer.active();
+      if (last != null && writer.isAbandoned()) {
+        // With remains behind it there can be no end; the manifest says where it is.
+        applySealingActive(new VersionEdit().sealSegment(last.id(), last.publishedEnd()));
+      } else if (last != null) {
+        writer.endSegment();
+        ended.add(last);
+      }
+      spare = null;
+      writer.switchTo(next);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Has a spare made, once in the life of each active segment: the leader makes do without. */
+  private void spareNeeded(Segment active) {
+    if (spare != null || active.id() == spareAskedIn) {
+      return;
+    }
+    spareAskedIn = active.id();
+    if (spareScheduled.compareAndSet(false, true)
+        && scheduler.tryExecute(Scheduler.Lane.LOG, spareJob) != null) {
+      spareScheduled.set(false);
+    }
+  }
+
+  private void makeSpare() {
+    spareScheduled.set(false);
+    lock.lock();
+    try {
+      if (spare == null && !closing && live.isOpen() && !failure.hasFailed()) {
+        spare = create();
+      }
+    } catch (IOException | RuntimeException e) {
+      // The leader will try itself when it needs a segment, and tell whoever writes then. What is
+      // a failure of the store is kept as such.
+      return;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Guarded by the lock. */
+  private Segment create() throws IOException {
+    Segment created = writer.createSegment(versions.newSegmentId());
+    boolean inManifest = false;
+    try {
+      syncCreated(created);
+      failure.guard(() -> versions.apply(new VersionEdit().addSegment(created.id())));
+      inManifest = true;
+    } finally {
+      if (!inManifest) {
+        created.free();
+      }
+    }
+    directory.add(created);
+    // What will be written lies in this segment: a cursor has to hold a version that has it.
+    live.installVersion(null);
+    return created;
   }
 
   private void syncCreated(Segment created) {

@@ -8,6 +8,7 @@ import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogScanner;
+import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,8 +23,12 @@ import java.util.List;
  * tail, and is cut off.
  */
 final class LogRecovery {
-  /** What holds of one segment. */
-  record SoundPart(long segment, long from, long end) {}
+  /**
+   * What holds of one segment.
+   *
+   * @param complete whether the log goes on in the next one
+   */
+  record SoundPart(long segment, long from, long end, boolean complete) {}
 
   private final Storage storage;
   private final StoreId storeId;
@@ -34,6 +39,7 @@ final class LogRecovery {
   private long replayedBytes;
   private long tornBytes;
   private long tornSegment;
+  private long spareSegment;
 
   LogRecovery(Storage storage, StoreId storeId, Version version) {
     this.storage = storage;
@@ -60,16 +66,19 @@ final class LogRecovery {
           leastSequence = scanner.endSequence();
         }
         long end = scanner.endOffset();
-        parts.add(new SoundPart(segment.id(), begin, end));
+        boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
+        parts.add(new SoundPart(segment.id(), begin, end, complete));
         replayedBytes += end - begin;
         claim = later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
-        boolean last = i == segments.size() - 1;
-        if (reachedSeal(scanner, segment) || (last && end == scanner.fileLength())) {
+        if (complete) {
           continue;
         }
-        claim = later(claim, scanner.claimsBehind(leastSequence));
-        cutOff(scanner, segments.subList(i + 1, segments.size()), claim, leastSequence);
+        List<SegmentState> behind = segments.subList(i + 1, segments.size());
+        if (end < scanner.fileLength() || !isSpare(behind)) {
+          claim = later(claim, scanner.claimsBehind(leastSequence));
+          cutOff(scanner, behind, claim, leastSequence);
+        }
         break;
       }
     }
@@ -103,6 +112,16 @@ final class LogRecovery {
     return parts;
   }
 
+  /** How much of a segment of the log holds, negative when it lies behind a torn place. */
+  long soundEnd(SegmentState state) {
+    for (SoundPart part : parts) {
+      if (part.segment() == state.id()) {
+        return part.end();
+      }
+    }
+    return state.id() == spareSegment ? Segment.EMPTY_BYTES : state.sealedLength();
+  }
+
   long lastSequence() {
     return lastSequence;
   }
@@ -125,6 +144,11 @@ final class LogRecovery {
     return tornSegment != 0;
   }
 
+  /** A segment behind the log's end that the log may go on in later; 0 if there is none. */
+  long spareSegment() {
+    return spareSegment;
+  }
+
   /** The end of what holds. */
   LogPosition end() {
     if (parts.isEmpty()) {
@@ -132,6 +156,25 @@ final class LogRecovery {
     }
     SoundPart last = parts.get(parts.size() - 1);
     return new LogPosition(last.segment(), last.end());
+  }
+
+  /**
+   * Whether what lies behind the log's end is at most one segment that was made ahead of need, and
+   * nothing was written into.
+   */
+  private boolean isSpare(List<SegmentState> behind) {
+    if (behind.size() > 1) {
+      return false;
+    }
+    for (SegmentState segment : behind) {
+      try (LogScanner scanner = LogScanner.open(storage, storeId, segment.id(), 0)) {
+        if (scanner.fileLength() != Segment.EMPTY_BYTES) {
+          return false;
+        }
+        spareSegment = segment.id();
+      }
+    }
+    return true;
   }
 
   private static boolean reachedSeal(LogScanner scanner, SegmentState segment) {

@@ -154,7 +154,7 @@ final class LogRotation {
     if (dead) {
       edit.removeSegment(active.id());
     }
-    appender.applySealing(edit);
+    appender.applySealingActive(edit);
     log.detach();
     live.installVersion(null);
   }

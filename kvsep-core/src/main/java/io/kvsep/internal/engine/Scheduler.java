@@ -12,6 +12,8 @@ public interface Scheduler extends AutoCloseable {
 
   /** Which work must not wait behind which. */
   enum Lane {
+    /** Writers will wait for it soon: the next segment of the log. */
+    LOG,
     /** Writers wait for it: memtables to tables. */
     FLUSH,
     /** Merging of tables. */

@@ -126,9 +126,9 @@ public final class StorageEngine implements AutoCloseable {
       }
       openSegments(recovery);
       live = new LiveView(epochs, versions::current, config.scheduler());
-      log = new LogWriter(config.storage(), versions.storeId(), segments, epochs, ledger);
+      log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
-      appender = new LogAppender(log, versions, live, failure, config.segmentBytes());
+      appender = new LogAppender(config, log, segments, versions, live, failure);
       snapshots = new SnapshotRegistry(recovery.lastSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       background = backgroundWork(targets);
@@ -333,6 +333,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(this::flushAll);
       attempts.run(appender::sync);
       attempts.run(rotation::dropDead);
+      attempts.run(appender::dropSpare);
     }
     background.cancel();
     reclaim.cancel();
@@ -460,10 +461,7 @@ public final class StorageEngine implements AutoCloseable {
       return Segment.openRelocated(
           config.storage(), versions.storeId(), state.id(), state.sealedLength(), epochs, ledger);
     }
-    long end = state.sealedLength();
-    for (LogRecovery.SoundPart part : recovery.parts()) {
-      end = part.segment() == state.id() ? part.end() : end;
-    }
+    long end = recovery.soundEnd(state);
     boolean sealed = config.mode().readOnly() || state.isSealed();
     return end < 0
         ? null
@@ -481,7 +479,8 @@ public final class StorageEngine implements AutoCloseable {
           tail.add(segment);
         }
       }
-      log.resume(tail);
+      log.resume(tail, recovery.lastSequence());
+      appender.resume(segments.find(recovery.spareSegment()));
     }
     try (IndexEntries entries = new IndexEntries(ledger, config.inlineValueBytesMax())) {
       recovery.replay(entries, index::insertAll);

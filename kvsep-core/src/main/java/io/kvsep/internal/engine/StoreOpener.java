@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
@@ -126,22 +127,25 @@ final class StoreOpener {
     }
   }
 
-  /** Cuts a torn tail off and deletes what no manifest names; from here on files are changed. */
+  /**
+   * Cuts a torn tail off, seals what the log itself calls complete, and deletes what no manifest
+   * names; from here on files are changed.
+   */
   void settle(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();
+    VersionEdit edit = new VersionEdit();
+    boolean changes = recovery.isTorn();
+    for (LogRecovery.SoundPart part : recovery.parts()) {
+      SegmentState state = versions.current().segments().get(part.segment());
+      if (part.complete() && state != null && !state.isSealed()) {
+        edit.sealSegment(part.segment(), part.end());
+        changes = true;
+      }
+    }
     if (recovery.isTorn()) {
-      long segment = recovery.end().segment();
-      long end = recovery.end().offset();
-      VersionEdit edit = new VersionEdit();
-      SegmentState state = versions.current().segments().get(segment);
-      if (state != null && state.sealedLength() >= 0) {
-        edit.sealSegment(segment, end);
-      }
-      for (SegmentState later : versions.current().segments().tailMap(segment + 1).values()) {
-        if (later.isLog()) {
-          edit.removeSegment(later.id());
-        }
-      }
+      cutOff(versions.current(), recovery.end(), edit);
+    }
+    if (changes) {
       versions.apply(edit);
     }
     for (LogRecovery.SoundPart part : recovery.parts()) {
@@ -155,6 +159,18 @@ final class StoreOpener {
         storage.delete(orphan);
       } catch (NoSuchFileException e) {
         // Gone already: all the better.
+      }
+    }
+  }
+
+  private static void cutOff(Version version, LogPosition end, VersionEdit edit) {
+    SegmentState torn = version.segments().get(end.segment());
+    if (torn != null && torn.isSealed()) {
+      edit.sealSegment(torn.id(), end.offset());
+    }
+    for (SegmentState later : version.segments().tailMap(end.segment() + 1).values()) {
+      if (later.isLog()) {
+        edit.removeSegment(later.id());
       }
     }
   }

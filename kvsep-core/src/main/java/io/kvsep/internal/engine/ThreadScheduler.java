@@ -11,13 +11,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The real scheduler: one thread for flushes, one for reclaim, some for compactions, one timer;
- * threads for reads as long as there are any. Daemon threads, made when first needed.
+ * The real scheduler: one thread for the log, one for flushes, one for reclaim, some for
+ * compactions, one timer; threads for reads as long as there are any. Daemon threads, made when
+ * first needed.
  */
 public final class ThreadScheduler implements Scheduler {
   /** How long a thread for reads waits for the next one. */
   private static final long IDLE_SECONDS = 5;
 
+  private final ExecutorService logs;
   private final ExecutorService flushes;
   private final ExecutorService compactions;
   private final ExecutorService reclaims;
@@ -27,6 +29,7 @@ public final class ThreadScheduler implements Scheduler {
 
   public ThreadScheduler(int threads) {
     compactionsMax = Math.max(1, threads - 1);
+    logs = Executors.newSingleThreadExecutor(named("kvsep-log"));
     flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
     compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
     reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
@@ -56,6 +59,7 @@ public final class ThreadScheduler implements Scheduler {
 
   private ExecutorService executor(Lane lane) {
     return switch (lane) {
+      case LOG -> logs;
       case FLUSH -> flushes;
       case COMPACTION -> compactions;
       case RECLAIM -> reclaims;
@@ -91,13 +95,14 @@ public final class ThreadScheduler implements Scheduler {
   @Override
   public void close() {
     timer.shutdownNow();
+    logs.shutdown();
     flushes.shutdown();
     compactions.shutdown();
     reclaims.shutdown();
     reads.shutdown();
     boolean interrupted = false;
     for (ExecutorService executor :
-        new ExecutorService[] {timer, flushes, compactions, reclaims, reads}) {
+        new ExecutorService[] {timer, logs, flushes, compactions, reclaims, reads}) {
       while (!executor.isTerminated()) {
         try {
           executor.awaitTermination(1, TimeUnit.SECONDS);

@@ -168,7 +168,8 @@ final class LogSource {
           claim = later(claim, scanner.durableClaim());
           long end = scanner.endOffset();
           boolean last = i == parts.size() - 1;
-          if (isAtEnd(scanner, part) || (last && end == scanner.fileLength())) {
+          boolean complete = isAtEnd(scanner, part) || scanner.isComplete();
+          if (complete || (last && end == scanner.fileLength())) {
             continue;
           }
           LogPosition stop = new LogPosition(part.segment(), end);

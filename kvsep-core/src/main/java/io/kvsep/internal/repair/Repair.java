@@ -16,6 +16,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.SalvagedManifest;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.vlog.RecordReader;
+import io.kvsep.internal.vlog.Segment;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -242,7 +243,17 @@ public final class Repair {
         }
       }
     }
-    log.read(withoutTornEnd(manifest, storeId, parts));
+    log.read(withoutTornEnd(manifest, storeId, withoutSpare(parts)));
+  }
+
+  /** Leaves out a segment that was made ahead of need: the log ends in front of it. */
+  private List<LogSource.Part> withoutSpare(List<LogSource.Part> parts) {
+    int last = parts.size() - 1;
+    return last > 0
+            && directory.length(StoreFiles.segment(parts.get(last).segment()))
+                == Segment.EMPTY_BYTES
+        ? parts.subList(0, last)
+        : parts;
   }
 
   private boolean isPresent(long segment, StoreId storeId) {

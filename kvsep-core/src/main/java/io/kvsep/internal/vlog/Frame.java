@@ -338,14 +338,9 @@ public final class Frame implements AutoCloseable {
   }
 
   private void putFrameHeader(Region region, LogPosition durable) {
-    region.putInt(LogFormat.FRAME_MAGIC_AT, LogFormat.FRAME_MAGIC);
-    region.putInt(LogFormat.BODY_LENGTH_AT, Math.toIntExact(bodyLength));
-    region.putInt(LogFormat.RECORD_COUNT_AT, recordCount);
-    region.putLong(LogFormat.FIRST_SEQUENCE_AT, firstSequence);
-    region.putInt(LogFormat.DURABLE_OFFSET_AT, (int) durable.offset());
-    region.putInt(LogFormat.DURABLE_SEGMENT_AT, (int) durable.segment());
-    int crc = window.crc32c(region, 4, LogFormat.FRAME_HEADER_BYTES - 4);
-    region.putInt(0, crc ^ LogFormat.place(segment, offset));
+    int place = LogFormat.place(segment, offset);
+    LogFormat.putFrameHeader(
+        region, place, bodyLength, recordCount, firstSequence, durable, window);
   }
 
   private void countIndexBytes(int keyspace, int keyLength, int valueLength) {

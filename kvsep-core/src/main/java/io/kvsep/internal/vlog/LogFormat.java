@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.NativeWindow;
@@ -12,14 +13,14 @@ import io.kvsep.internal.memory.Region;
  * Bytes of a segment file, little-endian. Authority: docs/formats/log.md.
  *
  * <pre>
- * segment  := header frame*
+ * segment  := header frame* end?
  *
  * header, 40 bytes                      frame header, 32 bytes
  * offset bytes field                    offset bytes field
  *      0     8 magic "KVSEPLOG"              0     4 crc of bytes 4 .. 31, placed
  *      8     4 format version                4     4 magic "KVF1"
  *     12    16 store id                      8     4 bodyLength: bytes of all records
- *     28     8 segment id                   12     4 recordCount, from 1
+ *     28     8 segment id                   12     4 recordCount; 0 of the end
  *     36     4 crc32c of bytes 0 .. 35      16     8 firstSequence
  *                                           24     4 durable offset \ log position known to be
  *                                           28     4 durable segment/ synced, low 32 bits each
@@ -36,9 +37,10 @@ import io.kvsep.internal.memory.Region;
  *      …     4 crc of everything before it in the record, placed
  * </pre>
  *
- * The n-th record of a frame has sequence {@code firstSequence + n}. A <em>placed</em> crc is the
- * crc32c xored with {@link #place}, a hash of segment id and file offset of the frame or record, so
- * that bytes that are sound but stand in the wrong place do not pass.
+ * The end is the header of a frame without records: the segment is complete, and the log goes on in
+ * the next one. The n-th record of a frame has sequence {@code firstSequence + n}. A
+ * <em>placed</em> crc is the crc32c xored with {@link #place}, a hash of segment id and file offset
+ * of the frame or record, so that bytes that are sound but stand in the wrong place do not pass.
  */
 final class LogFormat {
   static final int FORMAT_VERSION = 1;
@@ -84,6 +86,24 @@ final class LogFormat {
     region.putLong(20, storeId.low());
     region.putLong(28, segment);
     region.putInt(36, window.crc32c(region, 0, 36));
+  }
+
+  /** Puts a frame header at the start of {@code region}. */
+  static void putFrameHeader(
+      Region region,
+      int place,
+      long bodyLength,
+      int recordCount,
+      long firstSequence,
+      LogPosition durable,
+      NativeWindow window) {
+    region.putInt(FRAME_MAGIC_AT, FRAME_MAGIC);
+    region.putInt(BODY_LENGTH_AT, Math.toIntExact(bodyLength));
+    region.putInt(RECORD_COUNT_AT, recordCount);
+    region.putLong(FIRST_SEQUENCE_AT, firstSequence);
+    region.putInt(DURABLE_OFFSET_AT, (int) durable.offset());
+    region.putInt(DURABLE_SEGMENT_AT, (int) durable.segment());
+    region.putInt(0, window.crc32c(region, 4, FRAME_HEADER_BYTES - 4) ^ place);
   }
 
   /** Checks the header of a segment file; {@code region} holds at least its header. */

@@ -32,6 +32,7 @@ public final class LogScanner implements AutoCloseable {
   private LogPosition durableClaim = LogPosition.START;
   private int largestKeyspace;
   private int largestKeyspaceOfFrame;
+  private boolean complete;
   private String expected = "a frame";
   private String found = "end of file";
 
@@ -80,7 +81,7 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * To the next frame.
+   * To the next frame. Where {@link #isComplete} holds afterwards, there was none but the end.
    *
    * @param leastSequence sequence numbers below it belong to a write that was given up: the frame
    *     does not hold
@@ -90,12 +91,20 @@ public final class LogScanner implements AutoCloseable {
     at += frameLength;
     frameLength = 0;
     if (!holdsHeader(at) || !holdsRecords(leastSequence)) {
-      frameLength = 0;
       return false;
     }
     durableClaim = later(durableClaim, claim(at));
+    if (recordCount == 0) {
+      complete = true;
+      return false;
+    }
     largestKeyspace = Math.max(largestKeyspace, largestKeyspaceOfFrame);
     return true;
+  }
+
+  /** Whether the segment's end was reached: the log goes on in the next one. */
+  public boolean isComplete() {
+    return complete;
   }
 
   /** Lets {@code entries} walk the current frame. */
@@ -112,7 +121,7 @@ public final class LogScanner implements AutoCloseable {
     return at;
   }
 
-  /** Offset behind the current frame. */
+  /** Offset behind the current frame, or behind the end once {@link #isComplete}. */
   public long endOffset() {
     return at + frameLength;
   }
@@ -228,7 +237,7 @@ public final class LogScanner implements AutoCloseable {
       offset += record.length();
       count++;
     }
-    if (count != recordCount || count == 0) {
+    if (count != recordCount) {
       expected = recordCount + " records";
       found = count + " records";
       return false;

@@ -37,10 +37,14 @@ public final class LogWriter {
 
   private final Storage storage;
   private final StoreId storeId;
-  private final SegmentDirectory directory;
   private final Epochs<?> epochs;
   private final Region staging;
   private final NativeWindow window = new NativeWindow();
+
+  /** Of the segment that is being created. */
+  private final Region header;
+
+  private final NativeWindow headerWindow = new NativeWindow();
   private final AtomicLong bytesWritten = new AtomicLong();
   private final AtomicLong syncs = new AtomicLong();
 
@@ -52,6 +56,9 @@ public final class LogWriter {
 
   // Of the appending thread.
   private long end;
+
+  /** Above that of every record that was appended. */
+  private long nextSequence;
 
   /** Behind the segment that was let go of last. */
   private LogPosition detachedAt = LogPosition.START;
@@ -78,25 +85,22 @@ public final class LogWriter {
   /** What {@link #publishedBytes} was when the last sync began. */
   private volatile long durableBytes;
 
-  public LogWriter(
-      Storage storage,
-      StoreId storeId,
-      SegmentDirectory directory,
-      Epochs<?> epochs,
-      MemoryLedger ledger) {
+  public LogWriter(Storage storage, StoreId storeId, Epochs<?> epochs, MemoryLedger ledger) {
     this.storage = storage;
     this.storeId = storeId;
-    this.directory = directory;
     this.epochs = epochs;
     this.staging = ledger.allocate(MemoryPurpose.COMMIT, STAGING_BYTES);
+    this.header = ledger.allocate(MemoryPurpose.COMMIT, LogFormat.SEGMENT_HEADER_BYTES);
   }
 
   /**
    * Goes on with a recovered log.
    *
    * @param tail the segments from which something was replayed, ascending; they count as unsynced
+   * @param lastSequence of all records in the log
    */
-  public void resume(List<Segment> tail) throws IOException {
+  public void resume(List<Segment> tail, long lastSequence) throws IOException {
+    nextSequence = lastSequence + 1;
     for (Segment segment : tail) {
       if (segment.isSealed()) {
         sealedUnsynced.add(segment);
@@ -110,15 +114,15 @@ public final class LogWriter {
   }
 
   /**
-   * Creates the file of the segment the log goes on in; {@link #syncCreated} makes it durable and
-   * {@link #switchTo} starts to use it. Called by the appending thread with nothing gathered.
+   * Creates the file of a segment; {@link #syncCreated} makes it durable and {@link #switchTo}
+   * starts to use it. Called by one thread at a time, not necessarily the appending one.
    */
   public Segment createSegment(long id) throws IOException {
     Segment segment = Segment.create(storage, storeId, id, epochs);
-    LogFormat.putSegmentHeader(staging, storeId, id, window);
     boolean written = false;
     try {
-      segment.write(window.over(staging, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
+      LogFormat.putSegmentHeader(header, storeId, id, headerWindow);
+      segment.write(headerWindow.over(header, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
       written = true;
     } finally {
       if (!written) {
@@ -131,15 +135,53 @@ public final class LogWriter {
     return segment;
   }
 
-  /** Makes a created segment durable. A failure means that the store has failed. */
+  /** Makes a created segment durable. A failure means that the store has failed; the file goes. */
   public void syncCreated(Segment segment) throws IOException {
-    segment.sync();
-    storage.syncDirectory();
+    try {
+      segment.sync();
+      storage.syncDirectory();
+    } catch (IOException | RuntimeException e) {
+      segment.free();
+      try {
+        storage.delete(segment.name());
+      } catch (IOException also) {
+        e.addSuppressed(also);
+      }
+      throw e;
+    }
+  }
+
+  /** Takes over a segment that was found empty, for {@link #switchTo}. */
+  public void resumeEmpty(Segment segment) throws IOException {
+    segment.resume();
+  }
+
+  /**
+   * Writes the end behind the last frame of the active segment: it is complete, and what comes next
+   * is in the next segment. Called by the appending thread with nothing gathered. When it fails, it
+   * may or may not stand there: the segment is abandoned, and has to be sealed in front of it.
+   */
+  public void endSegment() throws IOException {
+    Segment segment = Objects.requireNonNull(active);
+    boolean ended = false;
+    try {
+      int place = LogFormat.place(segment.id(), end);
+      LogFormat.putFrameHeader(staging, place, 0, 0, nextSequence, durable, window);
+      segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), end);
+      ended = true;
+    } finally {
+      if (!ended) {
+        abandonActive();
+      }
+    }
+    end += LogFormat.FRAME_HEADER_BYTES;
+    bytesWritten.addAndGet(LogFormat.FRAME_HEADER_BYTES);
+    segment.publish(end);
+    countPublished(LogFormat.FRAME_HEADER_BYTES);
   }
 
   /** Seals the active segment and appends to {@code segment} from now on. */
   public void switchTo(Segment segment) {
-    directory.add(segment);
     Segment sealed = active;
     if (sealed != null) {
       sealed.seal();
@@ -187,7 +229,8 @@ public final class LogWriter {
   public boolean needsNewSegment(long frameLength, long segmentBytes) {
     return active == null
         || abandoned
-        || (end > LogFormat.SEGMENT_HEADER_BYTES && frameLength > segmentBytes - end);
+        || (end > LogFormat.SEGMENT_HEADER_BYTES
+            && frameLength > segmentBytes - end - LogFormat.FRAME_HEADER_BYTES);
   }
 
   public @Nullable Segment active() {
@@ -234,6 +277,7 @@ public final class LogWriter {
       staged += (int) length;
     }
     end += length;
+    nextSequence = firstSequence + frame.recordCount();
   }
 
   /** Writes what is gathered; the group can be read from now on. */
@@ -372,6 +416,7 @@ public final class LogWriter {
 
   public void free() {
     staging.free();
+    header.free();
   }
 
   private void writeStaged() throws IOException {

@@ -31,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * Thread safe: one thread publishes, any number read. Readers are inside the epochs.
  */
 public final class Segment {
+  /** Length of a segment of the log in which nothing was written yet. */
+  public static final int EMPTY_BYTES = LogFormat.SEGMENT_HEADER_BYTES;
+
   /** Least tail worth a new mapping; below it positional reads are cheaper than page faults. */
   private static final long MAP_STEP_MIN = 1 << 20;
 

@@ -171,7 +171,7 @@ public final class SegmentSurvey implements AutoCloseable {
         && region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
         && headerCrcHolds(offset)
         && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence
-        && region.getInt(offset + LogFormat.RECORD_COUNT_AT) > 0
+        && region.getInt(offset + LogFormat.RECORD_COUNT_AT) >= 0
         && bodyLength(offset) <= end - offset - LogFormat.FRAME_HEADER_BYTES;
   }
 
@@ -202,9 +202,9 @@ public final class SegmentSurvey implements AutoCloseable {
 
   /** The records of a frame whose header holds. */
   private void records(long frame) {
-    frameCount++;
     long sequence = region.getLong(frame + LogFormat.FIRST_SEQUENCE_AT);
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
+    frameCount += count > 0 ? 1 : 0;
     leastSequence = sequence + count;
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
     long limit = at + bodyLength(frame);

@@ -20,8 +20,8 @@ final class CommitAccount<S> {
   /** What a commit left whose own sync failed, if it happened. */
   private @Nullable S doubtful;
 
-  /** What the first commit left that was refused since the last one that succeeded. */
-  private @Nullable S refused;
+  /** What each commit would have left that was refused since the last one that succeeded. */
+  private final List<S> refused = new ArrayList<>();
 
   private boolean failsLate;
 
@@ -36,7 +36,8 @@ final class CommitAccount<S> {
 
   /**
    * From now on a write may fail with all its bytes in the file. Where the log cannot be cut
-   * either, the first one that is refused may be found after a crash.
+   * either, one of those that are refused may be found after a crash: the first that got as far as
+   * the file, after which nothing is written into that any more.
    */
   void failsLate() {
     failsLate = true;
@@ -59,7 +60,7 @@ final class CommitAccount<S> {
   /** As {@link #add}, by a commit that was acknowledged: nothing refused is behind it. */
   void acknowledge(S next) {
     add(next);
-    refused = null;
+    refused.clear();
   }
 
   /**
@@ -71,8 +72,8 @@ final class CommitAccount<S> {
     if (mayHaveHappened) {
       doubtful = next;
     }
-    if (failsLate && refused == null) {
-      refused = next;
+    if (failsLate) {
+      refused.add(next);
     }
   }
 
@@ -87,7 +88,7 @@ final class CommitAccount<S> {
     states.add(state);
     synced = 0;
     doubtful = null;
-    refused = null;
+    refused.clear();
   }
 
   /** What a crash may leave, in the order of the commits. */
@@ -107,7 +108,8 @@ final class CommitAccount<S> {
 
   private List<S> withOpenOnes(List<S> known) {
     List<S> allowed = new ArrayList<>(known);
-    for (S open : Arrays.asList(coming, doubtful, refused)) {
+    allowed.addAll(refused);
+    for (S open : Arrays.asList(coming, doubtful)) {
       if (open != null) {
         allowed.add(open);
       }

@@ -29,8 +29,8 @@ enum OptionSet {
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
       new Shape(
-          1 << 10, 3, 1 << 10, 2 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256, 512,
-          8 << 10, 16 << 10, true);
+          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256,
+          512, 8 << 10, 16 << 10, true);
 
   final CommitSync sync;
 

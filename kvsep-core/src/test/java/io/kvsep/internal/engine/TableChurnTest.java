@@ -310,6 +310,7 @@ final class TableChurnTest {
         shape.memtablesMax(),
         shape.memtableLogBytesMin(),
         shape.memtableLogBytesMax(),
+        shape.spareFromBytes(),
         shape.commitBytesMax(),
         shape.frameRetainedBytes(),
         shape.levelZeroTables(),

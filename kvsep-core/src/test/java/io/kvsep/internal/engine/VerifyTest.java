@@ -46,6 +46,7 @@ final class VerifyTest {
             tiny.memtablesMax(),
             tiny.memtableLogBytesMin(),
             tiny.memtableLogBytesMax(),
+            tiny.spareFromBytes(),
             tiny.commitBytesMax(),
             tiny.frameRetainedBytes(),
             tiny.levelZeroTables(),

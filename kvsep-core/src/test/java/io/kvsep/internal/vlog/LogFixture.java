@@ -86,7 +86,7 @@ final class LogFixture implements AutoCloseable {
 
   LogFixture(CrashableStorage storage) {
     this.storage = storage;
-    this.writer = new LogWriter(storage, STORE, directory, epochs, ledger);
+    this.writer = new LogWriter(storage, STORE, epochs, ledger);
     this.scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
@@ -119,6 +119,7 @@ final class LogFixture implements AutoCloseable {
   void startSegment(long id) throws IOException {
     Segment segment = writer.createSegment(id);
     writer.syncCreated(segment);
+    directory.add(segment);
     writer.switchTo(segment);
   }
 

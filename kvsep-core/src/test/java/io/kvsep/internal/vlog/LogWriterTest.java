@@ -415,7 +415,7 @@ final class LogWriterTest {
       Segment second = log.segment(2, end, /* sealed= */ false);
       log.directory.add(first);
       log.directory.add(second);
-      log.writer.resume(List.of(first, second));
+      log.writer.resume(List.of(first, second), 2);
       assertTrue(log.writer.isDirty());
       assertEquals(new LogPosition(2, end), log.writer.end());
       Frame frame = log.append(3, LogFixture.put("c", "3"));
