@@ -230,6 +230,11 @@ public final class CompactionPicker {
     return Math.max(lengthScore(version, level, base), forValues);
   }
 
+  /** Bytes of the log that tables need, though what replaces them is in tables above. */
+  public double hiddenInLog(Version version, long oldestReader) {
+    return hiddenBytes(version, oldestReader).total();
+  }
+
   private HiddenBytes hiddenBytes(Version version, long oldestReader) {
     HiddenBytes hidden = lastHidden;
     if (hidden == null || !hidden.isOf(version, oldestReader)) {

@@ -40,6 +40,7 @@ final class HiddenBytes {
 
   private final double[] hidden = new double[Version.LEVELS];
   private final double[] scores = new double[Version.LEVELS];
+  private final double total;
   private final Version version;
   private final long oldestReader;
 
@@ -74,6 +75,7 @@ final class HiddenBytes {
       boolean frees = below[level] > 0 && hidden[level] > 0;
       scores[level] = frees ? together / limit : 0;
     }
+    total = Math.min(together, below[0]);
   }
 
   boolean isOf(Version other, long otherReader) {
@@ -83,6 +85,11 @@ final class HiddenBytes {
   /** How many times over its limit a level is, with those above it; due from 1 on. */
   double score(int level) {
     return scores[level];
+  }
+
+  /** What all levels together may set free. */
+  double total() {
+    return total;
   }
 
   /** What a table of the level may set free below it. */

@@ -252,6 +252,11 @@ final class BackgroundWork {
     compactionNeeded();
   }
 
+  /** Bytes of the log that tables need, though what replaces them is in tables above: a guess. */
+  double hiddenInLog(Version version) {
+    return picker.hiddenInLog(version, snapshots.oldest());
+  }
+
   /** Throws when nothing that a writer could wait for will happen any more. */
   void check() {
     failure.check();

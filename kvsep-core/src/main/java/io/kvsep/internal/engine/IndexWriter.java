@@ -31,10 +31,14 @@ final class IndexWriter implements AutoCloseable {
   /** Pressure of garbage from which on writers are slowed down: before there is too much. */
   private static final double PRESSURE_SLOWDOWN = 0.6;
 
-  /** How many times these bytes are let through then, by how much less the more pressure. */
+  /** The same for all garbage, whether anybody knows of it or not. */
+  private static final double CROWDING_SLOWDOWN = 0.6;
+
+  /** How many times these bytes are let through then, by how much less the more garbage. */
   private static final double PRESSED_MAX = 2;
 
-  private static final double PRESSED_STEP = 2.5;
+  private static final double PRESSURE_STEP = 2.5;
+  private static final double CROWDING_STEP = 6;
 
   /** What is let through however much garbage there is. */
   private static final double PRESSED_MIN = 0.125;
@@ -176,14 +180,18 @@ final class IndexWriter implements AutoCloseable {
       tables = live.get().version.tables(0).length;
     }
     double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
-    if (tables < shape.levelZeroSlowdown() && pressure < PRESSURE_SLOWDOWN) {
+    double crowding = reclaim.isRelieved() ? reclaim.crowding() : 0;
+    double excess =
+        Math.max(
+            PRESSURE_STEP * (pressure - PRESSURE_SLOWDOWN),
+            CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
+    if (tables < shape.levelZeroSlowdown() && excess < 0) {
       owedNanos = 0;
       return;
     }
     double range = Math.max(1, shape.levelZeroStop() - shape.levelZeroSlowdown());
     double room = Math.max(1, shape.levelZeroStop() - tables) / range;
-    double relief =
-        Math.max(PRESSED_MIN, PRESSED_MAX - PRESSED_STEP * (pressure - PRESSURE_SLOWDOWN));
+    double relief = Math.max(PRESSED_MIN, PRESSED_MAX - excess);
     boolean crowded = tables >= shape.levelZeroSlowdown() && room <= relief;
     double share = crowded ? room : relief;
     owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * share));

@@ -181,11 +181,21 @@ final class LogAppender {
     }
   }
 
-  /** Gives back what was made ahead of need; for a store that is being closed. */
-  void dropSpare() {
+  /** Leaves no segment without a use, and makes no more of them ahead of need. */
+  void close() {
     lock.lock();
     try {
       closing = true;
+      dropSpare();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives back what was made ahead of need. */
+  void dropSpare() {
+    lock.lock();
+    try {
       Segment unused = spare;
       spare = null;
       if (unused != null) {
@@ -236,7 +246,8 @@ final class LogAppender {
     spareScheduled.set(false);
     lock.lock();
     try {
-      if (spare == null && !closing && live.isOpen() && !failure.hasFailed()) {
+      boolean needed = spare == null && writer.active() != null && !closing;
+      if (needed && live.isOpen() && !failure.hasFailed()) {
         spare = create();
       }
     } catch (IOException | RuntimeException e) {

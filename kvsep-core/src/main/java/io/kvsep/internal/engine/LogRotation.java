@@ -101,6 +101,7 @@ final class LogRotation {
           Segment active = log.active();
           if (active != null && isFlushed() && versions.current().liveBytes(active.id()) == 0) {
             detach(active, /* dead= */ true);
+            appender.dropSpare();
           }
         });
   }

@@ -103,6 +103,6 @@ final class LogSpace {
       return 0;
     }
     long start = segment.id() == from.segment() ? from.offset() : 0;
-    return Math.max(0, segment.publishedEnd() - start);
+    return Math.max(0, segment.publishedEnd() - Math.max(start, Segment.EMPTY_BYTES));
   }
 }

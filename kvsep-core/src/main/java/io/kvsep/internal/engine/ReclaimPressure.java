@@ -5,6 +5,8 @@ import io.kvsep.internal.reclaim.ReclaimPicker;
 import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.LogWriter;
+import io.kvsep.internal.vlog.SegmentDirectory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,27 +14,61 @@ import org.jspecify.annotations.Nullable;
  * Thread safe.
  */
 final class ReclaimPressure {
-  private record Measured(Version version, double pressure) {}
+  /**
+   * Of one version.
+   *
+   * @param room for garbage of all kinds, in bytes
+   * @param startBytes how much had been written to the log when there was no garbage, if all that
+   *     is garbage had been written since
+   */
+  private record Measured(Version version, double pressure, double room, double startBytes) {}
+
+  /** While writers are at it, there may be so many times what reclaim comes back to. */
+  private static final double ROOM = 2;
 
   private final VersionSet versions;
   private final ReclaimGoal goal;
+  private final SegmentDirectory segments;
+  private final LogWriter log;
+  private final BackgroundWork background;
   private volatile @Nullable Measured last;
   private volatile boolean relieved;
 
-  ReclaimPressure(VersionSet versions, ReclaimGoal goal) {
+  ReclaimPressure(
+      VersionSet versions,
+      ReclaimGoal goal,
+      SegmentDirectory segments,
+      LogWriter log,
+      BackgroundWork background) {
     this.versions = versions;
     this.goal = goal;
+    this.segments = segments;
+    this.log = log;
+    this.background = background;
   }
 
   /** 0 when a job has just become due, 1 when as much is there as may be; no bounds. */
   double get() {
+    return measured().pressure;
+  }
+
+  /**
+   * Part of the room for garbage that is taken by all there may be: what is known of, what hides
+   * behind newer versions, and what was written since.
+   */
+  double crowding() {
+    Measured now = measured();
+    return (log.bytesWritten() - now.startBytes) / now.room;
+  }
+
+  private Measured measured() {
     Version version = versions.current();
     Measured measured = last;
     if (measured == null || measured.version != version) {
-      measured = new Measured(version, measure(version));
+      measured = measure(version);
       last = measured;
     }
-    return measured.pressure;
+    return measured;
   }
 
   /** Whether a job is at work, so that waiting helps. */
@@ -44,10 +80,14 @@ final class ReclaimPressure {
     relieved = working;
   }
 
-  private double measure(Version version) {
+  private Measured measure(Version version) {
     Balance balance = ReclaimPicker.balance(version);
     double due = goal.dueBytes(balance.neededBytes());
     double most = goal.mostBytes(balance.neededBytes());
-    return (balance.garbageBytes() - due) / Math.max(1, most - due);
+    double pressure = (balance.garbageBytes() - due) / Math.max(1, most - due);
+    double needed = Math.max(0, version.liveBytes() - background.hiddenInLog(version));
+    double room = Math.max(1, ROOM * goal.mostBytes((long) needed));
+    double startBytes = log.bytesWritten() - (segments.bytes() - needed);
+    return new Measured(version, pressure, room, startBytes);
   }
 }

@@ -133,7 +133,8 @@ public final class StorageEngine implements AutoCloseable {
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
-      ReclaimPressure pressure = new ReclaimPressure(versions, config.reclaim().goal());
+      ReclaimPressure pressure =
+          new ReclaimPressure(versions, config.reclaim().goal(), segments, log, background);
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
@@ -333,7 +334,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(this::flushAll);
       attempts.run(appender::sync);
       attempts.run(rotation::dropDead);
-      attempts.run(appender::dropSpare);
+      attempts.run(appender::close);
     }
     background.cancel();
     reclaim.cancel();
