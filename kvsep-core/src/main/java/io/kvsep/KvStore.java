@@ -205,6 +205,30 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   VerifyReport verify();
 
+  /**
+   * Makes a copy of the store as it is at one moment of the call, which is a store of its own: all
+   * that was committed before, and nothing that was committed after that moment. The copy is
+   * durable on return.
+   *
+   * <p>Files that do not change any more, which are nearly all of it, are not copied but get a
+   * second name (a hard link), so that it takes a moment whatever the size of the store, and no
+   * space until one of the two stores drops files that the other one keeps. Where the file systems
+   * cannot do that, files are copied. Neither store ever writes into a file that both have. Writing
+   * and reading go on meanwhile; writers wait for as long as the log takes to go on in a new
+   * segment. The copy may be opened at once, for reading only as well, beside this one.
+   *
+   * <p>After an error, or a crash before the return, there is nothing of that name, or all of it. A
+   * process that dies may leave a directory of the name with ".partial" behind it, which can be
+   * deleted.
+   *
+   * @param directory what is to be made; missing parents are made, too
+   * @throws StorageException when there is anything of that name already, also an empty directory;
+   *     or when the device refused. Nothing was changed then
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  void checkpoint(Path directory);
+
   /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();
 

@@ -185,6 +185,11 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
+  public void checkpoint(Path directory) {
+    engine.copies().checkpoint(Objects.requireNonNull(directory, "directory"));
+  }
+
+  @Override
   public VerifyReport verify() {
     VerifyResult result = engine.verify();
     List<VerifyReport.Problem> problems = new ArrayList<>();

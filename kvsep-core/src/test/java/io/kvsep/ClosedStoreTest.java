@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -163,6 +164,8 @@ final class ClosedStoreTest {
         inKept.put(key(i), new byte[i * 20]);
       }
       List<Throwable> errors = Collections.synchronizedList(new ArrayList<>());
+      AtomicInteger copies = new AtomicInteger();
+      Path copy = directory.resolve("copies-" + round);
       List<Runnable> jobs =
           List.of(
               () -> store.put(KEY, VALUE),
@@ -189,6 +192,7 @@ final class ClosedStoreTest {
               store::compact,
               store::reclaim,
               store::flush,
+              () -> store.checkpoint(copy.resolve("" + copies.getAndIncrement())),
               store::sync);
       CountDownLatch running = new CountDownLatch(jobs.size());
       List<Thread> threads = new ArrayList<>();

@@ -25,8 +25,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class KvsepTest {
   private static final List<String> COMMANDS =
       List.of(
-          "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim",
-          "verify", "repair");
+          "demo",
+          "put",
+          "get",
+          "delete",
+          "scan",
+          "ingest",
+          "export",
+          "info",
+          "compact",
+          "reclaim",
+          "checkpoint",
+          "verify",
+          "repair");
 
   @TempDir Path folder;
 
@@ -75,6 +86,8 @@ final class KvsepTest {
         "export",
         "demo a b",
         "demo --limit-bytes much",
+        "checkpoint",
+        "checkpoint a b",
         "verify extra",
         "repair",
         "bench"

@@ -43,6 +43,7 @@ final class StoreCommandsTest {
           List.of("info"),
           List.of("compact"),
           List.of("reclaim"),
+          List.of("checkpoint", "%s"),
           List.of("verify"));
 
   @TempDir Path folder;
@@ -329,6 +330,28 @@ final class StoreCommandsTest {
       }
     }
     return content;
+  }
+
+  @Test
+  void checkpointMakesAStoreOfItsOwn() throws IOException {
+    Path store = filledStore();
+    Path made = folder.resolve("missing").resolve("made");
+
+    Map<String, Object> report =
+        run(store, "checkpoint", made.toString(), "--json").succeeds().json();
+
+    assertEquals(made.toString(), report.get("directory"));
+    assertTrue(CommandRun.number(report, "files") >= 4, report.toString());
+    assertTrue(CommandRun.number(report, "bytes") >= 1_000_000, report.toString());
+    run(made, "verify").succeeds();
+    assertArrayEquals(
+        run(store, "scan").succeeds().output(), run(made, "scan").succeeds().output());
+    Map<String, List<Byte>> before = files(made);
+    String refusal = run(store, "checkpoint", made.toString()).failsWith(1);
+    assertTrue(refusal.contains(made + " is there already"), refusal);
+    assertEquals(before, files(made));
+    String line = run(store, "checkpoint", folder.resolve("x").toString()).succeeds().text();
+    assertTrue(line.matches("made \\S+: \\d+ files, \\S+ MB in \\S+ s\\R"), line);
   }
 
   @Test

@@ -188,6 +188,11 @@ public final class StoreWrites {
     slots.drain();
   }
 
+  /** Whether later calls are refused. */
+  boolean isClosed() {
+    return closed;
+  }
+
   void exit(EpochSlot<WriteRequest> slot) {
     slots.exit(slot);
   }

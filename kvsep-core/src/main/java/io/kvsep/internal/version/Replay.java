@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * Adds up the edits of a manifest. Many edits then cost one version instead of one each, whatever
@@ -71,6 +72,11 @@ final class Replay {
 
   /** As {@link #snapshot()}, of a version that is there. */
   static VersionEdit snapshotOf(Version version) {
+    return snapshotOf(version, segment -> true);
+  }
+
+  /** The same with some of its segments only. */
+  static VersionEdit snapshotOf(Version version, Predicate<SegmentState> with) {
     VersionEdit snapshot =
         new VersionEdit().lastSequence(version.lastSequence()).replayFrom(version.replayFrom());
     for (int level = 0; level < Version.LEVELS; level++) {
@@ -78,7 +84,9 @@ final class Replay {
         snapshot.addTable(level, table.meta());
       }
     }
-    version.segments().values().forEach(segment -> addSegment(snapshot, segment));
+    version.segments().values().stream()
+        .filter(with)
+        .forEach(segment -> addSegment(snapshot, segment));
     version.keyspaceIds().addTo(snapshot);
     return snapshot;
   }

@@ -190,6 +190,11 @@ public final class LogWriter {
         || (end > LogFormat.SEGMENT_HEADER_BYTES && frameLength > segmentBytes - end);
   }
 
+  /** Whether anything was written into the active segment; asked by the appending thread. */
+  public boolean holdsFrames() {
+    return active != null && end > LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
   public @Nullable Segment active() {
     return active;
   }
