@@ -36,6 +36,8 @@ final class KvsepTest {
           "compact",
           "reclaim",
           "checkpoint",
+          "backup",
+          "restore",
           "verify",
           "repair");
 
@@ -88,6 +90,10 @@ final class KvsepTest {
         "demo --limit-bytes much",
         "checkpoint",
         "checkpoint a b",
+        "backup",
+        "backup f --since -1",
+        "backup f --since x",
+        "restore",
         "verify extra",
         "repair",
         "bench"

@@ -148,7 +148,7 @@ public final class StorageEngine implements AutoCloseable {
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       copies =
           new StoreCopies(
-              writes, failure, new CheckpointWork(config, versions, appender, rotation, ledger));
+              config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
       releases.push(writes::free);
       live.start(List.of(index.newMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);

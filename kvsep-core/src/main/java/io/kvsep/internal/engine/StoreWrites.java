@@ -11,6 +11,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.Arrays;
+import java.util.Set;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -118,6 +119,20 @@ public final class StoreWrites {
       request.prepare(when == CommitSync.EVERY_COMMIT);
       request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
+      pipeline.commit(request);
+    } finally {
+      finish(slot);
+    }
+  }
+
+  /** Writes records that are made already, all of them or none; without a sync of its own. */
+  void write(RecordSource records, Set<Integer> keyspaces) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(/* withSync= */ false);
+      request.keyspaces = keyspaces;
+      encode(request, records);
       pipeline.commit(request);
     } finally {
       finish(slot);

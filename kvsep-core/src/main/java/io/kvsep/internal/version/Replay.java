@@ -22,6 +22,7 @@ final class Replay {
   private long lastSequence;
   private LogPosition replayFrom = LogPosition.START;
   private KeyspaceIds keyspaces = KeyspaceIds.NONE;
+  private History history = History.NONE;
 
   /**
    * The next edit in the order of the file.
@@ -39,6 +40,7 @@ final class Replay {
     }
     SegmentList.change(segments, edit);
     keyspaces = keyspaces.with(edit);
+    history = history.with(edit);
     nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
     lastSequence = edit.lastSequence().orElse(lastSequence);
@@ -59,6 +61,7 @@ final class Replay {
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
     segments.values().forEach(segment -> addSegment(snapshot, segment));
     keyspaces.addTo(snapshot);
+    history.addTo(snapshot);
     return snapshot;
   }
 
@@ -88,6 +91,7 @@ final class Replay {
         .filter(with)
         .forEach(segment -> addSegment(snapshot, segment));
     version.keyspaceIds().addTo(snapshot);
+    version.history().addTo(snapshot);
     return snapshot;
   }
 
