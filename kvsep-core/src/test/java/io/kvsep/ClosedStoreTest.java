@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -192,6 +194,7 @@ final class ClosedStoreTest {
               store::compact,
               store::reclaim,
               store::flush,
+              () -> store.backup(OutputStream.nullOutputStream(), 0),
               () -> store.checkpoint(copy.resolve("" + copies.getAndIncrement())),
               store::sync);
       CountDownLatch running = new CountDownLatch(jobs.size());
@@ -329,6 +332,9 @@ final class ClosedStoreTest {
         Map.entry(Duration.class, Duration.ofMinutes(1)),
         Map.entry(WriteBatch.class, new WriteBatch().put(KEY, VALUE)),
         Map.entry(Durability.class, Durability.none()),
-        Map.entry(Path.class, directory.resolve("copy")));
+        Map.entry(Path.class, directory.resolve("copy")),
+        Map.entry(long.class, 0L),
+        Map.entry(OutputStream.class, OutputStream.nullOutputStream()),
+        Map.entry(InputStream.class, InputStream.nullInputStream()));
   }
 }
