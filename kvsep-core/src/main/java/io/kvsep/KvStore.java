@@ -4,6 +4,8 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreLockedException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.List;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -204,6 +206,83 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
    */
   VerifyReport verify();
+
+  /**
+   * Makes a copy of the store as it is at one moment of the call, which is a store of its own: all
+   * that was committed before, and nothing that was committed after that moment. The copy is
+   * durable on return.
+   *
+   * <p>Files that do not change any more, which are nearly all of it, are not copied but get a
+   * second name (a hard link), so that it takes a moment whatever the size of the store, and no
+   * space until one of the two stores drops files that the other one keeps. Where the file systems
+   * cannot do that, files are copied. Neither store ever writes into a file that both have. Writing
+   * and reading go on meanwhile; writers wait for as long as the log takes to go on in a new
+   * segment. The copy may be opened at once, for reading only as well, beside this one.
+   *
+   * <p>After an error, or a crash before the return, there is nothing of that name, or all of it. A
+   * process that dies may leave a directory of the name with ".partial" behind it, which can be
+   * deleted.
+   *
+   * @param directory what is to be made; missing parents are made, too
+   * @throws StorageException when there is anything of that name already, also an empty directory;
+   *     or when the device refused. Nothing was changed then
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  void checkpoint(Path directory);
+
+  /**
+   * Writes everything in the store, or what has changed since an earlier backup, to a stream, as
+   * the store is at one moment at the beginning of the call: entries of all keyspaces with their
+   * times to live, deletes, and the keyspaces themselves. Every block of it has a checksum, which
+   * also covers what comes before it. Reading and writing go on meanwhile.
+   *
+   * <p>A backup of changes is only for a store that holds exactly what the earlier one left. Where
+   * compaction has forgotten of deletes since then, it is everything instead of the changes, to be
+   * restored in the same way. It reads the index of the whole store in any case, but only the
+   * values that it writes.
+   *
+   * <p>What is in a backup is durable in the store before it is written, as by {@link #sync}.
+   *
+   * <p>Works on the calling thread, a block at a time; memory does not grow with the values, but
+   * for compressed ones, one of which is held at a time. The stream is flushed and not closed.
+   *
+   * @param sinceSequence what the earlier backup returned, 0 for everything
+   * @return the sequence number that this backup reaches
+   * @throws IllegalArgumentException when no backup of this store can have returned that number
+   * @throws StorageException when the device or the stream refused; what was written is no backup
+   * @throws CorruptionException when something in the store is damaged; what was written is none
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
+   */
+  long backup(OutputStream output, long sinceSequence);
+
+  /**
+   * Puts a backup into this store. One of everything needs a store that was never written to. One
+   * of changes needs a store that was restored up to the very number from which it goes on, and in
+   * which nothing was written since.
+   *
+   * <p>The stream is read to the end of the backup, and checked, before anything is changed: one
+   * that is cut, damaged or does not fit leaves the store as it was. It is kept in a temporary file
+   * until the end, so that there has to be room for it twice. Nothing behind the backup is read.
+   *
+   * <p>Then it is written like other writes, so that readers see one part after the other; writing
+   * meanwhile is for no good, and later backups are refused then. When the call returns everything
+   * is durable. Where it fails after the first change, or the process dies, the store remembers
+   * that: it takes the same backup again, which completes it, and no other one.
+   *
+   * <p>Memory goes by the longest value. The new store has an identity and sequence numbers of its
+   * own, and backups of it are for stores that are restored from these.
+   *
+   * @return the sequence number of the backup's store that this store is at
+   * @throws CorruptionException when the stream is cut or damaged; nothing was changed
+   * @throws IncompatibleFormatException when it is no backup, or one of a later format, or does not
+   *     fit this store; nothing was changed
+   * @throws StorageException when the device or the stream refused
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  long restore(InputStream input);
 
   /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();

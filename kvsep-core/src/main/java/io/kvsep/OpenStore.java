@@ -18,6 +18,8 @@ import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -182,6 +184,21 @@ final class OpenStore extends StoreView implements KvStore {
         result.bytesFreed(),
         result.nanos() / 1e9,
         result.damagedFiles());
+  }
+
+  @Override
+  public void checkpoint(Path directory) {
+    engine.copies().checkpoint(Objects.requireNonNull(directory, "directory"));
+  }
+
+  @Override
+  public long backup(OutputStream output, long sinceSequence) {
+    return engine.copies().backup(Objects.requireNonNull(output, "output"), sinceSequence);
+  }
+
+  @Override
+  public long restore(InputStream input) {
+    return engine.copies().restore(Objects.requireNonNull(input, "input"));
   }
 
   @Override

@@ -46,6 +46,9 @@ final class ArgumentsTest {
   @Test
   void nullsInReadsAreNamed() {
     names("key", () -> store.get(null));
+    names("directory", () -> store.checkpoint(null));
+    names("output", () -> store.backup(null, 0));
+    names("input", () -> store.restore(null));
     names("key", () -> store.contains(null));
     names("keys", () -> store.getAll(null));
     names("keys", () -> store.getAll(Arrays.asList(KEY, null)));

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.Seeds;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -165,6 +167,12 @@ final class ClosedHandlesTest {
       return random.nextBoolean() ? Durability.none() : Durability.sync();
     } else if (type == Path.class) {
       return parent.resolve("copy");
+    } else if (type == OutputStream.class) {
+      return OutputStream.nullOutputStream();
+    } else if (type == InputStream.class) {
+      return InputStream.nullInputStream();
+    } else if (type == long.class) {
+      return 0L;
     }
     throw new AssertionError("an argument is needed for " + type);
   }

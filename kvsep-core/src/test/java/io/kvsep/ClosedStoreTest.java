@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -20,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -163,6 +166,8 @@ final class ClosedStoreTest {
         inKept.put(key(i), new byte[i * 20]);
       }
       List<Throwable> errors = Collections.synchronizedList(new ArrayList<>());
+      AtomicInteger copies = new AtomicInteger();
+      Path copy = directory.resolve("copies-" + round);
       List<Runnable> jobs =
           List.of(
               () -> store.put(KEY, VALUE),
@@ -189,6 +194,8 @@ final class ClosedStoreTest {
               store::compact,
               store::reclaim,
               store::flush,
+              () -> store.backup(OutputStream.nullOutputStream(), 0),
+              () -> store.checkpoint(copy.resolve("" + copies.getAndIncrement())),
               store::sync);
       CountDownLatch running = new CountDownLatch(jobs.size());
       List<Thread> threads = new ArrayList<>();
@@ -325,6 +332,9 @@ final class ClosedStoreTest {
         Map.entry(Duration.class, Duration.ofMinutes(1)),
         Map.entry(WriteBatch.class, new WriteBatch().put(KEY, VALUE)),
         Map.entry(Durability.class, Durability.none()),
-        Map.entry(Path.class, directory.resolve("copy")));
+        Map.entry(Path.class, directory.resolve("copy")),
+        Map.entry(long.class, 0L),
+        Map.entry(OutputStream.class, OutputStream.nullOutputStream()),
+        Map.entry(InputStream.class, InputStream.nullInputStream()));
   }
 }

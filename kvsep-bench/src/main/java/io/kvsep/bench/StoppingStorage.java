@@ -4,12 +4,14 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.kvsep.bench.StopPoint.Step;
 import io.kvsep.bench.StopPoint.Target;
+import io.kvsep.internal.io.NewDirectory;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -143,6 +145,11 @@ final class StoppingStorage implements Storage {
   @Override
   public boolean isInMemory(ByteBuffer mapped) {
     return storage.isInMemory(mapped);
+  }
+
+  @Override
+  public NewDirectory newDirectory(Path target) throws IOException {
+    return storage.newDirectory(target);
   }
 
   @Override

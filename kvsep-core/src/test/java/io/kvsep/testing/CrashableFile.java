@@ -27,7 +27,7 @@ final class CrashableFile implements StorageFile {
 
   @Override
   public String name() {
-    return name;
+    return name.substring(name.indexOf('/') + 1);
   }
 
   Inode inode() {

@@ -1,20 +1,21 @@
 package io.kvsep.testing;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.kvsep.error.StoreLockedException;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.AbstractList;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
@@ -43,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread safe; one lock over everything, so a single thread sees the same run for the same
  * calls.
  */
-public final class CrashableStorage implements Storage {
+public final class CrashableStorage extends CrashableFolder {
   private static final int TRACE_MAX = 1 << 16;
 
   private final Object mutex = new Object();
@@ -62,6 +64,7 @@ public final class CrashableStorage implements Storage {
   private long capacityBytes = Long.MAX_VALUE;
   private boolean frozen;
   private boolean closed;
+  private boolean linksFiles = true;
   private @Nullable Consumer<CrashableStorage> watcher;
 
   public CrashableStorage() {
@@ -69,6 +72,7 @@ public final class CrashableStorage implements Storage {
   }
 
   private CrashableStorage(Directory directory, long capacityBytes) {
+    super("");
     this.directory = directory;
     this.capacityBytes = capacityBytes;
   }
@@ -302,7 +306,7 @@ public final class CrashableStorage implements Storage {
       requireChangeable();
       Inode inode = directory.live().get(StoreFiles.requirePlain(name));
       if (inode == null) {
-        directory.sync();
+        directory.syncAll();
         directory.putDurable(name, new Inode(contents));
       } else {
         inode.replace(contents);
@@ -316,44 +320,35 @@ public final class CrashableStorage implements Storage {
     }
   }
 
-  // The storage itself.
+  // The storage itself, by paths: names in front of which their folder stands.
 
-  @Override
-  public StorageFile create(String name) throws IOException {
-    requireNotLock(name);
+  StorageFile createAt(String path) throws IOException {
     synchronized (mutex) {
-      begin(Operation.CREATE, name, name);
-      if (directory.live().containsKey(name)) {
-        throw new FileAlreadyExistsException(name);
+      begin(Operation.CREATE, path, path);
+      if (directory.live().containsKey(path)) {
+        throw new FileAlreadyExistsException(path);
       }
       Inode inode = new Inode(new byte[0]);
-      directory.change(null, name, inode);
-      return opened(name, inode, true);
+      directory.change(null, path, inode);
+      return opened(path, inode, true);
     }
   }
 
-  @Override
-  public StorageFile open(String name, boolean writable) throws IOException {
-    requireNotLock(name);
+  StorageFile openAt(String path, boolean writable) throws IOException {
     synchronized (mutex) {
-      begin(Operation.OPEN, name, name + (writable ? " writable" : ""));
-      return opened(name, inode(name), writable);
+      begin(Operation.OPEN, path, path + (writable ? " writable" : ""));
+      return opened(path, inode(path), writable);
     }
   }
 
-  @Override
-  public boolean exists(String name) throws IOException {
-    StoreFiles.requirePlain(name);
+  boolean existsAt(String path) throws IOException {
     synchronized (mutex) {
       requireOpen();
-      return directory.live().containsKey(name);
+      return directory.live().containsKey(path);
     }
   }
 
-  @Override
-  public void rename(String source, String target) throws IOException {
-    requireNotLock(source);
-    requireNotLock(target);
+  void renameAt(String source, String target) throws IOException {
     synchronized (mutex) {
       begin(Operation.RENAME, source, source + " " + target);
       Inode inode = inode(source);
@@ -363,42 +358,102 @@ public final class CrashableStorage implements Storage {
     }
   }
 
-  @Override
-  public void delete(String name) throws IOException {
-    StoreFiles.requirePlain(name);
+  void deleteAt(String path) throws IOException {
     synchronized (mutex) {
-      if (locks.containsKey(name)) {
-        throw new IllegalArgumentException("delete of a lock that is held: " + name);
+      if (locks.containsKey(path)) {
+        throw new IllegalArgumentException("delete of a lock that is held: " + path);
       }
-      begin(Operation.DELETE, name, name);
-      directory.change(name, null, inode(name));
+      begin(Operation.DELETE, path, path);
+      directory.change(path, null, inode(path));
     }
   }
 
-  @Override
-  public List<String> list() throws IOException {
+  List<String> listAt(String folder) throws IOException {
     synchronized (mutex) {
-      begin(Operation.LIST, "", "");
-      return new ArrayList<>(directory.live().keySet());
+      begin(Operation.LIST, "", folder);
+      return directory.namesIn(folder);
     }
   }
 
-  @Override
-  public void syncDirectory() throws IOException {
+  void syncDirectoryAt(String folder) throws IOException {
     synchronized (mutex) {
-      if (begin(Operation.SYNC_DIRECTORY, "", "") == Fault.SYNC_FAILS) {
-        directory.forgetPending();
+      if (begin(Operation.SYNC_DIRECTORY, "", folder) == Fault.SYNC_FAILS) {
+        directory.forgetPending(folder);
         throw failure(Fault.EIO, "");
       }
-      directory.sync();
+      directory.sync(folder);
     }
   }
 
-  @Override
-  public StorageLock lock(String name, boolean shared) throws IOException {
-    if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
-      throw new IllegalArgumentException("not a lock file: " + name);
+  /** Makes a directory in a folder of its own, and names it. */
+  void nameFolder(String path, String folder) throws IOException {
+    synchronized (mutex) {
+      begin(Operation.CREATE, path, path);
+      directory.change(null, path, new Inode(folder.getBytes(UTF_8)));
     }
+  }
+
+  /** One that nothing is in. */
+  String freeFolder() {
+    synchronized (mutex) {
+      Set<String> taken = new HashSet<>();
+      directory.live().forEach((path, inode) -> taken.add(CrashableDirectory.folder(path, inode)));
+      int number = 1;
+      while (taken.contains("#" + number + "/")) {
+        number++;
+      }
+      return "#" + number + "/";
+    }
+  }
+
+  void linkAt(String source, String target) throws IOException {
+    synchronized (mutex) {
+      begin(Operation.LINK, source, source + " " + target);
+      if (directory.live().containsKey(target)) {
+        throw new FileAlreadyExistsException(target);
+      }
+      directory.change(null, target, inode(source));
+    }
+  }
+
+  /** Whether files can be linked; from the start they can. */
+  public void linksFiles(boolean can) {
+    synchronized (mutex) {
+      linksFiles = can;
+    }
+  }
+
+  boolean linksFiles() {
+    synchronized (mutex) {
+      return linksFiles;
+    }
+  }
+
+  /** Directories that were made beside this one, sorted, finished or not. */
+  public List<String> directories() {
+    synchronized (mutex) {
+      return directory.namesIn(CrashableDirectory.OUTSIDE);
+    }
+  }
+
+  /** One of them, as a storage that shares its files, faults and fate with this one. */
+  public Storage directory(String name) throws IOException {
+    return CrashableDirectory.opened(this, name);
+  }
+
+  /** The files of one of them as they are now, for certain. */
+  public CrashableStorage detached(String name) throws IOException {
+    String folder = new String(contents(CrashableDirectory.OUTSIDE + name), UTF_8);
+    SortedMap<String, byte[]> files = new TreeMap<>();
+    synchronized (mutex) {
+      for (String file : directory.namesIn(folder)) {
+        files.put(file, inode(folder + file).live().toBytes());
+      }
+    }
+    return holding(files);
+  }
+
+  StorageLock lockAt(String name, boolean shared) throws IOException {
     synchronized (mutex) {
       begin(Operation.LOCK, name, name + (shared ? " shared" : " exclusive"));
       int held = locks.getOrDefault(name, 0);
@@ -414,15 +469,9 @@ public final class CrashableStorage implements Storage {
     }
   }
 
-  /** Never, so that records are read from their file, too. */
   @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    return false;
-  }
-
-  @Override
-  public String location() {
-    return "memory";
+  CrashableStorage whole() {
+    return this;
   }
 
   @Override
@@ -430,13 +479,6 @@ public final class CrashableStorage implements Storage {
     synchronized (mutex) {
       closed = true;
     }
-  }
-
-  private static String requireNotLock(String name) {
-    if (StoreFiles.kindOf(StoreFiles.requirePlain(name)) == StoreFiles.Kind.LOCK) {
-      throw new IllegalArgumentException("a lock file can only be locked: " + name);
-    }
-    return name;
   }
 
   private CrashableFile opened(String name, Inode inode, boolean writable) {

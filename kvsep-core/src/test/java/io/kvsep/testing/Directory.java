@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Names of files: those that are seen, those that power loss leaves for certain, and the changes
- * between the two. Not thread safe.
+ * between the two. A name up to its slash is a folder, whose changes are durable when it is synced
+ * itself; the other names are one more folder, "". Not thread safe.
  */
 final class Directory {
   private final SortedMap<String, Inode> live = new TreeMap<>();
@@ -26,6 +27,12 @@ final class Directory {
       if (target != null) {
         names.put(target, inode);
       }
+    }
+
+    /** Both names are in one folder. */
+    boolean isIn(String folder) {
+      String name = source == null ? target : source;
+      return name != null && folderOf(name).equals(folder);
     }
   }
 
@@ -53,13 +60,35 @@ final class Directory {
     durable.put(name, inode);
   }
 
-  void sync() {
+  void syncAll() {
     pending.forEach(renaming -> renaming.apply(durable));
     pending.clear();
   }
 
-  void forgetPending() {
-    pending.clear();
+  void sync(String folder) {
+    pending.stream()
+        .filter(renaming -> renaming.isIn(folder))
+        .forEach(renaming -> renaming.apply(durable));
+    forgetPending(folder);
+  }
+
+  void forgetPending(String folder) {
+    pending.removeIf(renaming -> renaming.isIn(folder));
+  }
+
+  /** What is in a folder, without its name, sorted. */
+  List<String> namesIn(String folder) {
+    List<String> names = new ArrayList<>();
+    for (String name : live.keySet()) {
+      if (folderOf(name).equals(folder)) {
+        names.add(name.substring(folder.length()));
+      }
+    }
+    return names;
+  }
+
+  private static String folderOf(String name) {
+    return name.substring(0, name.indexOf('/') + 1);
   }
 
   /** The same names, files and pending changes, independent of these. */

@@ -1,10 +1,12 @@
 package io.kvsep.testing;
 
+import io.kvsep.internal.io.NewDirectory;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -66,6 +68,11 @@ public abstract class ForwardingStorage implements Storage {
   @Override
   public boolean isInMemory(ByteBuffer mapped) {
     return storage.isInMemory(mapped);
+  }
+
+  @Override
+  public NewDirectory newDirectory(Path target) throws IOException {
+    return storage.newDirectory(target);
   }
 
   @Override

@@ -5,6 +5,7 @@ import java.util.Locale;
 /** What a storage counts, traces and can be told to fail. Closing is not among it. */
 public enum Operation {
   CREATE,
+  LINK,
   OPEN,
   WRITE,
   READ,
@@ -20,7 +21,7 @@ public enum Operation {
   /** Whether files, names or what is durable of them differ afterwards. */
   public boolean changes() {
     return switch (this) {
-      case CREATE, WRITE, SYNC, TRUNCATE, RENAME, DELETE, SYNC_DIRECTORY -> true;
+      case CREATE, LINK, WRITE, SYNC, TRUNCATE, RENAME, DELETE, SYNC_DIRECTORY -> true;
       case OPEN, READ, MAP, LIST, LOCK -> false;
     };
   }

@@ -85,6 +85,9 @@ public final class Kvsep {
     line.addSubcommand(new InfoCommand(streams));
     line.addSubcommand(new CompactCommand(streams));
     line.addSubcommand(new ReclaimCommand(streams));
+    line.addSubcommand(new CheckpointCommand(streams));
+    line.addSubcommand(new BackupCommand(streams));
+    line.addSubcommand(new RestoreCommand(streams));
     line.addSubcommand(new VerifyCommand(streams));
     line.addSubcommand(new RepairCommand(streams));
     line.addSubcommand(new CrashWriterCommand(streams));

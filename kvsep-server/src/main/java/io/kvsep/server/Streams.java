@@ -20,6 +20,9 @@ import java.util.Set;
 record Streams(
     InputStream input, StandardOutput output, PrintStream errors, boolean errorsAreTerminal) {
 
+  /** Stands for standard input or output where a file is asked for. */
+  static final String STANDARD = "-";
+
   static Streams ofProcess() {
     OutputStream output =
         new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16);

@@ -25,8 +25,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class KvsepTest {
   private static final List<String> COMMANDS =
       List.of(
-          "demo", "put", "get", "delete", "scan", "ingest", "export", "info", "compact", "reclaim",
-          "verify", "repair");
+          "demo",
+          "put",
+          "get",
+          "delete",
+          "scan",
+          "ingest",
+          "export",
+          "info",
+          "compact",
+          "reclaim",
+          "checkpoint",
+          "backup",
+          "restore",
+          "verify",
+          "repair");
 
   @TempDir Path folder;
 
@@ -75,6 +88,12 @@ final class KvsepTest {
         "export",
         "demo a b",
         "demo --limit-bytes much",
+        "checkpoint",
+        "checkpoint a b",
+        "backup",
+        "backup f --since -1",
+        "backup f --since x",
+        "restore",
         "verify extra",
         "repair",
         "bench"

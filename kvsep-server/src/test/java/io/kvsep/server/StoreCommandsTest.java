@@ -12,6 +12,7 @@ import io.kvsep.StoreStats;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -43,6 +44,8 @@ final class StoreCommandsTest {
           List.of("info"),
           List.of("compact"),
           List.of("reclaim"),
+          List.of("checkpoint", "%s"),
+          List.of("backup", "%s"),
           List.of("verify"));
 
   @TempDir Path folder;
@@ -329,6 +332,85 @@ final class StoreCommandsTest {
       }
     }
     return content;
+  }
+
+  @Test
+  void checkpointMakesAStoreOfItsOwn() throws IOException {
+    Path store = filledStore();
+    Path made = folder.resolve("missing").resolve("made");
+
+    Map<String, Object> report =
+        run(store, "checkpoint", made.toString(), "--json").succeeds().json();
+
+    assertEquals(made.toString(), report.get("directory"));
+    assertTrue(CommandRun.number(report, "files") >= 4, report.toString());
+    assertTrue(CommandRun.number(report, "bytes") >= 1_000_000, report.toString());
+    run(made, "verify").succeeds();
+    assertArrayEquals(
+        run(store, "scan").succeeds().output(), run(made, "scan").succeeds().output());
+    Map<String, List<Byte>> before = files(made);
+    String refusal = run(store, "checkpoint", made.toString()).failsWith(1);
+    assertTrue(refusal.contains(made + " is there already"), refusal);
+    assertEquals(before, files(made));
+    String line = run(store, "checkpoint", folder.resolve("x").toString()).succeeds().text();
+    assertTrue(line.matches("made \\S+: \\d+ files, \\S+ MB in \\S+ s\\R"), line);
+  }
+
+  @Test
+  void backupsAreRestoredOneAfterTheOther() throws IOException {
+    Path store = filledStore();
+    Path full = folder.resolve("full");
+    Path changes = folder.resolve("changes");
+    Path made = folder.resolve("made");
+
+    Map<String, Object> first = run(store, "backup", full.toString(), "--json").succeeds().json();
+    run(store, "delete", "key7").succeeds();
+    run(store, "put", "key8", "new").succeeds();
+    String since = String.valueOf(first.get("sequence"));
+    String line = run(store, "backup", changes.toString(), "--since", since).succeeds().text();
+    assertTrue(line.matches("wrote \\S+ k?B in \\S+ s, up to 1002 \\(.*--since 1002\\)\\R"), line);
+    assertEquals(Files.size(full), CommandRun.number(first, "bytes"));
+    assertTrue(Files.size(changes) < 200);
+
+    run(made, "restore", full.toString()).succeeds();
+    String again = run(made, "restore", full.toString()).failsWith(1);
+    assertTrue(again.contains("never written to"), again);
+    Map<String, Object> last = run(made, "restore", changes.toString(), "--json").succeeds().json();
+
+    assertEquals(1002L, last.get("sequence"));
+    assertArrayEquals(
+        run(store, "scan").succeeds().output(), run(made, "scan").succeeds().output());
+    Path both = folder.resolve("both");
+    Files.write(both, Files.readAllBytes(full));
+    Files.write(both, Files.readAllBytes(changes), StandardOpenOption.APPEND);
+    Path other = folder.resolve("other");
+    run(other, "restore", both.toString()).succeeds();
+    assertArrayEquals(
+        run(store, "scan").succeeds().output(), run(other, "scan").succeeds().output());
+    String taken = run(store, "backup", full.toString()).failsWith(1);
+    assertTrue(taken.contains("exists already"), taken);
+    Path never = folder.resolve("never");
+    String tooHigh = run(store, "backup", never.toString(), "--since", "5000").failsWith(1);
+    assertTrue(tooHigh.contains("5000"), tooHigh);
+    assertFalse(Files.exists(never));
+  }
+
+  @Test
+  void aBackupGoesToStandardOutput() throws IOException {
+    Path store = filledStore();
+    CommandRun run = run(store, "backup", "-");
+    assertEquals(0, run.code());
+    assertTrue(run.errors().startsWith("wrote "), run.errors());
+    Path backup = Files.write(folder.resolve("backup"), run.output());
+    Path made = folder.resolve("made");
+    byte[] cut = Arrays.copyOf(run.output(), run.output().length - 1);
+    String refusal =
+        run(made, "restore", Files.write(folder.resolve("cut"), cut).toString()).failsWith(1);
+
+    assertTrue(refusal.contains("backup at offset"), refusal);
+    run(made, "restore", backup.toString()).succeeds();
+    assertArrayEquals(
+        run(store, "scan").succeeds().output(), run(made, "scan").succeeds().output());
   }
 
   @Test

@@ -33,13 +33,12 @@ public final class CompactionJob {
     for (TableFile overlap : plan.overlaps()) {
       edit.removeTable(plan.outputLevel(), overlap.meta().number());
     }
-    for (TableMeta table : merge(context, plan)) {
-      edit.addTable(plan.outputLevel(), table);
-    }
+    merge(context, plan, edit);
     return edit;
   }
 
-  private static List<TableMeta> merge(JobContext context, CompactionPlan plan) throws IOException {
+  private static void merge(JobContext context, CompactionPlan plan, VersionEdit edit)
+      throws IOException {
     try (MergingIterator merged = open(context, plan);
         VersionFilter filter =
             new VersionFilter(
@@ -58,7 +57,10 @@ public final class CompactionJob {
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
       // The last blocks too, behind which no other was entered.
       Region.requirePagesRead();
-      return output.finish();
+      for (TableMeta table : output.finish()) {
+        edit.addTable(plan.outputLevel(), table);
+      }
+      edit.droppedDelete(filter.droppedDelete());
     }
   }
 

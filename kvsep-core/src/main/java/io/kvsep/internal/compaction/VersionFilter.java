@@ -46,6 +46,7 @@ final class VersionFilter implements AutoCloseable {
   private int lastKeyLength = -1;
   private long lastSequence;
   private boolean newKey;
+  private long droppedDelete;
 
   /**
    * @param boundaries sequence numbers somebody may read at, ascending, never empty
@@ -86,6 +87,7 @@ final class VersionFilter implements AutoCloseable {
       return Verdict.KEEP;
     }
     if (bottom && sequence <= boundaries[0]) {
+      droppedDelete = Math.max(droppedDelete, sequence);
       return Verdict.DROP;
     }
     return expired ? Verdict.KEEP_AS_TOMBSTONE : Verdict.KEEP;
@@ -105,13 +107,20 @@ final class VersionFilter implements AutoCloseable {
       int count = 0;
       for (int j = 0; j < sequences.length; j++) {
         boolean newest = j == 0 || stripe(sequences[j]) != stripe(sequences[j - 1]);
-        if (newest && !(bottom && sequences[j] <= boundaries[0])) {
+        if (bottom && sequences[j] <= boundaries[0]) {
+          droppedDelete = Math.max(droppedDelete, sequences[j]);
+        } else if (newest) {
           needed[count++] = sequences[j];
         }
       }
       kept.add(ranges.start(i), ranges.end(i), Arrays.copyOf(needed, count));
     }
     return kept.build();
+  }
+
+  /** The highest sequence number of a delete that was dropped with nothing in its place. */
+  long droppedDelete() {
+    return droppedDelete;
   }
 
   @Override

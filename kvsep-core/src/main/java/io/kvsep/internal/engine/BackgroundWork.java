@@ -542,7 +542,14 @@ final class BackgroundWork {
     }
     try {
       VersionEdit edit = new VersionEdit();
-      covered.forEach(one -> edit.removeTable(one.level(), one.table().meta().number()));
+      for (CoveredTables.Covered one : covered) {
+        TableMeta table = one.table().meta();
+        edit.removeTable(one.level(), table.number());
+        if (table.rangeCount() > 0) {
+          // Its own ranges may be what covers it, and nothing else tells of them.
+          edit.droppedDelete(table.largestSequence());
+        }
+      }
       failure.guard(() -> versions.apply(edit));
     } finally {
       compactionLock.lock();

@@ -211,6 +211,17 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  /** Whether this is the delete of a key; only a walk over changes comes upon one. */
+  boolean isDelete() {
+    claim();
+    try {
+      requireEntry();
+      return iterator.kind() == Tag.DELETE;
+    } finally {
+      unclaim();
+    }
+  }
+
   public int valueLength() {
     claim();
     try {

@@ -1,6 +1,9 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.memory.MemoryLedger;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** The engine's figures of one moment; the public record is made of them. */
@@ -49,4 +52,13 @@ public record EngineStats(
   /** One file of the value log. */
   public record SegmentFile(
       String name, long bytes, long liveBytes, boolean relocated, boolean pinned) {}
+
+  /** Bytes held by purpose, as it is printed. */
+  static Map<String, Long> memoryOf(MemoryLedger ledger) {
+    Map<String, Long> bytes = new HashMap<>();
+    ledger
+        .bytesByPurpose()
+        .forEach((purpose, held) -> bytes.put(purpose.name().toLowerCase(Locale.ROOT), held));
+    return bytes;
+  }
 }

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -92,6 +93,18 @@ public final class KeyspaceCatalog {
     } finally {
       lock.unlock();
       writes.exit(slot);
+    }
+  }
+
+  /** Gives names to ids that were never used, as another store has them. */
+  void add(Map<String, Integer> keyspaces) {
+    lock.lock();
+    try {
+      VersionEdit edit = new VersionEdit();
+      keyspaces.forEach((name, id) -> edit.addKeyspace(id, name));
+      apply(edit);
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -6,6 +6,9 @@ import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends the active segment of the log before it is full, so that its space can come back. Every call
@@ -117,6 +120,22 @@ final class LogRotation {
    */
   void trySealWithGarbage(long garbageBytesMin) {
     pipeline.tryExclusively(() -> seal(garbageBytesMin));
+  }
+
+  /**
+   * A version whose sealed files hold everything committed before the call and nothing of what is
+   * committed after it; not all of that is synced. The caller releases it.
+   */
+  Version endSegment() {
+    AtomicReference<@Nullable Version> held = new AtomicReference<>();
+    pipeline.exclusively(
+        () -> {
+          if (log.holdsFrames()) {
+            appender.roll();
+          }
+          held.set(versions.retainCurrent());
+        });
+    return Objects.requireNonNull(held.get());
   }
 
   private void seal(long garbageBytesMin) {

@@ -30,7 +30,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -68,6 +67,7 @@ public final class StorageEngine implements AutoCloseable {
   private final LogRotation rotation;
   private final IndexWriter index;
   private final KeyspaceCatalog keyspaces;
+  private final StoreCopies copies;
   private final CommitPipeline pipeline;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -147,6 +147,9 @@ public final class StorageEngine implements AutoCloseable {
       reclaim = reclaimWork(pressure, targets);
       writes = new StoreWrites(config, ledger, pipeline);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
+      copies =
+          new StoreCopies(
+              config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
       releases.push(writes::free);
       live.start(List.of(index.newMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);
@@ -267,7 +270,7 @@ public final class StorageEngine implements AutoCloseable {
           logSpace.liveBytes(view.version),
           logSpace.fileCount(),
           tables.all().bytes() + waiting.bytes(),
-          memoryByPurpose(),
+          EngineStats.memoryOf(ledger),
           ledger.peakBytes(),
           levelTables,
           levelBytes,
@@ -377,6 +380,10 @@ public final class StorageEngine implements AutoCloseable {
     return keyspaces;
   }
 
+  public StoreCopies copies() {
+    return copies;
+  }
+
   /** Off-heap bytes held; zero after {@link #close}. */
   public long memoryBytes() {
     return ledger.totalBytes();
@@ -399,14 +406,6 @@ public final class StorageEngine implements AutoCloseable {
   private boolean conditionHolds(WriteRequest request) {
     byte[] found = reads.get(request.single.keyspace, request.single.key, StoreReads.LATEST);
     return Arrays.equals(found, request.expected);
-  }
-
-  private Map<String, Long> memoryByPurpose() {
-    Map<String, Long> bytes = new HashMap<>();
-    ledger
-        .bytesByPurpose()
-        .forEach((purpose, held) -> bytes.put(purpose.name().toLowerCase(Locale.ROOT), held));
-    return bytes;
   }
 
   private BackgroundWork backgroundWork(RefreshTargets targets) {

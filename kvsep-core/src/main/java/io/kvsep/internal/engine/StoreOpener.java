@@ -7,13 +7,9 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.MemoryPurpose;
-import io.kvsep.internal.memory.NativeWindow;
-import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.ObsoleteFiles;
 import io.kvsep.internal.version.SegmentState;
@@ -22,7 +18,6 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogScanner;
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -36,8 +31,6 @@ import java.util.Set;
  * there is none, so that a refused open leaves everything as it was.
  */
 final class StoreOpener {
-  private static final int COPY_BYTES = 256 << 10;
-
   private final Storage storage;
   private final EngineConfig config;
   private final MemoryLedger ledger;
@@ -185,21 +178,7 @@ final class StoreOpener {
     if (storage.exists(temporary)) {
       storage.delete(temporary);
     }
-    Region buffer = ledger.allocate(MemoryPurpose.READ, Math.min(length, COPY_BYTES));
-    try (StorageFile source = storage.open(name, /* writable= */ false);
-        StorageFile target = storage.create(temporary)) {
-      NativeWindow window = new NativeWindow();
-      for (long offset = 0; offset < length; offset += COPY_BYTES) {
-        int count = (int) Math.min(COPY_BYTES, length - offset);
-        if (source.read(window.over(buffer, 0, count), offset) < count) {
-          throw new EOFException(name + " became shorter while it was read");
-        }
-        target.write(window.over(buffer, 0, count), offset);
-      }
-      target.sync();
-    } finally {
-      buffer.free();
-    }
+    FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
     storage.rename(temporary, name);
     storage.syncDirectory();
   }

@@ -34,6 +34,9 @@ public final class StoreReads {
   /** Reads what is committed now. */
   public static final long LATEST = -1;
 
+  /** In place of a sequence number: what there is, and not what has changed. */
+  static final long EVERYTHING = -1;
+
   private final Epochs<ReadContext> epochs;
   private final LiveView live;
   private final SnapshotRegistry snapshots;
@@ -177,19 +180,62 @@ public final class StoreReads {
         view = live.retain();
         moment = readable(sequence);
       }
-      EngineCursor cursor = cursor(view, moment, bounds);
-      cursors.put(cursor, ticker.nanos());
-      if (!live.isOpen()) {
-        cursor.close();
-        throw new StoreClosedException("the store is closed");
-      }
-      return cursor;
+      return registered(cursor(view, moment, bounds, EVERYTHING));
     } finally {
       epochs.exit(slot);
     }
   }
 
-  private EngineCursor cursor(View view, long moment, ScanBounds bounds) {
+  /** The sequence number of the last commit. */
+  long visibleSequence() {
+    return snapshots.visibleSequence();
+  }
+
+  /** Holds what is committed now, to be walked as often as one likes; the caller closes it. */
+  Moment moment() {
+    EpochSlot<ReadContext> slot = epochs.enter();
+    try {
+      while (true) {
+        View view = live.retain();
+        long sequence = snapshots.visibleSequence();
+        if (live.isCurrent(view)) {
+          return new Moment(this, view, sequence);
+        }
+        view.release();
+      }
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  /**
+   * Over a view that the caller holds.
+   *
+   * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
+   */
+  EngineCursor cursor(Moment held, ScanBounds bounds, long since) {
+    EpochSlot<ReadContext> slot = epochs.enter();
+    try {
+      live.get();
+      if (!held.view().tryRetain()) {
+        throw new IllegalStateException("the moment is over");
+      }
+      return registered(cursor(held.view(), held.sequence(), bounds, since));
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  private EngineCursor registered(EngineCursor cursor) {
+    cursors.put(cursor, ticker.nanos());
+    if (!live.isOpen()) {
+      cursor.close();
+      throw new StoreClosedException("the store is closed");
+    }
+    return cursor;
+  }
+
+  private EngineCursor cursor(View view, long moment, ScanBounds bounds, long since) {
     try {
       ReadAhead ahead =
           bounds.keysOnly() || bounds.prefetch() == 0
@@ -197,6 +243,9 @@ public final class StoreReads {
               : new ReadAhead(
                   device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
       VisibleIterator iterator = iterator(view, moment, bounds);
+      if (since != EVERYTHING) {
+        iterator.showChangesSince(since);
+      }
       return new EngineCursor(this, view, iterator, new ReadContext(ledger), ahead, bounds);
     } catch (RuntimeException | Error e) {
       // An unreadable page of a mapping is an Error.

@@ -11,6 +11,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.Arrays;
+import java.util.Set;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -124,6 +125,20 @@ public final class StoreWrites {
     }
   }
 
+  /** Writes records that are made already, all of them or none; without a sync of its own. */
+  void write(RecordSource records, Set<Integer> keyspaces) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(/* withSync= */ false);
+      request.keyspaces = keyspaces;
+      encode(request, records);
+      pipeline.commit(request);
+    } finally {
+      finish(slot);
+    }
+  }
+
   /**
    * Puts {@code value}, or deletes the key when it is null, if the key's value is {@code expected},
    * null meaning absent; whether it did.
@@ -186,6 +201,11 @@ public final class StoreWrites {
     closed = true;
     pipeline.close();
     slots.drain();
+  }
+
+  /** Whether later calls are refused. */
+  boolean isClosed() {
+    return closed;
   }
 
   void exit(EpochSlot<WriteRequest> slot) {

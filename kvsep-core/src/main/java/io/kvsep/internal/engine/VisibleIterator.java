@@ -33,6 +33,8 @@ import org.jspecify.annotations.Nullable;
  * Not thread safe. Owns and closes its source.
  */
 final class VisibleIterator implements AutoCloseable {
+  private static final long ALL = -1;
+
   private final MergingIterator source;
   private final long sequence;
   private final @Nullable RangeCoverage coverage;
@@ -44,6 +46,9 @@ final class VisibleIterator implements AutoCloseable {
   private final int lowerLength;
   private final @Nullable Region upper;
   private final int upperLength;
+
+  /** Changes behind this sequence number are shown, deletes too; {@link #ALL} is no such walk. */
+  private long since = ALL;
 
   private boolean valid;
   private boolean forward = true;
@@ -77,6 +82,15 @@ final class VisibleIterator implements AutoCloseable {
     this.lowerLength = lower == null ? 0 : lower.length;
     this.upper = copy(upper, ledger);
     this.upperLength = upper == null ? 0 : upper.length;
+  }
+
+  /**
+   * From now on shows, for each key, the newest version if its number is higher than {@code
+   * sequence}, also when it is a delete or has expired, unless its range was deleted later. Forward
+   * only.
+   */
+  void showChangesSince(long sequence) {
+    since = sequence;
   }
 
   boolean first() {
@@ -208,7 +222,7 @@ final class VisibleIterator implements AutoCloseable {
       copyKey();
       decided = true;
       boolean hidden = isHidden();
-      if (!hidden && isPresent()) {
+      if (!hidden && isShown()) {
         remember();
         valid = true;
         return true;
@@ -271,6 +285,10 @@ final class VisibleIterator implements AutoCloseable {
     byte[] to = forward ? ranges.end() : ranges.start();
     source.leap(ranges.child(), place(to), 0, to.length);
     return true;
+  }
+
+  private boolean isShown() {
+    return since == ALL ? isPresent() : Tag.sequence(source.tag()) > since;
   }
 
   private boolean isPresent() {

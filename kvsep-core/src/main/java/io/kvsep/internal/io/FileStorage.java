@@ -243,6 +243,12 @@ public final class FileStorage implements Storage {
   }
 
   @Override
+  public NewDirectory newDirectory(Path target) throws IOException {
+    requireOpen();
+    return FileDirectory.begin(directory, target);
+  }
+
+  @Override
   public String location() {
     return directory.toString();
   }
@@ -274,7 +280,7 @@ public final class FileStorage implements Storage {
   }
 
   /** Makes a directory and its missing parents, and their entries durable, outermost first. */
-  private static void createDirectories(Path directory) throws IOException {
+  static void createDirectories(Path directory) throws IOException {
     Deque<Path> missing = new ArrayDeque<>();
     for (Path path = directory; path != null && !Files.exists(path); path = path.getParent()) {
       missing.push(path);
@@ -288,7 +294,7 @@ public final class FileStorage implements Storage {
     }
   }
 
-  private static void syncDirectory(Path directory) throws IOException {
+  static void syncDirectory(Path directory) throws IOException {
     if (DIRECTORIES_SYNC) {
       // Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile.
       try (AsynchronousFileChannel handle =

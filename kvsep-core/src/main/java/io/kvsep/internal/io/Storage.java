@@ -2,6 +2,7 @@ package io.kvsep.internal.io;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -77,6 +78,14 @@ public interface Storage extends AutoCloseable {
    * @param mapped what {@link StorageFile#map} of this storage returned, or a slice of it
    */
   boolean isInMemory(ByteBuffer mapped);
+
+  /**
+   * Begins a directory elsewhere that may share files with this one.
+   *
+   * @param target what it is to be called in the end; missing parents are made
+   * @throws java.nio.file.FileAlreadyExistsException when there is anything of that name
+   */
+  NewDirectory newDirectory(Path target) throws IOException;
 
   /** Where the files are, for messages. */
   String location();

@@ -6,6 +6,7 @@ import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import io.kvsep.internal.sstable.TableMeta;
@@ -37,7 +38,7 @@ final class EditDecoder {
     while (position < limit) {
       long at = position;
       long tag = number();
-      if (tag > ManifestFormat.RELOCATE_SEGMENT) {
+      if (tag > ManifestFormat.RESTORED) {
         throw new IncompatibleFormatException(
             file, Reason.TOO_NEW, "edit tag " + tag + " at offset " + at);
       }
@@ -56,6 +57,11 @@ final class EditDecoder {
         case ManifestFormat.ADD_KEYSPACE -> edit.addKeyspace(keyspace(), name());
         case ManifestFormat.DROP_KEYSPACE -> edit.dropKeyspace(keyspace());
         case ManifestFormat.NEXT_KEYSPACE -> edit.nextKeyspace(keyspace());
+        case ManifestFormat.DROPPED_DELETE -> edit.droppedDelete(number());
+        case ManifestFormat.RESTORED ->
+            edit.restored(
+                new History.Restored(
+                    new StoreId(halves(), halves()), number(), number(), number()));
         default -> throw new CorruptionException(file, at, "an edit tag", "tag " + tag);
       }
     }
@@ -104,6 +110,16 @@ final class EditDecoder {
     byte[] bytes = region.getBytes(position, (int) length);
     position += length;
     return bytes;
+  }
+
+  private long halves() {
+    long at = position;
+    long high = number();
+    long low = number();
+    if (high >>> 32 != 0 || low >>> 32 != 0) {
+      throw new CorruptionException(file, at, "two numbers below 2^32", high + " and " + low);
+    }
+    return high << 32 | low;
   }
 
   private int keyspace() {

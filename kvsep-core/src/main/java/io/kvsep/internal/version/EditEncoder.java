@@ -59,6 +59,16 @@ final class EditEncoder {
     }
     edit.droppedKeyspaces().forEach(id -> put(ManifestFormat.DROP_KEYSPACE, id));
     edit.nextKeyspace().ifPresent(id -> put(ManifestFormat.NEXT_KEYSPACE, id));
+    if (edit.droppedDelete() > 0) {
+      put(ManifestFormat.DROPPED_DELETE, edit.droppedDelete());
+    }
+    History.Restored restored = edit.restored();
+    if (restored != null) {
+      put(ManifestFormat.RESTORED);
+      putHalves(restored.source().high());
+      putHalves(restored.source().low());
+      put(restored.since(), restored.until(), restored.sequence());
+    }
     return position;
   }
 
@@ -78,6 +88,11 @@ final class EditEncoder {
     for (SegmentUse use : meta.segments()) {
       put(use.segment(), use.liveBytes(), use.records());
     }
+  }
+
+  /** Any 64 bits, of which numbers have only 63. */
+  private void putHalves(long bits) {
+    put(bits >>> 32, bits & 0xffffffffL);
   }
 
   private void putBytes(byte[] bytes) {

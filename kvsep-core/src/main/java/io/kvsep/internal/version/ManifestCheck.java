@@ -110,6 +110,8 @@ final class ManifestCheck {
     snapshot.sealedSegments().forEach(file -> facts.put("seal of " + file.id(), file));
     snapshot.addedRelocated().forEach(file -> facts.put("segment " + file.id(), file));
     snapshot.relocations().forEach(moved -> facts.put("home of " + moved.segment(), moved));
+    facts.put("dropped deletes", snapshot.droppedDelete());
+    facts.put("restored backup", String.valueOf(snapshot.restored()));
     snapshot.addedKeyspaces().forEach(added -> facts.put("keyspace " + added.id(), added));
     return facts;
   }

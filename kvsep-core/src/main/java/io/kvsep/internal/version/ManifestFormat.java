@@ -42,6 +42,8 @@ import io.kvsep.internal.memory.Region;
  * 12 nextKeyspace     id                    ids of keyspaces below are taken
  * 13 addRelocated     id length             a segment file that reclaim wrote
  * 14 relocateSegment  segment file          its records are found in that file
+ * 15 droppedDelete    sequence              compaction has dropped a delete with this number
+ * 16 restored         source since until sequence    the backup restored last; source is four u32
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -71,6 +73,8 @@ final class ManifestFormat {
   static final int NEXT_KEYSPACE = 12;
   static final int ADD_RELOCATED = 13;
   static final int RELOCATE_SEGMENT = 14;
+  static final int DROPPED_DELETE = 15;
+  static final int RESTORED = 16;
 
   private static final int VERSION_AT = 8;
   private static final int STORE_ID_AT = 12;

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * Adds up the edits of a manifest. Many edits then cost one version instead of one each, whatever
@@ -21,6 +22,7 @@ final class Replay {
   private long lastSequence;
   private LogPosition replayFrom = LogPosition.START;
   private KeyspaceIds keyspaces = KeyspaceIds.NONE;
+  private History history = History.NONE;
 
   /**
    * The next edit in the order of the file.
@@ -38,6 +40,7 @@ final class Replay {
     }
     SegmentList.change(segments, edit);
     keyspaces = keyspaces.with(edit);
+    history = history.with(edit);
     nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
     lastSequence = edit.lastSequence().orElse(lastSequence);
@@ -58,6 +61,7 @@ final class Replay {
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
     segments.values().forEach(segment -> addSegment(snapshot, segment));
     keyspaces.addTo(snapshot);
+    history.addTo(snapshot);
     return snapshot;
   }
 
@@ -71,6 +75,11 @@ final class Replay {
 
   /** As {@link #snapshot()}, of a version that is there. */
   static VersionEdit snapshotOf(Version version) {
+    return snapshotOf(version, segment -> true);
+  }
+
+  /** The same with some of its segments only. */
+  static VersionEdit snapshotOf(Version version, Predicate<SegmentState> with) {
     VersionEdit snapshot =
         new VersionEdit().lastSequence(version.lastSequence()).replayFrom(version.replayFrom());
     for (int level = 0; level < Version.LEVELS; level++) {
@@ -78,8 +87,11 @@ final class Replay {
         snapshot.addTable(level, table.meta());
       }
     }
-    version.segments().values().forEach(segment -> addSegment(snapshot, segment));
+    version.segments().values().stream()
+        .filter(with)
+        .forEach(segment -> addSegment(snapshot, segment));
     version.keyspaceIds().addTo(snapshot);
+    version.history().addTo(snapshot);
     return snapshot;
   }
 

@@ -24,6 +24,7 @@ public final class Version {
   private final Level[] levels;
   private final SegmentLiveness liveness;
   private final KeyspaceIds keyspaces;
+  private final History history;
   private final int tableCount;
   private final long entryCount;
   private final LogPosition replayFrom;
@@ -38,12 +39,14 @@ public final class Version {
       Level[] levels,
       SegmentLiveness liveness,
       KeyspaceIds keyspaces,
+      History history,
       LogPosition replayFrom,
       long lastSequence) {
     this.liveFiles = liveFiles;
     this.levels = levels;
     this.liveness = liveness;
     this.keyspaces = keyspaces;
+    this.history = history;
     this.replayFrom = replayFrom;
     this.lastSequence = lastSequence;
     int count = 0;
@@ -157,6 +160,11 @@ public final class Version {
   /** Where recovery of the log begins. */
   public LogPosition replayFrom() {
     return replayFrom;
+  }
+
+  /** What is remembered for backups. */
+  public History history() {
+    return history;
   }
 
   /** The highest sequence number that the tables cover. */

@@ -70,7 +70,13 @@ final class VersionBuilder {
     }
     newest =
         new Version(
-            liveFiles, levels, SegmentLiveness.empty(), KeyspaceIds.NONE, LogPosition.START, 0);
+            liveFiles,
+            levels,
+            SegmentLiveness.empty(),
+            KeyspaceIds.NONE,
+            History.NONE,
+            LogPosition.START,
+            0);
   }
 
   /** Empty before the first edit. */
@@ -106,7 +112,9 @@ final class VersionBuilder {
     }
     KeyspaceIds keyspaces = newest.keyspaceIds().with(edit);
     SegmentLiveness liveness = newest.liveness().with(edit, metas(leaving), metas(coming));
-    Version version = new Version(liveFiles, levels, liveness, keyspaces, replayFrom, lastSequence);
+    History history = newest.history().with(edit);
+    Version version =
+        new Version(liveFiles, levels, liveness, keyspaces, history, replayFrom, lastSequence);
     return new Successor(version, leaving, coming);
   }
 

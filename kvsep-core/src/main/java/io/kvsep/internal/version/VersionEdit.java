@@ -48,6 +48,8 @@ public final class VersionEdit {
   private OptionalLong nextSegmentId = OptionalLong.empty();
   private OptionalLong lastSequence = OptionalLong.empty();
   private @Nullable LogPosition replayFrom;
+  private long droppedDelete;
+  private History.@Nullable Restored restored;
 
   /** Numbers below are taken. The version set records its own counter if that is higher. */
   public VersionEdit nextFileNumber(long number) {
@@ -131,6 +133,18 @@ public final class VersionEdit {
     return this;
   }
 
+  /** A delete with this sequence number, and perhaps others with lower ones, is dropped. */
+  public VersionEdit droppedDelete(long sequence) {
+    droppedDelete = Math.max(droppedDelete, sequence);
+    return this;
+  }
+
+  /** A backup that is being restored, or has been. */
+  public VersionEdit restored(History.Restored backup) {
+    restored = backup;
+    return this;
+  }
+
   VersionEdit nextSegmentId(long id) {
     nextSegmentId = OptionalLong.of(id);
     return this;
@@ -151,6 +165,8 @@ public final class VersionEdit {
     copy.nextKeyspace = nextKeyspace;
     copy.lastSequence = lastSequence;
     copy.replayFrom = replayFrom;
+    copy.droppedDelete = droppedDelete;
+    copy.restored = restored;
     return copy.nextFileNumber(fileNumber).nextSegmentId(segmentId);
   }
 
@@ -209,6 +225,15 @@ public final class VersionEdit {
     return Collections.unmodifiableList(droppedKeyspaces);
   }
 
+  /** 0 when none is dropped. */
+  public long droppedDelete() {
+    return droppedDelete;
+  }
+
+  History.@Nullable Restored restored() {
+    return restored;
+  }
+
   OptionalInt nextKeyspace() {
     return nextKeyspace;
   }
@@ -227,6 +252,12 @@ public final class VersionEdit {
     if (replayFrom != null) {
       text.append(" replayFrom=").append(replayFrom.segment()).append('@');
       text.append(replayFrom.offset());
+    }
+    if (droppedDelete > 0) {
+      text.append(" droppedDelete=").append(droppedDelete);
+    }
+    if (restored != null) {
+      text.append(' ').append(restored);
     }
     for (RemovedTable table : removedTables) {
       text.append(" -table=").append(table.level()).append(':').append(table.number());

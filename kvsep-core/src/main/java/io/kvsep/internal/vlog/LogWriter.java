@@ -233,6 +233,11 @@ public final class LogWriter {
             && frameLength > segmentBytes - end - LogFormat.FRAME_HEADER_BYTES);
   }
 
+  /** Whether anything was written into the active segment; asked by the appending thread. */
+  public boolean holdsFrames() {
+    return active != null && end > LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
   public @Nullable Segment active() {
     return active;
   }

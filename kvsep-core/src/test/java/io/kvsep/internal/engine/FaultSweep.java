@@ -91,7 +91,8 @@ final class FaultSweep {
     }
   }
 
-  private void run(List<Step> before, String name, Action action) {
+  /** All faults of something else that a store does. */
+  void run(List<Step> before, String name, Action action) {
     List<String> calls = calls(before, action);
     for (int n = 0; n < calls.size(); n++) {
       Operation operation = operation(calls.get(n));
@@ -225,9 +226,13 @@ final class FaultSweep {
     for (String line : storage.trace()) {
       if (line.contains(" !")) {
         String[] words = line.split(" ", -1);
-        String file = words.length > 2 ? words[1] : "";
+        String path = words.length > 2 ? words[1] : "";
+        String file = path.substring(path.indexOf('/') + 1);
         String kind = file.isEmpty() ? "" : StoreFiles.kindOf(file).name();
-        boolean mark = line.startsWith("write MANIFEST") && words[2].endsWith("+" + MARK_BYTES);
+        boolean mark =
+            line.startsWith("write")
+                && kind.equals("MANIFEST")
+                && words[2].endsWith("+" + MARK_BYTES);
         return (words[0] + " " + (mark ? "MARK" : kind)).strip();
       }
     }

@@ -479,7 +479,8 @@ final class TrackedStore {
     return true;
   }
 
-  private boolean maintain(Consumer<StorageEngine> work) {
+  /** Does something after which all is synced; whether it succeeded. */
+  boolean maintain(Consumer<StorageEngine> work) {
     boolean failedBefore = hasFailed();
     try {
       work.accept(engine());

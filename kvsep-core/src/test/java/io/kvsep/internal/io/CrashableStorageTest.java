@@ -12,6 +12,7 @@ import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
 import java.io.EOFException;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -31,6 +32,11 @@ final class CrashableStorageTest extends StorageContract {
   @Override
   protected Storage emptyStorage() {
     return new CrashableStorage();
+  }
+
+  @Override
+  protected Path beside(String name) {
+    return Path.of(name);
   }
 
   @BeforeEach

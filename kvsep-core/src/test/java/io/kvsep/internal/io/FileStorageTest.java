@@ -13,6 +13,7 @@ import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -26,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -41,6 +43,29 @@ final class FileStorageTest extends StorageContract {
   @Override
   protected Storage emptyStorage() throws IOException {
     return new FileStorage(parent.resolve("store"), true);
+  }
+
+  @Override
+  protected Path beside(String name) {
+    return parent.resolve("missing").resolve(name);
+  }
+
+  @Test
+  void aNewDirectoryTakesTheNameOfNothing() throws IOException {
+    Path empty = Files.createDirectory(parent.resolve("empty"));
+    Path file = Files.createFile(parent.resolve("file"));
+    Path link = Files.createSymbolicLink(parent.resolve("link"), parent.resolve("nowhere"));
+    for (Path taken : List.of(empty, file, link, parent.resolve("."), Path.of("/"))) {
+      assertThrows(FileAlreadyExistsException.class, () -> storage.newDirectory(taken), "" + taken);
+    }
+    try (NewDirectory made = storage.newDirectory(beside("new"))) {
+      Files.createDirectory(beside("new"));
+
+      assertThrows(FileAlreadyExistsException.class, made::publish);
+    }
+    try (Stream<Path> left = Files.list(beside("new").getParent())) {
+      assertEquals(List.of(beside("new")), left.toList());
+    }
   }
 
   @Test

@@ -13,6 +13,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NonWritableChannelException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -442,6 +443,70 @@ public abstract class StorageContract {
   /** Also catches an implementation that clears the flag and sets it only at the very end. */
   private static void assertInterrupted() {
     assertTrue(Thread.currentThread().isInterrupted());
+  }
+
+  /** Where a directory of that name would go. */
+  protected abstract Path beside(String name);
+
+  @Test
+  void aNewDirectoryHasItsNameWhenItIsPublished() throws IOException {
+    write("a", (byte) 1);
+    try (NewDirectory made = storage.newDirectory(beside("new"))) {
+      try (StorageFile file = made.storage().create("b")) {
+        file.write(direct((byte) 2), 0);
+        file.sync();
+      }
+      assertTrue(made.link("a"));
+      assertEquals(List.of("a", "b"), made.storage().list());
+      made.storage().syncDirectory();
+      made.publish();
+    }
+
+    assertEquals(List.of("a"), storage.list());
+    assertThrows(
+        FileAlreadyExistsException.class, () -> storage.newDirectory(beside("new")).close());
+  }
+
+  @Test
+  void aNewDirectoryThatIsNotPublishedIsRemoved() throws IOException {
+    write("a", (byte) 1);
+    try (NewDirectory made = storage.newDirectory(beside("new"))) {
+      made.storage().create("b").close();
+      assertTrue(made.link("a"));
+    }
+
+    assertArrayEquals(new byte[] {1}, read("a"));
+    try (NewDirectory again = storage.newDirectory(beside("new"))) {
+      assertEquals(List.of(), again.storage().list());
+    }
+  }
+
+  @Test
+  void twoNewDirectoriesOfOneNameDoNotMeet() throws IOException {
+    try (NewDirectory first = storage.newDirectory(beside("new"));
+        NewDirectory second = storage.newDirectory(beside("new"))) {
+      first.storage().create("a").close();
+      second.storage().create("a").close();
+      second.publish();
+
+      assertThrows(FileAlreadyExistsException.class, first::publish);
+    }
+  }
+
+  @Test
+  void aLinkIsTheSameFile() throws IOException {
+    try (StorageFile file = storage.create("a");
+        NewDirectory made = storage.newDirectory(beside("new"))) {
+      assertTrue(made.link("a"));
+      file.write(direct((byte) 1, (byte) 2), 0);
+      try (StorageFile linked = made.storage().open("a", false)) {
+        assertArrayEquals(new byte[] {1, 2}, contents(linked));
+      }
+      storage.delete("a");
+      assertTrue(made.storage().exists("a"));
+      assertThrows(NoSuchFileException.class, () -> made.link("b"));
+      assertThrows(IllegalArgumentException.class, () -> made.link("../a"));
+    }
   }
 
   @Test

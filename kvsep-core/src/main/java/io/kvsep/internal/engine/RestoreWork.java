@@ -1,0 +1,289 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.engine.BackupFormat.Header;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.version.History.Restored;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts a backup into a store: all of one into a store that was never written to, changes into one
+ * that is exactly where they begin.
+ *
+ * <p>The stream is first read to its end, and checked, into a temporary file; until then nothing is
+ * changed. Then the manifest says that a restore is under way, the records are written like those
+ * of any writer, and the manifest says that it is done. A restore that dies in between leaves a
+ * store that takes the same backup again, and nothing else: writing all of it once more leads to
+ * the same content, as ranges are deleted before anything is put.
+ */
+final class RestoreWork {
+  private final EngineConfig config;
+  private final StoreReads reads;
+  private final StoreWrites writes;
+  private final KeyspaceCatalog catalog;
+  private final VersionSet versions;
+  private final LogAppender appender;
+  private final FailureState failure;
+  private final MemoryLedger ledger;
+
+  RestoreWork(
+      EngineConfig config,
+      StoreReads reads,
+      StoreWrites writes,
+      KeyspaceCatalog catalog,
+      VersionSet versions,
+      LogAppender appender,
+      FailureState failure,
+      MemoryLedger ledger) {
+    this.config = config;
+    this.reads = reads;
+    this.writes = writes;
+    this.catalog = catalog;
+    this.versions = versions;
+    this.appender = appender;
+    this.failure = failure;
+    this.ledger = ledger;
+  }
+
+  /**
+   * Restores a backup.
+   *
+   * @param pulse is called often and throws when the store is being closed
+   * @return the sequence number of the source that this store is at
+   */
+  long run(InputStream input, Runnable pulse) throws IOException {
+    long number = versions.newFileNumber();
+    try (RestoreSpool spool = new RestoreSpool(config.storage(), number, ledger)) {
+      BackupReader survey = new BackupReader(spool.recording(input), pulse);
+      Header header = survey.header();
+      requireFits(header);
+      Names names = new Names(survey);
+      survey.readAll(names);
+      requireFits(names.ids);
+      BackupReader again = new BackupReader(spool.recorded(), pulse);
+      apply(header, names.ids, again);
+      return header.until();
+    }
+  }
+
+  private void requireFits(Header header) {
+    Version version = versions.current();
+    Restored restored = version.history().restored();
+    boolean fits;
+    if (header.since() == 0) {
+      boolean untouched =
+          reads.visibleSequence() == 0 && version.nextKeyspace() == Keyspaces.DEFAULT + 1;
+      boolean begun = restored != null && restored.isUnderWay() && restored.since() == 0;
+      fits = untouched || begun;
+    } else {
+      fits =
+          restored != null && restored.source().equals(header.source()) && goesOn(restored, header);
+    }
+    if (!fits) {
+      throw refused(
+          header.since() == 0
+              ? "a backup of everything needs a store that was never written to"
+              : "the backup goes on from "
+                  + header.since()
+                  + " of store "
+                  + header.source()
+                  + ", and this store is "
+                  + describe(restored));
+    }
+  }
+
+  private boolean goesOn(Restored restored, Header header) {
+    return restored.isUnderWay()
+        ? restored.since() == header.since() && restored.until() == header.until()
+        : restored.until() == header.since() && restored.sequence() == reads.visibleSequence();
+  }
+
+  private String describe(@Nullable Restored restored) {
+    if (restored == null) {
+      return "no restored one";
+    }
+    String what = restored.until() + " of store " + restored.source();
+    if (restored.isUnderWay()) {
+      return "on its way from " + restored.since() + " to " + what;
+    }
+    return restored.sequence() == reads.visibleSequence()
+        ? "at " + what
+        : "at " + what + ", and changed";
+  }
+
+  /** Ids are those of the source, so they must not have been used here for others. */
+  private void requireFits(Map<String, Integer> names) {
+    Version version = versions.current();
+    Collection<Integer> there = version.keyspaces().values();
+    for (Map.Entry<String, Integer> name : names.entrySet()) {
+      boolean same = name.getValue().equals(version.keyspaces().get(name.getKey()));
+      if (!same && (there.contains(name.getValue()) || name.getValue() < version.nextKeyspace())) {
+        throw refused("keyspaces were made in this store since it was restored");
+      }
+    }
+  }
+
+  private static IncompatibleFormatException refused(String why) {
+    return new IncompatibleFormatException(BackupFormat.NAME, Reason.FOREIGN, why);
+  }
+
+  private void apply(Header header, Map<String, Integer> names, BackupReader backup)
+      throws IOException {
+    note(new Restored(header.source(), header.since(), header.until(), Restored.UNDER_WAY));
+    long before = reads.visibleSequence();
+    Records records = new Records();
+    Map<String, Integer> missing = new HashMap<>(names);
+    List<Integer> gone = new ArrayList<>();
+    versions
+        .current()
+        .keyspaces()
+        .forEach(
+            (name, id) -> {
+              if (!missing.remove(name, id)) {
+                gone.add(id);
+              }
+            });
+    for (int id : gone) {
+      catalog.drop(id);
+    }
+    if (!missing.isEmpty()) {
+      catalog.add(missing);
+    }
+    if (header.complete() && before > 0) {
+      records.clearKeyspace(Keyspaces.DEFAULT);
+      for (int id : names.values()) {
+        records.clearKeyspace(id);
+      }
+    }
+    backup.readAll(records);
+    records.write();
+    appender.sync();
+    // With anybody else's writes in between, this is a number that the store is not at.
+    long expected = before + gone.size() + records.written;
+    note(new Restored(header.source(), header.since(), header.until(), expected));
+  }
+
+  private void note(Restored restored) {
+    failure.guard(() -> versions.apply(new VersionEdit().restored(restored)));
+  }
+
+  /** Takes the names, and looks whether everything else belongs to one of them. */
+  private static final class Names implements BackupReader.Sink {
+    final Map<String, Integer> ids = new HashMap<>();
+    private final BackupReader survey;
+
+    Names(BackupReader survey) {
+      this.survey = survey;
+    }
+
+    @Override
+    public void keyspace(int id, String name) {
+      boolean known = ids.containsValue(id) || ids.put(name, id) != null;
+      if (known) {
+        throw refused("a keyspace stands in it twice");
+      }
+    }
+
+    @Override
+    public void range(byte[] from, byte[] to) {
+      requireNamed(from);
+      int id = Keyspaces.of(from);
+      if (Arrays.compareUnsigned(from, to) >= 0
+          || Arrays.compareUnsigned(to, Keyspaces.end(id)) > 0) {
+        throw new CorruptionException(
+            BackupFormat.NAME, survey.bytes(), "a range of one keyspace", "another one");
+      }
+    }
+
+    @Override
+    public void delete(byte[] storedKey) {
+      requireNamed(storedKey);
+    }
+
+    @Override
+    public boolean wantsValues() {
+      return false;
+    }
+
+    @Override
+    public void put(byte[] storedKey, long expiresAtMillis, byte[] value) {
+      requireNamed(storedKey);
+    }
+
+    private void requireNamed(byte[] storedKey) {
+      int id = Keyspaces.of(storedKey);
+      if (id != Keyspaces.DEFAULT && !ids.containsValue(id)) {
+        throw new CorruptionException(
+            BackupFormat.NAME, survey.bytes(), "a keyspace with a name", "keyspace " + id);
+      }
+    }
+  }
+
+  /** Writes records a batch at a time. */
+  private final class Records implements BackupReader.Sink {
+    private final RestoreBatch batch = new RestoreBatch();
+    private final HashSet<Integer> cleared = new HashSet<>();
+    private long written;
+
+    void clearKeyspace(int id) {
+      if (cleared.add(id)) {
+        add(Tag.RANGE_DELETE, Keyspaces.storedKey(id, new byte[0]), Keyspaces.end(id), 0);
+      }
+    }
+
+    void write() {
+      if (batch.recordCount() > 0) {
+        writes.write(batch, batch.keyspaces());
+        written += batch.recordCount();
+        batch.clear();
+      }
+    }
+
+    private void add(int kind, byte[] storedKey, byte @Nullable [] value, long expiresAtMillis) {
+      batch.add(kind, storedKey, value, expiresAtMillis);
+      if (batch.isFull()) {
+        write();
+      }
+    }
+
+    @Override
+    public void keyspace(int id, String name) {}
+
+    @Override
+    public void range(byte[] from, byte[] to) {
+      add(Tag.RANGE_DELETE, from, to, 0);
+    }
+
+    @Override
+    public void delete(byte[] storedKey) {
+      add(Tag.DELETE, storedKey, null, 0);
+    }
+
+    @Override
+    public boolean wantsValues() {
+      return true;
+    }
+
+    @Override
+    public void put(byte[] storedKey, long expiresAtMillis, byte[] value) {
+      boolean expires = expiresAtMillis != EngineCursor.NEVER;
+      add(expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, storedKey, value, expiresAtMillis);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+package io.kvsep.internal.io;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/**
+ * A directory of the default file system that is being made. Until it is published it is a sibling
+ * of what it will be, so that a rename is enough, with ".partial" behind its name: what a process
+ * leaves that dies can be told by whoever tidies up.
+ */
+final class FileDirectory implements NewDirectory {
+  private static final String PARTIAL_SUFFIX = ".partial";
+
+  private final Path source;
+  private final Path target;
+  private final Path parent;
+  private final Path partial;
+  private final FileStorage storage;
+  private boolean renamed;
+  private boolean published;
+
+  private FileDirectory(Path source, Path target, Path parent, Path partial) throws IOException {
+    this.source = source;
+    this.target = target;
+    this.parent = parent;
+    this.partial = partial;
+    this.storage = new FileStorage(partial, /* createIfMissing= */ false);
+  }
+
+  /**
+   * Makes it, empty; missing parents, too.
+   *
+   * @param source where the files are that can be linked
+   * @throws FileAlreadyExistsException when something has the name of {@code target}
+   */
+  static FileDirectory begin(Path source, Path target) throws IOException {
+    requireAbsent(target);
+    Path absolute = target.toAbsolutePath();
+    Path parent = absolute.getParent();
+    Path name = absolute.getFileName();
+    if (parent == null || name == null) {
+      throw new FileAlreadyExistsException(target.toString());
+    }
+    FileStorage.createDirectories(parent);
+    Path partial = createPartial(parent, name.toString());
+    boolean begun = false;
+    try {
+      FileDirectory directory = new FileDirectory(source, absolute, parent, partial);
+      begun = true;
+      return directory;
+    } finally {
+      if (!begun) {
+        Files.delete(partial);
+      }
+    }
+  }
+
+  /** Another one may be under way, or have died. */
+  private static Path createPartial(Path parent, String name) throws IOException {
+    for (int n = 1; ; n++) {
+      Path partial = parent.resolve(name + PARTIAL_SUFFIX + (n == 1 ? "" : "-" + n));
+      try {
+        return Files.createDirectory(partial);
+      } catch (FileAlreadyExistsException e) {
+        if (n == Short.MAX_VALUE) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static void requireAbsent(Path path) throws IOException {
+    try {
+      // Not Files.exists, which says no when it cannot tell.
+      Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    } catch (NoSuchFileException e) {
+      return;
+    }
+    throw new FileAlreadyExistsException(path.toString());
+  }
+
+  @Override
+  public Storage storage() {
+    return storage;
+  }
+
+  @Override
+  public boolean link(String name) throws IOException {
+    Path file = source.resolve(StoreFiles.requirePlain(name));
+    try {
+      Files.createLink(partial.resolve(name), file);
+      return true;
+    } catch (NoSuchFileException | FileAlreadyExistsException e) {
+      throw e;
+    } catch (FileSystemException | UnsupportedOperationException e) {
+      // Two file systems, or one without links, or too many of them: a copy will do, or say more.
+      return false;
+    }
+  }
+
+  @Override
+  public void publish() throws IOException {
+    // A rename would take the place of an empty directory.
+    requireAbsent(target);
+    Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
+    renamed = true;
+    FileStorage.syncDirectory(parent);
+    published = true;
+  }
+
+  @Override
+  public void close() {
+    storage.close();
+    if (!published) {
+      try {
+        deleteAll();
+      } catch (IOException e) {
+        // What stays has a name that tells what it is, and the error that led here is under way.
+        return;
+      }
+    }
+  }
+
+  private void deleteAll() throws IOException {
+    if (renamed) {
+      // Else half of it could stay under the name that promises all.
+      Files.move(target, partial, StandardCopyOption.ATOMIC_MOVE);
+    }
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(partial)) {
+      for (Path entry : entries) {
+        Files.delete(entry);
+      }
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    Files.delete(partial);
+  }
+}
