@@ -167,6 +167,18 @@ final class LogAppender {
     }
   }
 
+  /** Has the manifest seal what has ended, for whoever needs to know now which files are whole. */
+  void sealEnded() {
+    lock.lock();
+    try {
+      if (!ended.isEmpty()) {
+        applySealing(new VersionEdit());
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** As {@link #applySealing}, for an edit that seals the active segment too. */
   void applySealingActive(VersionEdit edit) {
     boolean applied = false;

@@ -75,7 +75,7 @@ final class LogRecovery {
           continue;
         }
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
-        if (end < scanner.fileLength() || !isSpare(behind)) {
+        if (segment.isSealed() || end < scanner.fileLength() || !isSpare(behind)) {
           claim = later(claim, scanner.claimsBehind(leastSequence));
           cutOff(scanner, behind, claim, leastSequence);
         }

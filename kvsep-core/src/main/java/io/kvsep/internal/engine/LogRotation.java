@@ -133,6 +133,7 @@ final class LogRotation {
           if (log.holdsFrames()) {
             appender.roll();
           }
+          appender.sealEnded();
           held.set(versions.retainCurrent());
         });
     return Objects.requireNonNull(held.get());
