@@ -37,7 +37,7 @@ final class StoreTransaction extends TransactionView implements Transaction {
 
   @Override
   public void close() {
-    transaction.rollback();
+    transaction.close();
   }
 
   boolean isOver() {

@@ -39,10 +39,10 @@ public interface Transaction extends KvReader, KvWriter, AutoCloseable {
    */
   void commit();
 
-  /** Gives everything up; does nothing when it is over already. */
+  /** Gives everything up. */
   void rollback();
 
-  /** Rolls back unless it is over already; idempotent. */
+  /** Rolls back unless it is over already; idempotent. Waits for a call in another thread. */
   @Override
   void close();
 }

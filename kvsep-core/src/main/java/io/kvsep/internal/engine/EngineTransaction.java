@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.txn.OwnWrite;
 import io.kvsep.internal.txn.OwnWrites;
 import io.kvsep.internal.txn.ReadSet;
@@ -197,28 +198,44 @@ public final class EngineTransaction {
   public void commit() {
     claim();
     try {
-      if (own.isEmpty()) {
-        reads.live().get();
-        return;
-      }
-      own.keyspaces().forEach(keyspaces::requirePresent);
-      cursors.forEach(TransactionCursor::tellRead);
-      ConflictCheck check =
-          readSet.isEmpty()
-              ? null
-              : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
-      if (!writes.write(own.records(clock.millis()), own.keyspaces(), check)) {
-        conflicted = true;
-        throw new ConflictException("something that the transaction read was changed since");
+      try {
+        write();
+      } finally {
+        finish();
       }
     } finally {
+      end();
+    }
+  }
+
+  private void write() {
+    if (own.isEmpty()) {
+      return;
+    }
+    own.keyspaces().forEach(keyspaces::requirePresent);
+    cursors.forEach(TransactionCursor::tellRead);
+    ConflictCheck check =
+        readSet.isEmpty()
+            ? null
+            : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
+    if (!writes.write(own.records(clock.millis()), own.keyspaces(), check)) {
+      conflicted = true;
+      throw new ConflictException("something that the transaction read was changed since");
+    }
+  }
+
+  /** Forgets everything; refused when it is over or the store is closed. */
+  public void rollback() {
+    claim();
+    try {
       finish();
+    } finally {
       end();
     }
   }
 
   /** Forgets everything; does nothing when it is over. Waits for a call in another thread. */
-  public void rollback() {
+  public void close() {
     use.lock();
     try {
       if (!over) {
@@ -250,9 +267,7 @@ public final class EngineTransaction {
     claim();
     boolean begun = false;
     try {
-      if (keyspace == Keyspaces.DEFAULT) {
-        reads.live().get();
-      } else {
+      if (keyspace != Keyspaces.DEFAULT) {
         keyspaces.requirePresent(keyspace);
       }
       begun = true;
@@ -265,8 +280,10 @@ public final class EngineTransaction {
 
   /** Begins a call; to be followed by {@link #end}. One inside another is fine. */
   void claim() {
+    requireOpen();
     if (!use.tryLock()) {
-      throw over ? overError() : new IllegalStateException("the transaction is in use elsewhere");
+      requireOpen();
+      throw new IllegalStateException("the transaction is in use by another thread");
     }
     if (over) {
       use.unlock();
@@ -276,6 +293,14 @@ public final class EngineTransaction {
 
   void end() {
     use.unlock();
+  }
+
+  /** What is closed says so, also to threads that come at the same time. */
+  private void requireOpen() {
+    if (over) {
+      throw overError();
+    }
+    reads.live().get();
   }
 
   /** Ends a cursor, also when the transaction is over; waits for a call in another thread. */
@@ -313,14 +338,13 @@ public final class EngineTransaction {
 
   private void finish() {
     over = true;
-    try {
-      for (TransactionCursor cursor : cursors) {
-        cursor.release();
-      }
-      cursors.clear();
-    } finally {
-      reads.releaseSnapshot(start.hold());
+    Attempts closes = new Attempts();
+    for (TransactionCursor cursor : cursors) {
+      closes.run(cursor::release);
     }
+    cursors.clear();
+    reads.releaseSnapshot(start.hold());
+    closes.throwFirst();
   }
 
   private static StoreClosedException overError() {

@@ -19,7 +19,7 @@ record MemtableMark(Memtable memtable, long mark, long entryCount) {
 
   /** A mark and a snapshot that sees everything before the mark, and nothing behind it. */
   record Moment(@Nullable MemtableMark mark, SnapshotHold hold) {
-    private static final int TRIES = 4;
+    private static final int TRIES = 64;
 
     /**
      * Between a commit's first entry and its publication there is no such mark; then it is tried
