@@ -102,16 +102,7 @@ class EngineReader implements KvReader {
 
   @Override
   public KvCursor cursor(ScanOptions options) {
-    Objects.requireNonNull(options, "options");
-    ScanBounds bounds =
-        new ScanBounds(
-            keyspace,
-            options.from(),
-            options.to(),
-            options.isReverse(),
-            options.isKeysOnly(),
-            options.limit(),
-            options.prefetch());
+    ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
     EngineCursor cursor;
     try {
       cursor = engine.reads().cursor(bounds, readSequence());

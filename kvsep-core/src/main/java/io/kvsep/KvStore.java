@@ -8,6 +8,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Function;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -108,6 +109,34 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
 
   /** A fixed, repeatable view of now. Close it: old versions are kept as long as it is open. */
   Snapshot snapshot();
+
+  /**
+   * Begins a transaction: optimistic, serializable. Close it or commit it; until then it keeps what
+   * a snapshot keeps.
+   *
+   * <pre>{@code
+   * try (Transaction transaction = store.begin()) {
+   *   byte[] balance = transaction.get(account);
+   *   transaction.put(account, changed(balance));
+   *   transaction.commit(); // ConflictException: somebody else changed the account; begin again
+   * }
+   * }</pre>
+   */
+  Transaction begin();
+
+  /**
+   * Runs {@code work} in a transaction, commits it, and returns what the work returned. When the
+   * commit meets a conflict, all of that is done again with a new transaction, up to 64 times, with
+   * random pauses between that grow to some milliseconds. So the work may run several times, and
+   * should do nothing outside the transaction that must not be repeated.
+   *
+   * <p>Whatever the work throws goes out and nothing is written. It may also end the transaction
+   * itself; then there is nothing more to commit. A call of this inside another is a transaction of
+   * its own.
+   *
+   * @throws io.kvsep.error.ConflictException when all tries met one; nothing was written
+   */
+  <R extends @Nullable Object> R transact(Function<Transaction, R> work);
 
   /**
    * The keyspace of that name, which is made if there is none; making it is durable on return. The

@@ -34,4 +34,15 @@ public interface KvWriter {
    * be) and up to 65,535 bytes long; where the first is not below the second, nothing is deleted.
    */
   void deleteRange(byte[] fromInclusive, byte[] toExclusive);
+
+  /**
+   * Adds {@code delta} to the counter under {@code key}, atomic against every other write, and
+   * returns what it is then. A counter is a signed 64-bit number of 8 bytes, big-endian; an absent
+   * key counts as 0. It is a put as any other: a time to live that the key had is gone.
+   *
+   * @throws IllegalArgumentException when the value of the key is not 8 bytes long; nothing was
+   *     written
+   * @throws ArithmeticException when the sum does not fit into 64 bits; nothing was written
+   */
+  long increment(byte[] key, long delta);
 }

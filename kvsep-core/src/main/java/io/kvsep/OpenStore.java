@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import java.util.function.Function;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -36,9 +37,16 @@ final class OpenStore extends StoreView implements KvStore {
   /** CURRENT and the manifest it names. */
   private static final int MANIFEST_FILES = 2;
 
+  private final TransactionRetry retry;
+
   /** A test brings an engine of its own, with tiny limits or another storage. */
   OpenStore(StorageEngine engine) {
+    this(engine, TransactionRetry.standard());
+  }
+
+  OpenStore(StorageEngine engine, TransactionRetry retry) {
     super(engine, Keyspaces.DEFAULT);
+    this.retry = retry;
   }
 
   static KvStore open(Path directory, KvOptions options) {
@@ -132,6 +140,17 @@ final class OpenStore extends StoreView implements KvStore {
   @Override
   public Snapshot snapshot() {
     return new StoreSnapshot(engine);
+  }
+
+  @Override
+  public Transaction begin() {
+    return new StoreTransaction(engine);
+  }
+
+  @Override
+  public <R extends @Nullable Object> R transact(Function<Transaction, R> work) {
+    Objects.requireNonNull(work, "work");
+    return retry.run(() -> new StoreTransaction(engine), work);
   }
 
   @Override

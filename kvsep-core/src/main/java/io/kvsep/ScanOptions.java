@@ -99,28 +99,13 @@ public final class ScanOptions {
     return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
-  byte @Nullable [] from() {
-    return from;
-  }
-
-  byte @Nullable [] to() {
-    return to;
-  }
-
   boolean isReverse() {
     return reverse;
   }
 
-  boolean isKeysOnly() {
-    return keysOnly;
-  }
-
-  long limit() {
-    return limit;
-  }
-
-  int prefetch() {
-    return prefetch;
+  /** The same in one keyspace, as the engine has it. */
+  ScanBounds bounds(int keyspace) {
+    return new ScanBounds(keyspace, from, to, reverse, keysOnly, limit, prefetch);
   }
 
   /** The smallest key greater than every key that begins with {@code prefix}; null for none. */

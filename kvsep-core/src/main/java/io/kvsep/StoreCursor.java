@@ -1,6 +1,6 @@
 package io.kvsep;
 
-import io.kvsep.internal.engine.EngineCursor;
+import io.kvsep.internal.engine.EntryCursor;
 import io.kvsep.internal.engine.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.Objects;
@@ -8,11 +8,11 @@ import java.util.OptionalLong;
 
 /** A cursor of the API over one of the engine. */
 final class StoreCursor implements KvCursor {
-  private final EngineCursor cursor;
+  private final EntryCursor cursor;
   private byte[] keyCopy = new byte[64];
   private ByteBuffer keyView = ByteBuffer.wrap(keyCopy).asReadOnlyBuffer();
 
-  StoreCursor(EngineCursor cursor) {
+  StoreCursor(EntryCursor cursor) {
     this.cursor = cursor;
   }
 
@@ -104,7 +104,7 @@ final class StoreCursor implements KvCursor {
   public OptionalLong expiresAtMillis() {
     try {
       long expiry = cursor.expiresAtMillis();
-      return expiry == EngineCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
+      return expiry == EntryCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }

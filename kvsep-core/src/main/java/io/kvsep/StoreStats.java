@@ -34,7 +34,7 @@ import java.util.Map;
  *     were looked into and found unpacked
  * @param cacheMisses tables that had to be opened and blocks that had to be unpacked for it; a rate
  *     that does not fall means that the memory budget has room for less than what is in use
- * @param openSnapshots snapshots not closed yet
+ * @param openSnapshots snapshots and transactions not closed yet
  * @param openCursors cursors not closed yet
  * @param oldestSnapshotNanos for how long the oldest open snapshot has been open, 0 without one
  * @param oldestCursorNanos for how long the oldest open cursor has been open, 0 without one

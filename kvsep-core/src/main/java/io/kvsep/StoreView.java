@@ -56,4 +56,9 @@ class StoreView extends EngineReader implements KvView {
             Objects.requireNonNull(fromInclusive, "fromInclusive"),
             Objects.requireNonNull(toExclusive, "toExclusive"));
   }
+
+  @Override
+  public long increment(byte[] key, long delta) {
+    return engine.writes().increment(keyspace, Objects.requireNonNull(key, "key"), delta);
+  }
 }

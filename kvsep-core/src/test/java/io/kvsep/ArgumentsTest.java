@@ -84,6 +84,7 @@ final class ArgumentsTest {
     names("value", () -> store.compareAndSet(KEY, VALUE, null));
     names("key", () -> store.compareAndDelete(null, VALUE));
     names("expected", () -> store.compareAndDelete(KEY, null));
+    names("key", () -> store.increment(null, 1));
     WriteBatch batch = new WriteBatch();
     names("key", () -> batch.put(null, VALUE));
     names("value", () -> batch.put(KEY, null));
@@ -93,6 +94,26 @@ final class ArgumentsTest {
     names("to", () -> batch.deleteRange(KEY, null));
     names("keyspace", () -> batch.in(null));
     assertEquals(0, batch.count());
+  }
+
+  @Test
+  void nullsInTransactionsAreNamed() {
+    names("work", () -> store.transact(null));
+    try (Transaction transaction = store.begin()) {
+      names("key", () -> transaction.get(null));
+      names("key", () -> transaction.contains(null));
+      names("keys", () -> transaction.getAll(Arrays.asList(KEY, null)));
+      names("reader", () -> transaction.read(KEY, null));
+      names("target", () -> transaction.get(BytesStore.wrap(KEY), null));
+      names("options", () -> transaction.cursor(null));
+      names("value", () -> transaction.put(KEY, null));
+      names("timeToLive", () -> transaction.put(KEY, VALUE, null));
+      names("key", () -> transaction.delete(null));
+      names("toExclusive", () -> transaction.deleteRange(KEY, null));
+      names("key", () -> transaction.increment(null, 1));
+      names("keyspace", () -> transaction.in(null));
+      transaction.commit();
+    }
   }
 
   @Test

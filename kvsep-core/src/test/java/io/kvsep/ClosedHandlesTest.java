@@ -100,6 +100,13 @@ final class ClosedHandlesTest {
       handles.add(Handle.of(KvReader.class, snapshot));
       cursor.close();
       snapshot.close();
+      Transaction transaction = store.begin();
+      KvCursor merged = transaction.cursor();
+      assertTrue(merged.next());
+      handles.add(Handle.of(KvCursor.class, merged));
+      handles.add(Handle.of(KvReader.class, transaction));
+      handles.add(Handle.of(KvWriter.class, transaction));
+      transaction.close();
     }
   }
 
@@ -109,6 +116,9 @@ final class ClosedHandlesTest {
     Snapshot snapshot = store.snapshot();
     handles.add(Handle.of(KvReader.class, snapshot));
     handles.add(Handle.of(KvReader.class, snapshot.in(space)));
+    Transaction transaction = store.begin();
+    handles.add(Handle.of(KvView.class, transaction.in(space)));
+    handles.add(Handle.of(KvCursor.class, transaction.cursor()));
     for (KvReader reader : List.of(store, store.in(space), snapshot, snapshot.in(space))) {
       KvCursor fresh = reader.cursor();
       KvCursor inside = reader.cursor();
@@ -123,18 +133,18 @@ final class ClosedHandlesTest {
     for (int i = 0; i < count; i++) {
       Handle handle = handles.get(random.nextInt(handles.size()));
       Method method = handle.methods().get(random.nextInt(handle.methods().size()));
-      Object[] arguments = new Object[method.getParameterCount()];
-      for (int n = 0; n < arguments.length; n++) {
-        arguments[n] = argument(method.getParameterTypes()[n], space, random);
-      }
       try {
+        Object[] arguments = new Object[method.getParameterCount()];
+        for (int n = 0; n < arguments.length; n++) {
+          arguments[n] = argument(method.getParameterTypes()[n], space, random);
+        }
         Object result = method.invoke(handle.target(), arguments);
         wrong.add(new AssertionError(method + " returned " + result));
       } catch (InvocationTargetException e) {
         if (!(e.getCause() instanceof StoreClosedException)) {
           wrong.add(new AssertionError(method.toString(), e.getCause()));
         }
-      } catch (IllegalAccessException e) {
+      } catch (IllegalAccessException | AssertionError e) {
         wrong.add(e);
       }
     }
@@ -144,6 +154,8 @@ final class ClosedHandlesTest {
     byte[] key = key(random.nextInt(2 * KEYS));
     if (type == byte[].class) {
       return key;
+    } else if (type == long.class) {
+      return 1L;
     } else if (type == String.class) {
       return "space";
     } else if (type == Keyspace.class) {
@@ -171,8 +183,6 @@ final class ClosedHandlesTest {
       return OutputStream.nullOutputStream();
     } else if (type == InputStream.class) {
       return InputStream.nullInputStream();
-    } else if (type == long.class) {
-      return 0L;
     }
     throw new AssertionError("an argument is needed for " + type);
   }

@@ -84,6 +84,36 @@ final class ClosedStoreTest {
   }
 
   @Test
+  void everyMethodOfATransactionThatIsOverSaysSo() {
+    try (KvStore store = opened()) {
+      Transaction transaction = store.begin();
+      KvView view = transaction.in(store.keyspace("users"));
+      transaction.commit();
+      assertAllClosed(Transaction.class, transaction, arguments(store));
+      assertAllClosed(KvView.class, view, arguments(store));
+    }
+  }
+
+  @Test
+  void everyMethodOfATransactionOfAClosedStoreSaysSo() {
+    KvStore store = opened();
+    Map<Class<?>, Object> arguments = arguments(store);
+    // The end of one is a use of it too.
+    for (Class<?> type : List.of(KvReader.class, KvWriter.class)) {
+      Transaction transaction = store.begin();
+      KvView view = transaction.in(store.keyspace("users"));
+      transaction.put(KEY, VALUE);
+      store.close();
+      assertAllClosed(type, transaction, arguments);
+      assertAllClosed(type, view, arguments);
+      assertThrows(StoreClosedException.class, transaction::rollback);
+      transaction.close();
+      store = opened();
+    }
+    store.close();
+  }
+
+  @Test
   void everyMethodOfAClosedCursorSaysSo() {
     try (KvStore store = opened()) {
       KvCursor cursor = store.cursor();
@@ -154,6 +184,16 @@ final class ClosedStoreTest {
     assertTrue(copyOf(value).length <= 100_000);
   }
 
+  private static long transaction(Transaction transaction) {
+    transaction.put(key(121), VALUE);
+    try (KvCursor cursor = transaction.cursor(ScanOptions.prefix(key(120)))) {
+      while (cursor.next()) {
+        transaction.delete(cursor.key());
+      }
+    }
+    return transaction.increment(key(301), 1);
+  }
+
   /** Threads in the middle of anything learn that the store is closed, by one error only. */
   @Test
   void closingWhileOthersWorkGivesThemNoOtherError() throws InterruptedException {
@@ -173,6 +213,8 @@ final class ClosedStoreTest {
               () -> store.put(KEY, VALUE),
               () -> store.write(new WriteBatch().put(KEY, VALUE).delete(KEY)),
               () -> store.compareAndSet(KEY, VALUE, VALUE),
+              () -> store.increment(key(300), 1),
+              () -> store.transact(ClosedStoreTest::transaction),
               () -> store.deleteRange(key(7), key(9)),
               () -> store.dropKeyspace(store.keyspace("name")),
               () -> store.get(key(100)),
@@ -322,6 +364,7 @@ final class ClosedStoreTest {
     Function<Object, Object> work = argument -> "called";
     return Map.ofEntries(
         Map.entry(byte[].class, KEY),
+        Map.entry(long.class, 1L),
         Map.entry(String.class, "name"),
         Map.entry(Keyspace.class, store.keyspace("name")),
         Map.entry(List.class, List.of(KEY)),

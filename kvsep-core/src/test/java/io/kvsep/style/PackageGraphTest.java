@@ -64,9 +64,12 @@ final class PackageGraphTest {
                   "internal.metrics",
                   "internal.reclaim",
                   "internal.sstable",
+                  "internal.txn",
                   "internal.verify",
                   "internal.version",
                   "internal.vlog")),
+          entry(
+              "internal.txn", Set.of("error", "internal.base", "internal.memory", "internal.vlog")),
           entry(
               "internal.reclaim",
               Set.of(
@@ -140,7 +143,7 @@ final class PackageGraphTest {
           Set.of(ROOT),
           Set.of("internal.repair"),
           Set.of("internal.engine"),
-          Set.of("internal.compaction", "internal.reclaim", "internal.verify"),
+          Set.of("internal.compaction", "internal.reclaim", "internal.txn", "internal.verify"),
           Set.of("internal.version"),
           Set.of("internal.memtable", "internal.sstable", "internal.vlog"),
           Set.of("internal.iterator", "internal.cache"),

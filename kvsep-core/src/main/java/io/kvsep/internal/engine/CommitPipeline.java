@@ -37,7 +37,6 @@ final class CommitPipeline {
 
   private final LogAppender log;
   private final IndexWriter index;
-  private final Precondition precondition;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
   private final ShutKeyspaces shutKeyspaces;
@@ -59,21 +58,14 @@ final class CommitPipeline {
   /** Writes in the group before. */
   private int companions;
 
-  /** Evaluates the condition of a conditional write against everything committed before it. */
-  interface Precondition {
-    boolean holds(WriteRequest request);
-  }
-
   CommitPipeline(
       LogAppender log,
       IndexWriter index,
-      Precondition precondition,
       FailureState failure,
       SnapshotRegistry snapshots,
       ShutKeyspaces shutKeyspaces) {
     this.log = log;
     this.index = index;
-    this.precondition = precondition;
     this.failure = failure;
     this.snapshots = snapshots;
     this.shutKeyspaces = shutKeyspaces;
@@ -228,7 +220,9 @@ final class CommitPipeline {
     queueLock.lock();
     try {
       WriteRequest next = queue.peek();
-      while (next != null && !next.conditional && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
+      while (next != null
+          && next.condition == null
+          && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
         // In this order: where there is no memory, it stays in the queue.
         first.group.add(next);
         queue.remove();
@@ -286,12 +280,13 @@ final class CommitPipeline {
 
   /** Takes a conditional write out of its group when its condition does not hold or fails. */
   private void checkCondition(List<WriteRequest> group) {
-    if (group.isEmpty() || !group.get(0).conditional) {
+    WriteRequest first = group.isEmpty() ? null : group.get(0);
+    CommitCondition condition = first == null ? null : first.condition;
+    if (first == null || condition == null) {
       return;
     }
-    WriteRequest first = group.get(0);
     try {
-      if (precondition.holds(first)) {
+      if (condition.holds(first)) {
         return;
       }
       first.applied = false;

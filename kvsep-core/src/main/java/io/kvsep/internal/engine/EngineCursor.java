@@ -16,10 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A cursor of the engine. Pins a view; each call claims the cursor, so that a second thread or a
  * closing store can never free what a call is working with.
  */
-public final class EngineCursor implements AutoCloseable {
-  /** What {@link #expiresAtMillis} returns for entries that do not expire. */
-  public static final long NEVER = Payload.NEVER;
-
+public final class EngineCursor implements EntryCursor {
   private static final int IDLE = 0;
   private static final int BUSY = 1;
   private static final int CLOSED = 2;
@@ -70,6 +67,7 @@ public final class EngineCursor implements AutoCloseable {
     this.stepsLeft = bounds.limit();
   }
 
+  @Override
   public boolean next() {
     claim();
     try {
@@ -93,6 +91,7 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  @Override
   public boolean previous() {
     claim();
     try {
@@ -126,6 +125,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** To the first entry at or after {@code userKey} in the cursor's order. */
+  @Override
   public boolean seek(byte[] userKey) {
     claim();
     try {
@@ -141,6 +141,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** To the last entry at or before {@code userKey} in the cursor's order. */
+  @Override
   public boolean seekFloor(byte[] userKey) {
     claim();
     try {
@@ -155,6 +156,29 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  /** To the first entry in the cursor's order. */
+  boolean toFirst() {
+    return toEnd(!bounds.reverse(), Place.AFTER_LAST);
+  }
+
+  /** To the last entry in the cursor's order. */
+  boolean toLast() {
+    return toEnd(bounds.reverse(), Place.BEFORE_FIRST);
+  }
+
+  private boolean toEnd(boolean lowest, Place otherwise) {
+    claim();
+    try {
+      stepsLeft = bounds.limit();
+      place = Place.LOST;
+      jump();
+      return arrive(lowest ? iterator.first() : iterator.last(), otherwise);
+    } finally {
+      unclaim();
+    }
+  }
+
+  @Override
   public boolean isValid() {
     claim();
     try {
@@ -165,6 +189,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** A copy of the user key. */
+  @Override
   public byte[] key() {
     claim();
     try {
@@ -175,7 +200,19 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  /** A copy of the stored key. */
+  byte[] storedKey() {
+    claim();
+    try {
+      requireEntry();
+      return iterator.keyRegion().getBytes(0, iterator.keyLength());
+    } finally {
+      unclaim();
+    }
+  }
+
   /** A copy of the value. */
+  @Override
   public byte[] value() {
     claim();
     try {
@@ -194,6 +231,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** The value without copying it where that is possible; safe however long it is held. */
+  @Override
   public ByteBuffer valueView() {
     claim();
     try {
@@ -222,6 +260,7 @@ public final class EngineCursor implements AutoCloseable {
     }
   }
 
+  @Override
   public int valueLength() {
     claim();
     try {
@@ -237,6 +276,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** When the entry expires, {@link #NEVER} when it does not. */
+  @Override
   public long expiresAtMillis() {
     claim();
     try {
@@ -366,6 +406,7 @@ public final class EngineCursor implements AutoCloseable {
   }
 
   /** Copies the user key to the start of {@code target} if it fits; returns its length. */
+  @Override
   public int keyInto(byte[] target) {
     claim();
     try {

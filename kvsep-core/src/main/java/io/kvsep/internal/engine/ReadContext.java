@@ -52,6 +52,11 @@ final class ReadContext implements SlotContext {
     key.region().put(prefixLength, userKey, 0, userKey.length);
   }
 
+  void setStoredKey(byte[] stored) {
+    keyLength = stored.length;
+    key.ensure(keyLength).put(0, stored, 0, keyLength);
+  }
+
   void setKey(int keyspace, BytesStore<?, ?> userKey) {
     checkKeyLength(userKey.readRemaining());
     int length = (int) userKey.readRemaining();

@@ -36,6 +36,11 @@ public record ScanBounds(
     this(keyspace, from, to, reverse, keysOnly, limit, ADAPTIVE);
   }
 
+  /** The same without a limit, which somebody else keeps. */
+  ScanBounds unlimited() {
+    return new ScanBounds(keyspace, from, to, reverse, keysOnly, Long.MAX_VALUE, prefetch);
+  }
+
   /** First stored key within the bounds. */
   byte[] lower() {
     return storedKey(from == null ? new byte[0] : from);

@@ -26,7 +26,6 @@ import io.kvsep.internal.vlog.ValueReader;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -141,11 +140,10 @@ public final class StorageEngine implements AutoCloseable {
       ValueReader values = new ValueReader(segments, config.ticker());
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces();
-      pipeline =
-          new CommitPipeline(appender, index, this::conditionHolds, failure, snapshots, shut);
+      pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
       rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
       reclaim = reclaimWork(pressure, targets);
-      writes = new StoreWrites(config, ledger, pipeline);
+      writes = new StoreWrites(config, ledger, pipeline, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       copies =
           new StoreCopies(
@@ -376,6 +374,10 @@ public final class StorageEngine implements AutoCloseable {
     return writes;
   }
 
+  public EngineTransaction begin() {
+    return new EngineTransaction(reads, writes, keyspaces, config.clock());
+  }
+
   public KeyspaceCatalog keyspaces() {
     return keyspaces;
   }
@@ -401,11 +403,6 @@ public final class StorageEngine implements AutoCloseable {
       reads += context.tableReads() + context.lookup.packedReads();
     }
     return reads;
-  }
-
-  private boolean conditionHolds(WriteRequest request) {
-    byte[] found = reads.get(request.single.keyspace, request.single.key, StoreReads.LATEST);
-    return Arrays.equals(found, request.expected);
   }
 
   private BackgroundWork backgroundWork(RefreshTargets targets) {

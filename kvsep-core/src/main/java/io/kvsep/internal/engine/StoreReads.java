@@ -272,6 +272,11 @@ public final class StoreReads {
     return snapshots.acquire();
   }
 
+  /** As {@link #acquireSnapshot}, with the place from which on the memtables hold what is newer. */
+  MemtableMark.Moment begin() {
+    return MemtableMark.Moment.take(live, snapshots);
+  }
+
   public void releaseSnapshot(SnapshotHold hold) {
     snapshots.release(hold);
   }
@@ -304,6 +309,14 @@ public final class StoreReads {
 
   Epochs<ReadContext> epochs() {
     return epochs;
+  }
+
+  LiveView live() {
+    return live;
+  }
+
+  MemoryLedger ledger() {
+    return ledger;
   }
 
   ValueReader values() {

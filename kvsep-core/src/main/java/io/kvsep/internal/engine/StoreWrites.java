@@ -27,14 +27,16 @@ public final class StoreWrites {
   private final EngineConfig config;
   private final MemoryLedger ledger;
   private final CommitPipeline pipeline;
+  private final StoreReads reads;
   private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
   private final CommitBudget budget;
   private volatile boolean closed;
 
-  StoreWrites(EngineConfig config, MemoryLedger ledger, CommitPipeline pipeline) {
+  StoreWrites(EngineConfig config, MemoryLedger ledger, CommitPipeline pipeline, StoreReads reads) {
     this.config = config;
     this.ledger = ledger;
     this.pipeline = pipeline;
+    this.reads = reads;
     EngineConfig.Shape shape = config.shape();
     this.budget = new CommitBudget(shape.commitBytesMax(), shape.frameRetainedBytes());
   }
@@ -140,6 +142,33 @@ public final class StoreWrites {
   }
 
   /**
+   * Writes all or nothing, in keyspaces besides the store's own, if nothing that was read before
+   * has changed; whether it did.
+   *
+   * @param check knows what was read, null for nothing
+   */
+  boolean write(RecordSource records, Set<Integer> keyspaces, @Nullable ConflictCheck check) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      if (check != null && !check.advance()) {
+        return false;
+      }
+      request.prepare(syncsEveryCommit());
+      request.keyspaces = keyspaces;
+      request.condition = check;
+      encode(request, records);
+      if (check != null && check.isBehind() && !check.advance()) {
+        return false;
+      }
+      pipeline.commit(request);
+      return request.applied;
+    } finally {
+      finish(slot);
+    }
+  }
+
+  /**
    * Puts {@code value}, or deletes the key when it is null, if the key's value is {@code expected},
    * null meaning absent; whether it did.
    */
@@ -152,12 +181,31 @@ public final class StoreWrites {
     try {
       request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
-      request.conditional = true;
-      request.expected = expected;
+      request.condition = new ExpectedValue(reads, expected);
       request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
       encode(request, request.single);
       pipeline.commit(request);
       return request.applied;
+    } finally {
+      finish(slot);
+    }
+  }
+
+  /** Adds {@code delta} to the counter under the key, absent being 0; what it is then. */
+  public long increment(int keyspace, byte[] key, long delta) {
+    ReadContext.checkKeyLength(key.length);
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      request.prepare(syncsEveryCommit());
+      request.keyspace = keyspace;
+      CounterStep step = new CounterStep(reads, keyspace, key, delta);
+      request.condition = step;
+      request.reservedBytes = budget.reserve(Frame.lengthMax(key.length + Counters.BYTES, 1));
+      // As long as what the leader will put in its place, since groups go by length.
+      step.encode(request, 0);
+      pipeline.commit(request);
+      return step.sum();
     } finally {
       finish(slot);
     }

@@ -44,11 +44,8 @@ final class WriteRequest implements SlotContext {
   /** Whether this is the delete of everything in a keyspace that is being dropped. */
   boolean dropsKeyspace;
 
-  /** With a condition: what the value of the single record's key must be; null for absent. */
-  byte @Nullable [] expected;
-
-  /** Whether the write happens only if the key's value is {@link #expected}. */
-  boolean conditional;
+  /** What the write depends on, null for nothing. */
+  @Nullable CommitCondition condition;
 
   /** Whether the condition held; true without one. */
   boolean applied;
@@ -67,8 +64,7 @@ final class WriteRequest implements SlotContext {
     keyspace = Keyspaces.DEFAULT;
     keyspaces = Set.of();
     dropsKeyspace = false;
-    conditional = false;
-    expected = null;
+    condition = null;
     applied = true;
     error = null;
     state = State.WAITING;
@@ -124,7 +120,7 @@ final class WriteRequest implements SlotContext {
   /** Made ready to be left alone until the next write. */
   void forget(long retainedBytes) {
     single.forget();
-    expected = null;
+    condition = null;
     keyspaces = Set.of();
     frame.trim(retainedBytes);
   }

@@ -36,6 +36,12 @@ public final class Memtable {
 
   private volatile RangeTombstones rangeTombstones = RangeTombstones.NONE;
 
+  /** The list's position behind the last complete insert. */
+  private final AtomicLong completed;
+
+  private final long firstMark;
+  private final AtomicLong newestSequence = new AtomicLong();
+
   /** Room an insert works with; not thread safe, one per inserting thread. */
   public static final class Splice {
     private final SkipList.Splice list = new SkipList.Splice();
@@ -49,6 +55,8 @@ public final class Memtable {
   public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
     this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
     this.list = new SkipList(arena, seed);
+    this.firstMark = list.position();
+    this.completed = new AtomicLong(firstMark);
     this.logStart = logStart;
   }
 
@@ -65,6 +73,9 @@ public final class Memtable {
     if (Tag.kind(entry.tag) == Tag.DELETE) {
       tombstoneCount.incrementAndGet();
     }
+    newestSequence.setRelease(Tag.sequence(entry.tag));
+    // Last: whoever sees the entry before this mark also sees the sequence number.
+    completed.setRelease(list.position());
     return true;
   }
 
@@ -83,6 +94,7 @@ public final class Memtable {
     entryCount.incrementAndGet();
     keyBytes.addAndGet(entry.keyLength);
     tombstoneCount.incrementAndGet();
+    newestSequence.setRelease(Tag.sequence(entry.tag));
     return true;
   }
 
@@ -100,6 +112,29 @@ public final class Memtable {
       return SkipList.NULL;
     }
     return node;
+  }
+
+  /**
+   * Tells what was inserted before from what will be, see {@link #anySince}. Means something only
+   * where one thread inserts at a time, in the order of the sequence numbers.
+   */
+  public long mark() {
+    return completed.getAcquire();
+  }
+
+  /** No entry before a mark taken earlier has a higher sequence number, nor has a deleted range. */
+  public long newestSequence() {
+    return newestSequence.getAcquire();
+  }
+
+  /** Asks about what was inserted since, but for ranges; whether the answer was yes for one. */
+  public boolean anySince(long mark, EntryTest test) {
+    return list.anyBetween(mark, completed.getAcquire(), test);
+  }
+
+  /** As {@link #anySince}, about everything. */
+  public boolean any(EntryTest test) {
+    return anySince(firstMark, test);
   }
 
   public long tag(int node) {

@@ -91,6 +91,29 @@ final class SkipList {
     return arena;
   }
 
+  /** Where the next entry and its node will lie; before it lie those that were inserted so far. */
+  long position() {
+    return bounds.get();
+  }
+
+  /**
+   * Asks about the entries between two positions, in the order in which they were inserted; whether
+   * the answer was yes for one. All of them have to be complete.
+   */
+  boolean anyBetween(long from, long to, EntryTest test) {
+    long node = from >>> 32;
+    int at = (int) from;
+    while (at < (int) to) {
+      node -= NODE_HEADER_BYTES + 8L * heightFor(at);
+      int keyLength = arena.getInt(node + 4);
+      if (test.test(arena, at + (long) ENTRY_HEADER_BYTES, keyLength, arena.getLong(at))) {
+        return true;
+      }
+      at += (int) entryBytes(keyLength, arena.getInt(at + 8L));
+    }
+    return false;
+  }
+
   /** Room an insert works with: where it goes on each level. */
   static final class Splice {
     private final int[] before = new int[HEIGHT_MAX];
@@ -186,11 +209,15 @@ final class SkipList {
     return FIRST_FREE;
   }
 
+  private static long entryBytes(int keyLength, int payloadLength) {
+    return (ENTRY_HEADER_BYTES + keyLength + (long) payloadLength + 3) & ~3L;
+  }
+
   private int write(Entry entry) {
     int kind = Tag.kind(entry.tag);
     int expiryLength = Payload.headerLength(kind);
     int payloadLength = expiryLength + entry.valueLength;
-    long entryBytes = ENTRY_HEADER_BYTES + entry.keyLength + (long) payloadLength + 3 & ~3L;
+    long entryBytes = entryBytes(entry.keyLength, payloadLength);
     long now;
     long at;
     long node;

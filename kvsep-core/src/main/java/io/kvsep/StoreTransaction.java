@@ -1,0 +1,50 @@
+package io.kvsep;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.engine.UnreadablePage;
+import java.util.Objects;
+
+/** A transaction of the API over one of the engine. */
+final class StoreTransaction extends TransactionView implements Transaction {
+  private final StorageEngine engine;
+
+  StoreTransaction(StorageEngine engine) {
+    super(engine.begin(), Keyspaces.DEFAULT);
+    this.engine = engine;
+  }
+
+  @Override
+  public KvView in(Keyspace keyspace) {
+    int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
+    transaction.check(id);
+    return new TransactionView(transaction, id);
+  }
+
+  @Override
+  public void commit() {
+    try {
+      transaction.commit();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public void rollback() {
+    transaction.rollback();
+  }
+
+  @Override
+  public void close() {
+    transaction.close();
+  }
+
+  boolean isOver() {
+    return transaction.isOver();
+  }
+
+  boolean isConflicted() {
+    return transaction.isConflicted();
+  }
+}

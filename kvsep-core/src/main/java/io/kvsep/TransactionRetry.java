@@ -1,0 +1,81 @@
+package io.kvsep;
+
+import io.kvsep.error.ConflictException;
+import java.security.SecureRandom;
+import java.util.SplittableRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import java.util.function.LongConsumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs work in transactions until one commits without a conflict, or there were too many. Between
+ * two tries it waits for a random time below a bound that doubles, so that those who met come apart
+ * again, and a crowd does. Thread safe.
+ */
+final class TransactionRetry {
+  /** Sixteen threads that all want the same key need some ten tries each. */
+  static final int TRIES_MAX = 64;
+
+  /** About what a commit takes. */
+  private static final long PAUSE_NANOS_MIN = 16_000;
+
+  private static final long PAUSE_NANOS_MAX = 8_192_000;
+
+  private final RandomGenerator random;
+  private final LongConsumer pause;
+
+  /**
+   * @param random used under a lock
+   * @param pause waits for so many nanoseconds
+   */
+  TransactionRetry(RandomGenerator random, LongConsumer pause) {
+    this.random = random;
+    this.pause = pause;
+  }
+
+  static TransactionRetry standard() {
+    return new TransactionRetry(
+        new SplittableRandom(new SecureRandom().nextLong()), TransactionRetry::park);
+  }
+
+  <R extends @Nullable Object> R run(
+      Supplier<StoreTransaction> begin, Function<Transaction, R> work) {
+    long bound = PAUSE_NANOS_MIN;
+    for (int left = TRIES_MAX; ; left--) {
+      try (StoreTransaction transaction = begin.get()) {
+        try {
+          R result = work.apply(transaction);
+          if (!transaction.isOver()) {
+            transaction.commit();
+          }
+          return result;
+        } catch (ConflictException e) {
+          // One of another transaction, inside the work, is the work's own affair.
+          if (left == 1 || !transaction.isConflicted()) {
+            throw e;
+          }
+        }
+      }
+      pause.accept(draw(bound));
+      bound = Math.min(PAUSE_NANOS_MAX, 2 * bound);
+    }
+  }
+
+  private long draw(long bound) {
+    synchronized (random) {
+      return random.nextLong(bound);
+    }
+  }
+
+  /** An interrupt neither shortens the wait of later tries nor gets lost. */
+  private static void park(long nanos) {
+    boolean interrupted = Thread.interrupted();
+    LockSupport.parkNanos(nanos);
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package io.kvsep;
+
+import io.kvsep.internal.engine.EngineTransaction;
+import io.kvsep.internal.engine.ScanBounds;
+import io.kvsep.internal.engine.UnreadablePage;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/** Reading and writing one keyspace in a transaction. */
+class TransactionView implements KvView {
+  final EngineTransaction transaction;
+  private final int keyspace;
+
+  TransactionView(EngineTransaction transaction, int keyspace) {
+    this.transaction = transaction;
+    this.keyspace = keyspace;
+  }
+
+  @Override
+  public byte @Nullable [] get(byte[] key) {
+    Objects.requireNonNull(key, "key");
+    try {
+      return transaction.get(keyspace, key);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public boolean contains(byte[] key) {
+    Objects.requireNonNull(key, "key");
+    try {
+      return transaction.contains(keyspace, key);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public List<byte @Nullable []> getAll(List<byte[]> keys) {
+    for (byte[] key : Objects.requireNonNull(keys, "keys")) {
+      Objects.requireNonNull(key, "keys has a null element");
+    }
+    try {
+      return transaction.getAll(keyspace, keys);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(reader, "reader");
+    try {
+      return transaction.read(keyspace, key, reader);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public long get(BytesStore<?, ?> key, Bytes<?> target) {
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(target, "target");
+    try {
+      return transaction.get(keyspace, key, target);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public KvCursor cursor() {
+    return cursor(ScanOptions.all());
+  }
+
+  @Override
+  public KvCursor cursor(ScanOptions options) {
+    ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
+    try {
+      return new StoreCursor(transaction.cursor(bounds));
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value) {
+    transaction.put(
+        keyspace, Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"), 0);
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value, Duration timeToLive) {
+    transaction.put(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public void delete(byte[] key) {
+    transaction.delete(keyspace, Objects.requireNonNull(key, "key"));
+  }
+
+  @Override
+  public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
+    transaction.deleteRange(
+        keyspace,
+        Objects.requireNonNull(fromInclusive, "fromInclusive"),
+        Objects.requireNonNull(toExclusive, "toExclusive"));
+  }
+
+  @Override
+  public long increment(byte[] key, long delta) {
+    Objects.requireNonNull(key, "key");
+    try {
+      return transaction.increment(keyspace, key, delta);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package io.kvsep.internal.engine;
+
+import org.jspecify.annotations.Nullable;
+
+/** Counters as values: a signed 64-bit number, big-endian. */
+final class Counters {
+  static final int BYTES = 8;
+
+  private Counters() {}
+
+  /** What the value counts, 0 when it is absent. */
+  static long count(byte @Nullable [] value) {
+    if (value == null) {
+      return 0;
+    }
+    if (value.length != BYTES) {
+      throw new IllegalArgumentException(
+          "the value has " + value.length + " bytes, a counter has " + BYTES);
+    }
+    long count = 0;
+    for (byte next : value) {
+      count = count << 8 | (next & 0xff);
+    }
+    return count;
+  }
+
+  static byte[] value(long count) {
+    byte[] value = new byte[BYTES];
+    for (int i = 0; i < BYTES; i++) {
+      value[i] = (byte) (count >>> (8 * (BYTES - 1 - i)));
+    }
+    return value;
+  }
+
+  /** The sum, which must not overflow. */
+  static long add(long count, long delta) {
+    long sum = count + delta;
+    if (((count ^ sum) & (delta ^ sum)) < 0) {
+      throw new ArithmeticException("the counter would overflow: " + count + " + " + delta);
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,353 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.ConflictException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.txn.OwnWrite;
+import io.kvsep.internal.txn.OwnWrites;
+import io.kvsep.internal.txn.ReadSet;
+import java.nio.ByteBuffer;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An optimistic transaction: reads at a snapshot, keeps its writes on the heap, and remembers what
+ * it has read. The commit writes all of it as one batch if nothing that was read has changed since,
+ * which is checked where nobody else can commit ({@link ConflictCheck}). So every transaction that
+ * wrote something might as well have run alone, at the moment of its commit, and every other one at
+ * the moment it began.
+ *
+ * <p>What its own writes answer is no read of the store. A cursor reads from where it was put to
+ * where it got, whatever is or is not in between.
+ *
+ * <p>Used by one thread at a time: a second one is refused while a call is under way. The end
+ * closes the cursors and lets the snapshot go.
+ */
+public final class EngineTransaction {
+  private final StoreReads reads;
+  private final StoreWrites writes;
+  private final KeyspaceCatalog keyspaces;
+  private final Clock clock;
+  private final MemtableMark.Moment start;
+  private final OwnWrites own = new OwnWrites();
+  private final ReadSet readSet = new ReadSet();
+  private final Set<TransactionCursor> cursors = new HashSet<>();
+  private final ReentrantLock use = new ReentrantLock();
+  private volatile boolean over;
+  private volatile boolean conflicted;
+
+  EngineTransaction(StoreReads reads, StoreWrites writes, KeyspaceCatalog keyspaces, Clock clock) {
+    this.reads = reads;
+    this.writes = writes;
+    this.keyspaces = keyspaces;
+    this.clock = clock;
+    this.start = reads.begin();
+  }
+
+  /** Sequence number of the last commit it sees. */
+  public long sequence() {
+    return start.hold().sequence();
+  }
+
+  public byte @Nullable [] get(int keyspace, byte[] key) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.get(keyspace, key, sequence());
+      }
+      return write.isDelete() ? null : write.value().clone();
+    } finally {
+      end();
+    }
+  }
+
+  public boolean contains(int keyspace, byte[] key) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      return write == null ? reads.contains(keyspace, key, sequence()) : !write.isDelete();
+    } finally {
+      end();
+    }
+  }
+
+  public <R extends @Nullable Object> @Nullable R read(
+      int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.read(keyspace, key, sequence(), reader);
+      }
+      return write.isDelete() ? null : reader.apply(view(write));
+    } finally {
+      end();
+    }
+  }
+
+  /** Appends the value to {@code target}; its length, -1 when the key is absent. */
+  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target) {
+    begin(keyspace);
+    try {
+      ReadContext.checkKeyLength(key.readRemaining());
+      OwnWrite write = ownOrRead(keyspace, key.toByteArray());
+      if (write == null) {
+        return reads.get(keyspace, key, target, sequence());
+      }
+      if (write.isDelete()) {
+        return -1;
+      }
+      target.write(write.value());
+      return write.value().length;
+    } finally {
+      end();
+    }
+  }
+
+  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys) {
+    begin(keyspace);
+    try {
+      List<byte @Nullable []> values = new ArrayList<>(keys.size());
+      List<byte[]> missing = new ArrayList<>();
+      List<Integer> places = new ArrayList<>();
+      for (byte[] key : keys) {
+        OwnWrite write = ownOrRead(keyspace, key);
+        if (write == null) {
+          places.add(values.size());
+          missing.add(key);
+        }
+        values.add(write == null || write.isDelete() ? null : write.value().clone());
+      }
+      List<byte @Nullable []> found = reads.getAll(keyspace, missing, sequence());
+      for (int i = 0; i < places.size(); i++) {
+        values.set(places.get(i), found.get(i));
+      }
+      return values;
+    } finally {
+      end();
+    }
+  }
+
+  /** A cursor over the store and the transaction's writes of now; the end closes it. */
+  public EntryCursor cursor(ScanBounds bounds) {
+    begin(bounds.keyspace());
+    try {
+      EngineCursor store = reads.cursor(bounds.unlimited(), sequence());
+      TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
+      cursors.add(cursor);
+      return cursor;
+    } finally {
+      end();
+    }
+  }
+
+  public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    begin(keyspace);
+    try {
+      ReadContext.checkKeyLength(key.length);
+      WriteBuffer.checkValueLength(value.length);
+      own.put(keyspace, key, value.clone(), timeToLiveMillis);
+    } finally {
+      end();
+    }
+  }
+
+  public void delete(int keyspace, byte[] key) {
+    begin(keyspace);
+    try {
+      ReadContext.checkKeyLength(key.length);
+      own.delete(keyspace, key);
+    } finally {
+      end();
+    }
+  }
+
+  public void deleteRange(int keyspace, byte[] from, byte[] to) {
+    begin(keyspace);
+    try {
+      WriteBuffer.checkBoundLength(from);
+      WriteBuffer.checkBoundLength(to);
+      own.deleteRange(keyspace, from, to);
+    } finally {
+      end();
+    }
+  }
+
+  public long increment(int keyspace, byte[] key, long delta) {
+    begin(keyspace);
+    try {
+      long sum = Counters.add(Counters.count(get(keyspace, key)), delta);
+      own.put(keyspace, key, Counters.value(sum), 0);
+      return sum;
+    } finally {
+      end();
+    }
+  }
+
+  /** Writes everything, or nothing; ends the transaction in any case. */
+  public void commit() {
+    claim();
+    try {
+      try {
+        write();
+      } finally {
+        finish();
+      }
+    } finally {
+      end();
+    }
+  }
+
+  private void write() {
+    if (own.isEmpty()) {
+      return;
+    }
+    own.keyspaces().forEach(keyspaces::requirePresent);
+    cursors.forEach(TransactionCursor::tellRead);
+    ConflictCheck check =
+        readSet.isEmpty()
+            ? null
+            : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
+    if (!writes.write(own.records(clock.millis()), own.keyspaces(), check)) {
+      conflicted = true;
+      throw new ConflictException("something that the transaction read was changed since");
+    }
+  }
+
+  /** Forgets everything; refused when it is over or the store is closed. */
+  public void rollback() {
+    claim();
+    try {
+      finish();
+    } finally {
+      end();
+    }
+  }
+
+  /** Forgets everything; does nothing when it is over. Waits for a call in another thread. */
+  public void close() {
+    use.lock();
+    try {
+      if (!over) {
+        finish();
+      }
+    } finally {
+      use.unlock();
+    }
+  }
+
+  /** Whether it was committed or rolled back, with or without success. */
+  public boolean isOver() {
+    return over;
+  }
+
+  /** Whether a commit failed for a conflict. */
+  public boolean isConflicted() {
+    return conflicted;
+  }
+
+  /** Throws when a call with this keyspace would be refused. */
+  public void check(int keyspace) {
+    begin(keyspace);
+    end();
+  }
+
+  /** Begins a call in a keyspace. */
+  private void begin(int keyspace) {
+    claim();
+    boolean begun = false;
+    try {
+      if (keyspace != Keyspaces.DEFAULT) {
+        keyspaces.requirePresent(keyspace);
+      }
+      begun = true;
+    } finally {
+      if (!begun) {
+        end();
+      }
+    }
+  }
+
+  /** Begins a call; to be followed by {@link #end}. One inside another is fine. */
+  void claim() {
+    requireOpen();
+    if (!use.tryLock()) {
+      requireOpen();
+      throw new IllegalStateException("the transaction is in use by another thread");
+    }
+    if (over) {
+      use.unlock();
+      throw overError();
+    }
+  }
+
+  void end() {
+    use.unlock();
+  }
+
+  /** What is closed says so, also to threads that come at the same time. */
+  private void requireOpen() {
+    if (over) {
+      throw overError();
+    }
+    reads.live().get();
+  }
+
+  /** Ends a cursor, also when the transaction is over; waits for a call in another thread. */
+  void close(TransactionCursor cursor) {
+    use.lock();
+    try {
+      if (cursors.remove(cursor)) {
+        cursor.tellRead();
+        cursor.release();
+      }
+    } finally {
+      use.unlock();
+    }
+  }
+
+  /** What a cursor has read, as stored keys. */
+  void read(byte[] from, byte[] to) {
+    readSet.add(from, to);
+  }
+
+  static ByteBuffer view(OwnWrite write) {
+    return ByteBuffer.wrap(write.value()).asReadOnlyBuffer();
+  }
+
+  /** What the transaction's writes say of the key; where nothing, the key counts as read. */
+  private @Nullable OwnWrite ownOrRead(int keyspace, byte[] key) {
+    ReadContext.checkKeyLength(key.length);
+    byte[] stored = Keyspaces.storedKey(keyspace, key);
+    OwnWrite write = own.view().find(stored);
+    if (write == null) {
+      readSet.add(stored);
+    }
+    return write;
+  }
+
+  private void finish() {
+    over = true;
+    Attempts closes = new Attempts();
+    for (TransactionCursor cursor : cursors) {
+      closes.run(cursor::release);
+    }
+    cursors.clear();
+    reads.releaseSnapshot(start.hold());
+    closes.throwFirst();
+  }
+
+  private static StoreClosedException overError() {
+    return new StoreClosedException("the transaction is over");
+  }
+}

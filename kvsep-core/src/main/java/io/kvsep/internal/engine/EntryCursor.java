@@ -1,0 +1,43 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.iterator.Payload;
+import java.nio.ByteBuffer;
+
+/** What a cursor of the API stands on: the store alone, or the store under a transaction. */
+public interface EntryCursor extends AutoCloseable {
+  /** What {@link #expiresAtMillis} returns for entries that do not expire. */
+  long NEVER = Payload.NEVER;
+
+  boolean next();
+
+  boolean previous();
+
+  /** To the first entry at or after {@code userKey} in the cursor's order. */
+  boolean seek(byte[] userKey);
+
+  /** To the last entry at or before {@code userKey} in the cursor's order. */
+  boolean seekFloor(byte[] userKey);
+
+  boolean isValid();
+
+  /** A copy of the user key. */
+  byte[] key();
+
+  /** Copies the user key to the start of {@code target} if it fits; returns its length. */
+  int keyInto(byte[] target);
+
+  /** A copy of the value. */
+  byte[] value();
+
+  /** The value without copying it where that is possible; safe however long it is held. */
+  ByteBuffer valueView();
+
+  int valueLength();
+
+  /** When the entry expires, {@link #NEVER} when it does not. */
+  long expiresAtMillis();
+
+  /** Releases everything; waits for a call in another thread to end. */
+  @Override
+  void close();
+}

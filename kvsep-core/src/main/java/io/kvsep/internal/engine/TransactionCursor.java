@@ -1,0 +1,471 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.txn.OwnView;
+import io.kvsep.internal.txn.OwnView.OwnPut;
+import io.kvsep.internal.txn.OwnWrite;
+import java.nio.ByteBuffer;
+import java.time.Clock;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cursor over a transaction's snapshot with the transaction's own writes on top, those that were
+ * there when it was made. Remembers which keys it has passed over, for the transaction.
+ *
+ * <p>Invariants, everything in the cursor's order, which may be descending:
+ *
+ * <ol>
+ *   <li>The store's cursor stands at the current key or behind it in the direction of the last
+ *       move, on an entry that no own write hides, or on none.
+ *   <li>Own writes are found from the current key each time: they have no place of their own.
+ *   <li>What was read since the last jump is one range; steps only make it longer.
+ * </ol>
+ *
+ * Not thread safe: each call claims the transaction.
+ */
+final class TransactionCursor implements EntryCursor {
+  private enum Place {
+    FRESH,
+    BEFORE_FIRST,
+    ON_ENTRY,
+    AFTER_LAST,
+    /** The limit is reached; the current key is still that of the last entry. */
+    PAST_LIMIT,
+    /** A move failed half way: only a seek leads out. */
+    LOST
+  }
+
+  private final EngineTransaction transaction;
+  private final EngineCursor store;
+  private final OwnView own;
+  private final ScanBounds bounds;
+  private final Clock clock;
+  private final byte[] lower;
+  private final byte[] upper;
+  private final int prefixLength;
+
+  private Place place = Place.FRESH;
+  private long stepsLeft;
+
+  /** The current stored key. */
+  private byte[] at = new byte[0];
+
+  /** The current entry when it is the transaction's own. */
+  private @Nullable OwnWrite ownWrite;
+
+  /** Stored key of the store's entry. */
+  private byte @Nullable [] storeKey;
+
+  /** Direction of the last move. */
+  private boolean forward;
+
+  /** What was read since the last jump: from here on, null for nothing. */
+  private byte @Nullable [] readFrom;
+
+  /** Up to this stored key. */
+  private byte[] readTo = new byte[0];
+
+  /** And that key too. */
+  private boolean readToInclusive;
+
+  /** Takes the store's cursor over. */
+  TransactionCursor(
+      EngineTransaction transaction,
+      EngineCursor store,
+      OwnView own,
+      ScanBounds bounds,
+      Clock clock) {
+    this.transaction = transaction;
+    this.store = store;
+    this.own = own;
+    this.bounds = bounds;
+    this.clock = clock;
+    this.lower = bounds.lower();
+    this.upper = bounds.upper();
+    this.prefixLength = Keyspaces.prefixLength(bounds.keyspace());
+    this.stepsLeft = bounds.limit();
+  }
+
+  @Override
+  public boolean next() {
+    claim();
+    try {
+      Place from = place;
+      if (from == Place.PAST_LIMIT || (from == Place.ON_ENTRY && stepsLeft == 0)) {
+        place = Place.PAST_LIMIT;
+        return false;
+      }
+      place = Place.LOST;
+      boolean found =
+          switch (from) {
+            case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
+            case ON_ENTRY -> step(/* ahead= */ true);
+            case AFTER_LAST, PAST_LIMIT -> false;
+            case LOST -> throw lost();
+          };
+      return arrive(found, Place.AFTER_LAST);
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public boolean previous() {
+    claim();
+    try {
+      Place from = place;
+      if (from == Place.PAST_LIMIT) {
+        place = Place.ON_ENTRY;
+        return true;
+      }
+      place = Place.LOST;
+      boolean found =
+          switch (from) {
+            case FRESH, AFTER_LAST -> begin(/* ahead= */ false);
+            case ON_ENTRY -> step(/* ahead= */ false);
+            case BEFORE_FIRST, PAST_LIMIT -> false;
+            case LOST -> throw lost();
+          };
+      if (from == Place.FRESH) {
+        return arrive(found, Place.BEFORE_FIRST);
+      }
+      // A step back, also off the front, is one that next() may take again.
+      if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
+        stepsLeft++;
+      }
+      boolean shown = found && bounds.limit() > 0;
+      place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
+      return shown;
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public boolean seek(byte[] userKey) {
+    claim();
+    try {
+      return arrive(jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public boolean seekFloor(byte[] userKey) {
+    claim();
+    try {
+      return arrive(jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public boolean isValid() {
+    claim();
+    try {
+      return place == Place.ON_ENTRY;
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public byte[] key() {
+    claim();
+    try {
+      requireEntry();
+      return userKey(at);
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public int keyInto(byte[] target) {
+    claim();
+    try {
+      requireEntry();
+      int length = at.length - prefixLength;
+      if (length <= target.length) {
+        System.arraycopy(at, prefixLength, target, 0, length);
+      }
+      return length;
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public byte[] value() {
+    claim();
+    try {
+      OwnWrite write = ownEntry();
+      requireValues();
+      return write == null ? store.value() : write.value().clone();
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public ByteBuffer valueView() {
+    claim();
+    try {
+      OwnWrite write = ownEntry();
+      requireValues();
+      return write == null ? store.valueView() : EngineTransaction.view(write);
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public int valueLength() {
+    claim();
+    try {
+      OwnWrite write = ownEntry();
+      return write == null ? store.valueLength() : write.value().length;
+    } finally {
+      transaction.end();
+    }
+  }
+
+  /** Of an own write: when it will expire if it is committed now. */
+  @Override
+  public long expiresAtMillis() {
+    claim();
+    try {
+      OwnWrite write = ownEntry();
+      if (write == null) {
+        return store.expiresAtMillis();
+      }
+      return write.timeToLiveMillis() == 0 ? NEVER : write.expiresAtMillis(clock.millis());
+    } finally {
+      transaction.end();
+    }
+  }
+
+  @Override
+  public void close() {
+    transaction.close(this);
+  }
+
+  /** Closes the store's cursor; called by the transaction. */
+  void release() {
+    store.close();
+  }
+
+  /** Tells the transaction what was read since the last jump. */
+  void tellRead() {
+    byte[] from = readFrom;
+    if (from != null) {
+      transaction.read(from, readToInclusive ? successor(readTo) : readTo);
+    }
+  }
+
+  private void claim() {
+    transaction.claim();
+    boolean open = false;
+    try {
+      // Throws when it is closed, also with the store.
+      store.isValid();
+      open = true;
+    } finally {
+      if (!open) {
+        transaction.end();
+      }
+    }
+  }
+
+  private boolean begin(boolean ahead) {
+    tellRead();
+    readFrom = null;
+    forward = ahead;
+    load(ahead ? store.toFirst() : store.toLast());
+    boolean ascending = ascending();
+    boolean found = settle(ascending ? lower : upper, /* inclusive= */ ascending);
+    if (ascending) {
+      startReading(lower, found ? at : upper, found);
+    } else {
+      startReading(found ? at : lower, upper, false);
+    }
+    return found;
+  }
+
+  private boolean jump(byte[] userKey, boolean ahead) {
+    tellRead();
+    readFrom = null;
+    stepsLeft = bounds.limit();
+    place = Place.LOST;
+    forward = ahead;
+    load(ahead ? store.seek(userKey) : store.seekFloor(userKey));
+    byte[] key = bounds.storedKey(userKey);
+    if (ascending()) {
+      byte[] from = Arrays.compareUnsigned(key, lower) < 0 ? lower : key;
+      boolean found = settle(from, /* inclusive= */ true);
+      startReading(from, found ? at : upper, found);
+      return found;
+    }
+    boolean beyond = Arrays.compareUnsigned(key, upper) >= 0;
+    byte[] from = beyond ? upper : key;
+    boolean found = settle(from, /* inclusive= */ !beyond);
+    startReading(found ? at : lower, from, !beyond);
+    return found;
+  }
+
+  private boolean step(boolean ahead) {
+    byte[] from = at;
+    if (forward != ahead) {
+      forward = ahead;
+      byte[] userKey = userKey(from);
+      load(ahead ? store.seek(userKey) : store.seekFloor(userKey));
+    }
+    if (Arrays.equals(storeKey, from)) {
+      moveStore();
+    }
+    boolean found = settle(from, /* inclusive= */ false);
+    if (ascending()) {
+      readOnTo(found ? at : upper, found);
+    } else {
+      readBackTo(found ? at : lower);
+    }
+    return found;
+  }
+
+  /**
+   * Moves the store's cursor over what own writes hide, and stands on what comes first from there:
+   * its entry, or an own one from {@code from} on. Whether there is either.
+   */
+  private boolean settle(byte[] from, boolean inclusive) {
+    skipHidden();
+    boolean ascending = ascending();
+    OwnPut put = ascending ? own.putAfter(from, inclusive) : own.putBefore(from, inclusive);
+    if (put != null && !isWithin(put.key())) {
+      put = null;
+    }
+    byte[] stored = storeKey;
+    if (put != null && stored != null) {
+      int order = Arrays.compareUnsigned(put.key(), stored);
+      put = (ascending ? order < 0 : order > 0) ? put : null;
+    }
+    if (put != null) {
+      at = put.key();
+      ownWrite = put.write();
+      return true;
+    }
+    ownWrite = null;
+    if (stored == null) {
+      return false;
+    }
+    at = stored;
+    return true;
+  }
+
+  private void skipHidden() {
+    if (own.isEmpty()) {
+      return;
+    }
+    byte[] stored = storeKey;
+    while (stored != null) {
+      OwnView.Range range = own.rangeAround(stored);
+      if (range != null) {
+        leap(range);
+      } else if (own.hasPoint(stored)) {
+        moveStore();
+      } else {
+        return;
+      }
+      stored = storeKey;
+    }
+  }
+
+  /** Moves the store's cursor over a deleted range in one go. */
+  private void leap(OwnView.Range range) {
+    boolean ascending = ascending();
+    byte[] target = userKey(ascending ? range.to() : range.from());
+    load(forward ? store.seek(target) : store.seekFloor(target));
+    if (!ascending && Arrays.equals(storeKey, range.from())) {
+      moveStore();
+    }
+  }
+
+  private void moveStore() {
+    load(forward ? store.next() : store.previous());
+  }
+
+  private void load(boolean found) {
+    storeKey = found ? store.storedKey() : null;
+  }
+
+  private boolean ascending() {
+    return forward != bounds.reverse();
+  }
+
+  private boolean isWithin(byte[] key) {
+    return Arrays.compareUnsigned(key, lower) >= 0 && Arrays.compareUnsigned(key, upper) < 0;
+  }
+
+  private void startReading(byte[] from, byte[] to, boolean inclusive) {
+    readFrom = from;
+    readTo = to;
+    readToInclusive = inclusive;
+  }
+
+  private void readOnTo(byte[] to, boolean inclusive) {
+    int order = Arrays.compareUnsigned(to, readTo);
+    if (order > 0 || (order == 0 && inclusive)) {
+      readTo = to;
+      readToInclusive = inclusive;
+    }
+  }
+
+  private void readBackTo(byte[] from) {
+    if (Arrays.compareUnsigned(from, Objects.requireNonNull(readFrom)) < 0) {
+      readFrom = from;
+    }
+  }
+
+  /** After a step forward, or where the walk begins. */
+  private boolean arrive(boolean found, Place otherwise) {
+    if (found && stepsLeft > 0) {
+      stepsLeft--;
+      place = Place.ON_ENTRY;
+      return true;
+    }
+    place = otherwise;
+    return false;
+  }
+
+  private @Nullable OwnWrite ownEntry() {
+    requireEntry();
+    return ownWrite;
+  }
+
+  private void requireEntry() {
+    if (place != Place.ON_ENTRY) {
+      throw new IllegalStateException("the cursor does not stand on an entry");
+    }
+  }
+
+  private void requireValues() {
+    if (bounds.keysOnly()) {
+      throw new IllegalStateException("a keys-only cursor has no values");
+    }
+  }
+
+  private static IllegalStateException lost() {
+    return new IllegalStateException("the last move of the cursor failed; seek first");
+  }
+
+  private byte[] userKey(byte[] stored) {
+    return Arrays.copyOfRange(stored, prefixLength, stored.length);
+  }
+
+  private static byte[] successor(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
+}

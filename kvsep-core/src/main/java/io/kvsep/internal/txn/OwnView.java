@@ -1,0 +1,89 @@
+package io.kvsep.internal.txn;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** The writes of a transaction at one moment. Immutable. */
+public final class OwnView {
+  static final OwnView EMPTY = new OwnView(OrderedTree.empty(), OrderedTree.empty());
+
+  private final OrderedTree<OwnWrite> points;
+
+  /** From the first stored key of each deleted range to the first behind it. They never meet. */
+  private final OrderedTree<byte[]> ranges;
+
+  OwnView(OrderedTree<OwnWrite> points, OrderedTree<byte[]> ranges) {
+    this.points = points;
+    this.ranges = ranges;
+  }
+
+  /** A deleted range of stored keys. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Range(byte[] from, byte[] to) {}
+
+  /** A key and its value, which must not be written to. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record OwnPut(byte[] key, OwnWrite write) {}
+
+  public boolean isEmpty() {
+    return points.isEmpty() && ranges.isEmpty();
+  }
+
+  int count() {
+    return points.count() + ranges.count();
+  }
+
+  long payloadBytes() {
+    return points.bytes() + ranges.bytes();
+  }
+
+  OrderedTree<OwnWrite> points() {
+    return points;
+  }
+
+  OrderedTree<byte[]> ranges() {
+    return ranges;
+  }
+
+  /** The put or delete that decides what the key is; null when the store does. */
+  public @Nullable OwnWrite find(byte[] storedKey) {
+    OrderedTree.Node<OwnWrite> found = points.get(storedKey);
+    if (found != null) {
+      return found.value;
+    }
+    return rangeAround(storedKey) == null ? null : OwnWrite.DELETE;
+  }
+
+  /** Whether the key itself was written or deleted, not counting ranges. */
+  public boolean hasPoint(byte[] storedKey) {
+    return points.get(storedKey) != null;
+  }
+
+  /** The deleted range in which a key lies. */
+  public @Nullable Range rangeAround(byte[] storedKey) {
+    OrderedTree.Node<byte[]> found = ranges.floor(storedKey);
+    return found != null && Arrays.compareUnsigned(storedKey, found.value) < 0
+        ? new Range(found.key, found.value)
+        : null;
+  }
+
+  /** The first put behind a key, or at it. */
+  public @Nullable OwnPut putAfter(byte[] storedKey, boolean inclusive) {
+    OrderedTree.Node<OwnWrite> found =
+        inclusive ? points.ceiling(storedKey) : points.higher(storedKey);
+    while (found != null && found.value.isDelete()) {
+      found = points.higher(found.key);
+    }
+    return found == null ? null : new OwnPut(found.key, found.value);
+  }
+
+  /** The last put before a key, or at it. */
+  public @Nullable OwnPut putBefore(byte[] storedKey, boolean inclusive) {
+    OrderedTree.Node<OwnWrite> found =
+        inclusive ? points.floor(storedKey) : points.lower(storedKey);
+    while (found != null && found.value.isDelete()) {
+      found = points.lower(found.key);
+    }
+    return found == null ? null : new OwnPut(found.key, found.value);
+  }
+}

@@ -1,0 +1,37 @@
+package io.kvsep.internal.txn;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The last write of a key in a transaction. */
+public final class OwnWrite {
+  static final OwnWrite DELETE = new OwnWrite(null, 0);
+
+  private final byte @Nullable [] value;
+  private final long timeToLiveMillis;
+
+  OwnWrite(byte @Nullable [] value, long timeToLiveMillis) {
+    this.value = value;
+    this.timeToLiveMillis = timeToLiveMillis;
+  }
+
+  public boolean isDelete() {
+    return value == null;
+  }
+
+  /** The array itself, which must not be written to; of a put only. */
+  public byte[] value() {
+    return Objects.requireNonNull(value);
+  }
+
+  /** How long it lives from the commit on, 0 when without end. */
+  public long timeToLiveMillis() {
+    return timeToLiveMillis;
+  }
+
+  /** When it expires if it is committed at a time; far ends do not wrap round. */
+  public long expiresAtMillis(long nowMillis) {
+    long expiry = nowMillis + timeToLiveMillis;
+    return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
+  }
+}
