@@ -376,7 +376,6 @@ final class ClosedStoreTest {
         Map.entry(WriteBatch.class, new WriteBatch().put(KEY, VALUE)),
         Map.entry(Durability.class, Durability.none()),
         Map.entry(Path.class, directory.resolve("copy")),
-        Map.entry(long.class, 0L),
         Map.entry(OutputStream.class, OutputStream.nullOutputStream()),
         Map.entry(InputStream.class, InputStream.nullInputStream()));
   }

@@ -37,12 +37,13 @@ final class LogSpace {
     return segments.all().size() + remover.hiddenSegments();
   }
 
-  /** Bytes of the files that are part of the store now. */
+  /** Bytes of the files that are part of the store now, but for one that was made ahead of need. */
   long bytesInForce() {
     Map<Long, SegmentState> inForce = versions.current().segments();
     long bytes = 0;
     for (Segment segment : segments.all()) {
-      bytes += isInForce(segment, inForce) ? segment.publishedEnd() : 0;
+      boolean used = segment.publishedEnd() > Segment.EMPTY_BYTES;
+      bytes += used && isInForce(segment, inForce) ? segment.publishedEnd() : 0;
     }
     return bytes;
   }

@@ -75,7 +75,8 @@ final class RangeDeleteSpaceTest {
     // Nothing else is written: the timer has to see to it.
     collect();
     assertEquals(1, count(StoreFiles.Kind.TABLE));
-    assertTrue(count(StoreFiles.Kind.SEGMENT) <= 1);
+    // That of the log's end, and one that was made ahead of need.
+    assertTrue(count(StoreFiles.Kind.SEGMENT) <= 2);
     assertEmpty();
   }
 
@@ -94,7 +95,8 @@ final class RangeDeleteSpaceTest {
     assertEmpty();
     // Also the last one, though nothing says that it has no entry of the key where the range ends.
     assertEquals(0, count(StoreFiles.Kind.TABLE));
-    assertTrue(count(StoreFiles.Kind.SEGMENT) <= 1);
+    // That of the log's end, and one that was made ahead of need.
+    assertTrue(count(StoreFiles.Kind.SEGMENT) <= 2);
   }
 
   @Test

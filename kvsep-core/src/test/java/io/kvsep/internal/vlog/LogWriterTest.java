@@ -394,7 +394,8 @@ final class LogWriterTest {
       log.startSegment(1);
       assertFalse(log.writer.needsNewSegment(1000, 100));
       log.append(1, LogFixture.put("a", "1"));
-      long left = 1000 - log.writer.end().offset();
+      // The end of the segment has to find room as well.
+      long left = 1000 - log.writer.end().offset() - LogFormat.FRAME_HEADER_BYTES;
       assertFalse(log.writer.needsNewSegment(left, 1000));
       assertTrue(log.writer.needsNewSegment(left + 1, 1000));
     }
