@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,7 +50,7 @@ final class TransactTest {
               return "done";
             }));
     assertArrayEquals(VALUE, store.get(KEY));
-    assertNull(store.<String>transact(transaction -> null));
+    assertNull(store.<@Nullable String>transact(transaction -> null));
     assertEquals(0, store.stats().openSnapshots());
     assertEquals(List.of(), pauses);
   }
@@ -88,7 +89,7 @@ final class TransactTest {
                   transaction.get(KEY);
                   transaction.put(OTHER, VALUE);
                   store.put(KEY, VALUE);
-                  return null;
+                  return "never";
                 }));
     assertEquals(TransactionRetry.TRIES_MAX, tries.get());
     assertEquals(TransactionRetry.TRIES_MAX - 1, pauses.size());

@@ -27,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.function.Consumer;
 import net.openhft.chronicle.bytes.Bytes;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -84,7 +85,7 @@ final class TransactionTest {
       transaction.deleteRange(B, C);
       assertTrue(transaction.contains(A));
       assertFalse(transaction.contains(B));
-      List<byte[]> all = transaction.getAll(List.of(B, A, A));
+      List<byte @Nullable []> all = transaction.getAll(List.of(B, A, A));
       assertNull(all.get(0));
       assertArrayEquals(VALUE, all.get(1));
       assertEquals(5, transaction.<Integer>read(A, view -> view.remaining()));
