@@ -42,11 +42,17 @@ final class LogAppender {
   /** Made once: there may be no memory for it when it is needed. */
   private final Runnable spareJob = this::makeSpare;
 
-  /** Guards the three below, and the creation of segments. */
+  /** Guards the four below, and the creation of segments. */
   private final ReentrantLock lock = new ReentrantLock();
 
   /** The segment to go on in; written under the lock, read by the leader without it as a hint. */
   private volatile @Nullable Segment spare;
+
+  /**
+   * A spare that is to go. Where removing it fails, the manifest may have it or not, and as long as
+   * it may, nothing can be written behind it: recovery would take it for the last segment.
+   */
+  private @Nullable Segment leaving;
 
   /** Segments that have ended and are not sealed in the manifest. */
   private final List<Segment> ended = new ArrayList<>();
@@ -208,20 +214,30 @@ final class LogAppender {
   void dropSpare() {
     lock.lock();
     try {
-      Segment unused = spare;
-      spare = null;
-      if (unused != null) {
-        failure.guard(() -> versions.apply(new VersionEdit().removeSegment(unused.id())));
-        live.installVersion(null);
+      if (spare != null) {
+        leaving = spare;
+        spare = null;
       }
+      removeLeaving();
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Guarded by the lock. */
+  private void removeLeaving() {
+    Segment unused = leaving;
+    if (unused != null) {
+      failure.guard(() -> versions.apply(new VersionEdit().removeSegment(unused.id())));
+      leaving = null;
+      live.installVersion(null);
     }
   }
 
   private void startSegment() throws IOException {
     lock.lock();
     try {
+      removeLeaving();
       Segment next = spare;
       if (next == null) {
         next = create();
@@ -260,6 +276,7 @@ final class LogAppender {
     try {
       boolean needed = spare == null && writer.active() != null && !closing;
       if (needed && live.isOpen() && !failure.hasFailed()) {
+        removeLeaving();
         spare = create();
       }
     } catch (IOException | RuntimeException e) {

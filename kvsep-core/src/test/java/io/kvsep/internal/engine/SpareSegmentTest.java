@@ -193,6 +193,40 @@ final class SpareSegmentTest {
     requireAll(storage.moment().crashKeepingAll(), written);
   }
 
+  /** Wherever the manifest fails while an empty store gives its files back. */
+  @Test
+  void aSpareThatCouldNotBeRemovedTakesNothingWithIt() throws IOException {
+    int failed = 0;
+    for (int nth = 1; nth <= 30; nth++) {
+      reopen(new CrashableStorage());
+      written = 0;
+      put(PER_SEGMENT);
+      scheduler.runAll();
+      for (int i = 0; i < written; i++) {
+        engine.writes().delete(0, key(i));
+      }
+      storage.failAt(
+          nth,
+          Fault.EIO,
+          /* sticky= */ false,
+          (operation, name) ->
+              operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
+      try {
+        engine.compact();
+      } catch (StorageException e) {
+        failed++;
+      }
+      storage.clearFaults();
+      written = 0;
+      put(2);
+      engine.sync();
+      requireAll(storage.moment().crashSyncedOnly(), written);
+      put(3 * PER_SEGMENT);
+      requireAll(storage.moment().crashKeepingAll(), written);
+    }
+    assertTrue(failed > 2, failed + " calls failed");
+  }
+
   private StorageEngine open(CrashableStorage from) {
     return StorageEngine.open(
         ConfigDraft.of(Engines.config(from, scheduler)).segmentBytes(SEGMENT_BYTES).build());
