@@ -7,8 +7,11 @@ import io.kvsep.error.StoreLockedException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -312,6 +315,54 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws IllegalStateException when the store was opened for reading only
    */
   long restore(InputStream input);
+
+  /**
+   * Puts many entries into the store at once: all of them or, whatever happens, none, durable on
+   * return. Past log and memtable, so that it is several times as fast as writing batches, and what
+   * is written needs no compaction soon.
+   *
+   * <p>Keys in ascending order (as unsigned bytes) go straight to where they stay. Others are
+   * sorted first, in as much memory as half a memtable takes and on disk; that costs some speed,
+   * and values from 17 KiB on stay in the order in which they come. Of a key that comes more than
+   * once the last one counts.
+   *
+   * <p>The entries come into force in one moment at the end of the call: they replace what was
+   * written before, also during the call, and nobody sees some of them without the others. Reading
+   * and writing go on meanwhile. Writers wait at the end, for what they wrote last to be flushed
+   * and synced. A snapshot, cursor or transaction from before sees none of them; a transaction that
+   * has read one of the keys meets a conflict. One load is at work at a time, others wait.
+   *
+   * <p>Works on the calling thread, which also asks the iterator; it may read and write this store.
+   * Memory does not grow with the number of entries, but by some bytes for each 32 MiB of tables
+   * and each segment of values.
+   *
+   * @param entries what to load, {@link ExpiringEntry} where it has an end; arrays must stay as
+   *     they are until the next one is asked for. What it throws ends the call, and nothing is
+   *     loaded
+   * @return how many entries were handed in
+   * @throws io.kvsep.error.LimitExceededException when a key or value is too long, or a key empty
+   * @throws StorageException when the device refused; nothing is loaded
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier. Where it was
+   *     that of the manifest, only the next open shows whether all is loaded or nothing
+   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
+   * @throws IllegalStateException when the store was opened for reading only, or from within the
+   *     iterator of another load
+   */
+  long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries);
+
+  /** As {@link #bulkLoad(Iterator)}; the stream is closed at the end. */
+  default long bulkLoad(Stream<? extends Map.Entry<byte[], byte[]>> entries) {
+    try (entries) {
+      return bulkLoad(entries.iterator());
+    }
+  }
+
+  /**
+   * As {@link #bulkLoad(Iterator)}, into a keyspace.
+   *
+   * @throws IllegalStateException also when the keyspace is dropped, now or during the call
+   */
+  long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 
   /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();

@@ -25,7 +25,9 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.function.Function;
@@ -218,6 +220,20 @@ final class OpenStore extends StoreView implements KvStore {
   @Override
   public long restore(InputStream input) {
     return engine.copies().restore(Objects.requireNonNull(input, "input"));
+  }
+
+  @Override
+  public long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    Objects.requireNonNull(entries, "entries");
+    return engine.loads().load(Keyspaces.DEFAULT, new EntrySource(entries));
+  }
+
+  @Override
+  public long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
+    Objects.requireNonNull(entries, "entries");
+    engine.keyspaces().requirePresent(id);
+    return engine.loads().load(id, new EntrySource(entries));
   }
 
   @Override

@@ -50,6 +50,10 @@ public final class Bench {
         --entries N              entries                          (1000000)
         --batch B                entries per write                (1000)
         --order shuffled|ascending
+      bulk      fills stores in turns by batches of 1,000 and by a bulk load
+        --entries N              entries                          (1000000)
+        --order shuffled|ascending
+        --rounds R               how often each                   (3)
       get       reads random keys of a loaded store
         --entries N              entries it was loaded with       (1000000)
         --threads T              readers                          (1)
@@ -147,6 +151,7 @@ public final class Bench {
         case "read" -> ReadCommand.run(rest);
         case "open" -> OpenCommand.run(rest);
         case "load" -> LoadCommand.run(rest);
+        case "bulk" -> BulkCommand.run(rest);
         case "get" -> GetCommand.run(rest);
         case "scan" -> ScanCommand.run(rest);
         case "scaling" -> ScalingCommand.run(rest);

@@ -19,7 +19,7 @@ final class LoadCommand {
   private static final long POLL_NANOS = 20_000_000;
 
   /** A store whose figures did not move for so long has no background work left. */
-  private static final long QUIET_NANOS = 500_000_000;
+  static final long QUIET_NANOS = 500_000_000;
 
   private final Dataset dataset;
   private final StoreArguments store;

@@ -115,6 +115,7 @@ final class TablesCommand {
             usual.blockBytes(),
             usual.readerBytesMax(),
             usual.blockCacheBytesMax(),
+            usual.loadRoom(),
             /* packsBlocks= */ false);
     try {
       return new EngineConfig(

@@ -109,6 +109,7 @@ public final class Engines {
         512,
         8 << 10,
         16 << 10,
+        4,
         packsBlocks);
   }
 }

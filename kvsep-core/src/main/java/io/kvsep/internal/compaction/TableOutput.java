@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +42,7 @@ final class TableOutput implements AutoCloseable {
   private final TableOptions options;
   private final LongSupplier fileNumbers;
   private final long tableBytes;
+  private final @Nullable Consumer<TableMeta> unsynced;
   private final List<TableMeta> metas = new ArrayList<>();
   private final List<String> names = new ArrayList<>();
   private @Nullable TableWriter writer;
@@ -68,11 +70,28 @@ final class TableOutput implements AutoCloseable {
       TableOptions options,
       LongSupplier fileNumbers,
       long tableBytes) {
+    this(storage, ledger, options, fileNumbers, tableBytes, /* unsynced= */ null);
+  }
+
+  /**
+   * As above.
+   *
+   * @param unsynced takes the tables over as they are finished, to make them durable, their names
+   *     as well; null to have that done here
+   */
+  TableOutput(
+      Storage storage,
+      MemoryLedger ledger,
+      TableOptions options,
+      LongSupplier fileNumbers,
+      long tableBytes,
+      @Nullable Consumer<TableMeta> unsynced) {
     this.storage = storage;
     this.ledger = ledger;
     this.options = options;
     this.fileNumbers = fileNumbers;
     this.tableBytes = tableBytes;
+    this.unsynced = unsynced;
     this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
@@ -180,10 +199,10 @@ final class TableOutput implements AutoCloseable {
     }
   }
 
-  /** The tables, durable with their directory entries; perhaps none. */
+  /** The tables, perhaps none; durable with their directory entries unless they are taken over. */
   List<TableMeta> finish() throws IOException {
     finishTable(null);
-    if (!metas.isEmpty()) {
+    if (!metas.isEmpty() && unsynced == null) {
       storage.syncDirectory();
     }
     finished = true;
@@ -228,9 +247,13 @@ final class TableOutput implements AutoCloseable {
     RangeTombstones part = ranges.isEmpty() ? ranges : ranges.clip(tableStart, end);
     if (writer != null || !part.isEmpty()) {
       TableWriter current = writer();
-      metas.add(current.finish(part));
+      TableMeta table = unsynced == null ? current.finish(part) : current.finishUnsynced(part);
+      metas.add(table);
       current.close();
       writer = null;
+      if (unsynced != null) {
+        unsynced.accept(table);
+      }
     }
     tableStart = end;
     passedRangeBytes = 0;

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
@@ -11,6 +12,7 @@ import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.CoveredTables;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
+import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
@@ -23,7 +25,6 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.io.IOException;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -70,14 +71,12 @@ final class BackgroundWork {
   private volatile @Nullable Throwable compactionError;
   private volatile boolean cancelled;
 
-  /** Guards the four below. */
-  private final ReentrantLock compactionLock = new ReentrantLock();
+  private final RunningCompactions running;
 
-  private final Set<TableFile> busy = new HashSet<>();
-  private int running;
-  private boolean paused;
-
-  /** The level that is being brought down because nobody writes, if any. */
+  /**
+   * The level that is being brought down because nobody writes, if any. Read and written where a
+   * plan is chosen.
+   */
   private int settlingLevel = CompactionPicker.NO_LEVEL;
 
   /** What was last written when the store was found quiet; another write ends settling at once. */
@@ -123,6 +122,7 @@ final class BackgroundWork {
     this.snapshots = snapshots;
     this.failure = failure;
     this.ledger = ledger;
+    this.running = new RunningCompactions(live);
     this.deadSegments = new DeadSegments(versions, live, failure);
   }
 
@@ -156,43 +156,57 @@ final class BackgroundWork {
     if (cancelled || failure.hasFailed()) {
       return;
     }
-    while (true) {
-      long nowMillis = config.clock().millis();
-      CompactionPlan plan;
-      boolean settling;
-      Runnable job;
-      compactionLock.lock();
-      try {
-        if (paused || running >= config.scheduler().compactionsMax()) {
-          return;
-        }
-        Version version = versions.current();
-        Set<TableFile> untouchable = untouchable(version);
-        plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
-        settling = plan == null;
-        if (settling) {
-          plan = pickSettling(version, untouchable);
-        }
-        if (plan == null) {
-          return;
-        }
-        CompactionPlan picked = plan;
-        job = () -> runAndRelease(picked, settling);
-        busy.addAll(plan.tables());
-        running++;
-      } finally {
-        compactionLock.unlock();
+    boolean more = true;
+    while (more) {
+      more = startCompaction();
+    }
+  }
+
+  /** Starts one if one is due and may run; whether there may be another one. */
+  private boolean startCompaction() {
+    // Made before tables are taken, which nobody would give back if there were no memory for it.
+    Start start = new Start(config.clock().millis());
+    CompactionPlan plan = running.take(config.scheduler().compactionsMax(), start::choose);
+    if (plan == null) {
+      return false;
+    }
+    Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, start);
+    if (refused != null) {
+      failed(refused, start.settling);
+      running.release(plan);
+    }
+    return refused == null;
+  }
+
+  /** A compaction from when it is chosen. */
+  private final class Start implements Runnable {
+    private final long nowMillis;
+    private @Nullable CompactionPlan plan;
+    private boolean settling;
+
+    Start(long nowMillis) {
+      this.nowMillis = nowMillis;
+    }
+
+    @Nullable CompactionPlan choose(Set<TableFile> busy) {
+      Version version = versions.current();
+      Set<TableFile> untouchable = untouchable(version, busy);
+      plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
+      settling = plan == null;
+      if (settling) {
+        plan = pickSettling(version, untouchable);
       }
-      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, job);
-      if (refused != null) {
-        failed(refused, settling);
-        release(plan);
-        return;
+      return plan;
+    }
+
+    @Override
+    public void run() {
+      if (plan != null) {
+        runAndRelease(plan, settling);
       }
     }
   }
 
-  /** Guarded by the lock of compactions. */
   private @Nullable CompactionPlan pickSettling(Version version, Set<TableFile> untouchable) {
     long sequence = snapshots.visibleSequence();
     if (sequence != quietSequence || sequence == settlingFailedAt) {
@@ -208,8 +222,7 @@ final class BackgroundWork {
         : picker.pickSettling(version, settlingLevel, untouchable);
   }
 
-  /** Guarded by the lock of compactions. */
-  private Set<TableFile> untouchable(Version version) {
+  private Set<TableFile> untouchable(Version version, Set<TableFile> busy) {
     Set<TableFile> damaged = spared.tablesIn(version);
     if (damaged.isEmpty()) {
       return busy;
@@ -312,50 +325,71 @@ final class BackgroundWork {
    * what can only go down together with them: see {@link #requireSoundTables}.
    */
   void compactAll() {
-    pauseCompactions();
+    compactAlone(FullCompaction::run);
+  }
+
+  /** What a bulk load writes its tables by. */
+  JobContext loadContext(Runnable pulse) {
+    return new JobContext(
+        config.storage(),
+        ledger,
+        compaction,
+        versions::newFileNumber,
+        new long[] {Limits.SEQUENCE_MAX},
+        config.clock().millis(),
+        PointerRefresh.NONE,
+        () -> {
+          pulse.run();
+          return false;
+        });
+  }
+
+  /**
+   * Puts an edit in force together with tables whose entries are newer than all there are, as far
+   * down as they can go. The caller keeps writers out, and has had all memtables written out.
+   *
+   * @return whether it was done; not while compactions are paused
+   */
+  boolean addNewest(List<TableMeta> tables, VersionEdit edit) {
+    boolean added =
+        running.beside(
+            plans -> {
+              Version version = versions.current();
+              for (TableMeta table : tables) {
+                edit.addTable(LoadPlacement.level(version, plans, table), table);
+              }
+              failure.guard(() -> versions.apply(edit));
+            });
+    if (added) {
+      tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
+      live.installVersion(null);
+    }
+    return added;
+  }
+
+  /** Merges all of level 0 down on the calling thread. */
+  void compactLevelZero() {
+    compactAlone(FullCompaction::runLevelZero);
+  }
+
+  private interface Compacting {
+    void run(FullCompaction compaction) throws IOException;
+  }
+
+  private void compactAlone(Compacting work) {
+    running.pause();
     try {
-      new FullCompaction(versions, picker, spared, config.clock(), this::run).run();
+      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::run));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
-      compactionLock.lock();
-      try {
-        paused = false;
-      } finally {
-        compactionLock.unlock();
-      }
+      running.resume();
     }
   }
 
   /** Throws when a table of the store is damaged as far as anybody has noticed. */
   void requireSoundTables() {
     spared.requireNoneIn(versions.current());
-  }
-
-  private void pauseCompactions() {
-    while (true) {
-      compactionLock.lock();
-      try {
-        if (!paused) {
-          paused = true;
-          break;
-        }
-      } finally {
-        compactionLock.unlock();
-      }
-      live.awaitChange();
-    }
-    while (true) {
-      compactionLock.lock();
-      try {
-        if (running == 0) {
-          return;
-        }
-      } finally {
-        compactionLock.unlock();
-      }
-      live.awaitChange();
-    }
   }
 
   private void flushWaiting() {
@@ -409,7 +443,7 @@ final class BackgroundWork {
     log.applySealing(edit);
     live.installVersion(oldest);
     flushes.incrementAndGet();
-    record(event, bytes);
+    JobEvents.record(event, config.storage().location(), bytes);
     dropCoveredTables(/* besidePause= */ false);
     deadSegments.remove();
   }
@@ -438,7 +472,7 @@ final class BackgroundWork {
         compactionError = null;
       }
     } finally {
-      release(plan);
+      running.release(plan);
     }
     if (succeeded) {
       compactionNeeded();
@@ -452,17 +486,6 @@ final class BackgroundWork {
     } else {
       compactionError = cause;
     }
-  }
-
-  private void release(CompactionPlan plan) {
-    compactionLock.lock();
-    try {
-      busy.removeAll(plan.tables());
-      running--;
-    } finally {
-      compactionLock.unlock();
-    }
-    live.signal();
   }
 
   private void run(CompactionPlan plan) throws IOException {
@@ -479,43 +502,9 @@ final class BackgroundWork {
     }
     live.installVersion(null);
     compactions.incrementAndGet();
-    record(event, plan, edit);
+    JobEvents.record(event, config.storage().location(), plan, edit);
     dropCoveredTables(/* besidePause= */ true);
     deadSegments.remove();
-  }
-
-  private void record(@Nullable FlushEvent event, long tableBytes) {
-    if (event == null) {
-      return;
-    }
-    event.end();
-    if (event.shouldCommit()) {
-      event.store = config.storage().location();
-      event.tableBytes = tableBytes;
-      event.commit();
-    }
-  }
-
-  private void record(@Nullable CompactionEvent event, CompactionPlan plan, VersionEdit edit) {
-    if (event == null) {
-      return;
-    }
-    event.end();
-    if (event.shouldCommit()) {
-      event.store = config.storage().location();
-      event.inputLevel = plan.inputLevel();
-      event.outputLevel = plan.outputLevel();
-      for (TableFile table : plan.tables()) {
-        event.inputTables++;
-        event.inputBytes += table.meta().fileBytes();
-      }
-      for (VersionEdit.AddedTable added : edit.addedTables()) {
-        event.outputTables++;
-        event.outputBytes += added.meta().fileBytes();
-      }
-      event.moved = plan.move();
-      event.commit();
-    }
   }
 
   /**
@@ -524,21 +513,10 @@ final class BackgroundWork {
    * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
    */
   private void dropCoveredTables(boolean besidePause) {
-    List<CoveredTables.Covered> covered;
-    compactionLock.lock();
-    try {
-      if (paused && !besidePause) {
-        return;
-      }
-      // Whatever is not busy now is in the version that is current now.
-      covered = coveredTables();
-      if (covered.isEmpty()) {
-        return;
-      }
-      covered.forEach(one -> busy.add(one.table()));
-      running++;
-    } finally {
-      compactionLock.unlock();
+    // Whatever is not busy then is in the version that is current then.
+    List<CoveredTables.Covered> covered = running.takeCovered(besidePause, this::coveredTables);
+    if (covered.isEmpty()) {
+      return;
     }
     try {
       VersionEdit edit = new VersionEdit();
@@ -552,18 +530,12 @@ final class BackgroundWork {
       }
       failure.guard(() -> versions.apply(edit));
     } finally {
-      compactionLock.lock();
-      try {
-        covered.forEach(one -> busy.remove(one.table()));
-        running--;
-      } finally {
-        compactionLock.unlock();
-      }
+      running.releaseCovered(covered);
     }
     live.installVersion(null);
   }
 
-  private List<CoveredTables.Covered> coveredTables() {
+  private List<CoveredTables.Covered> coveredTables(Set<TableFile> busy) {
     Version version = versions.retainCurrent();
     try {
       releasedAtLook = snapshots.released();

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Orders writes and carries them out in groups. Whoever comes first leads: it takes what has queued
@@ -57,6 +58,9 @@ final class CommitPipeline {
 
   /** Writes in the group before. */
   private int companions;
+
+  /** What has to succeed before anything else is committed. */
+  private @Nullable Runnable duty;
 
   CommitPipeline(
       LogAppender log,
@@ -132,6 +136,32 @@ final class CommitPipeline {
     }
     runAndHandOver(action);
     return true;
+  }
+
+  /**
+   * Whether no number from this one on was ever given out. While nobody else commits: asked from
+   * within {@link #exclusively}.
+   */
+  boolean isUnused(long sequence) {
+    return nextSequence <= sequence;
+  }
+
+  /**
+   * Makes everything up to a number visible that was put in force by other ways, and gives out
+   * higher ones from now on. From within {@link #exclusively}.
+   */
+  void passOver(long sequence, long payloadBytes) {
+    nextSequence = sequence + 1;
+    userBytes.addAndGet(payloadBytes);
+    snapshots.publish(sequence);
+  }
+
+  /**
+   * Refuses all writes until this has succeeded, which each of them tries first. From within {@link
+   * #exclusively}.
+   */
+  void firstOfAll(Runnable work) {
+    duty = work;
   }
 
   private void runAndHandOver(Runnable action) {
@@ -323,6 +353,11 @@ final class CommitPipeline {
 
   private void commitTogether(List<WriteRequest> requests) {
     failure.check();
+    Runnable first = duty;
+    if (first != null) {
+      first.run();
+      duty = null;
+    }
     long logBytes = 0;
     long indexBytes = 0;
     long count = 0;

@@ -140,6 +140,7 @@ public record EngineConfig(
    * @param blockBytes length of a table's blocks
    * @param readerBytesMax what open tables may cost together
    * @param blockCacheBytesMax unpacked blocks kept for lookups
+   * @param loadRoom writes there may be during a bulk load before its tables are written again
    * @param packsBlocks whether blocks of tables below level 1 are compressed
    */
   public record Shape(
@@ -159,6 +160,7 @@ public record EngineConfig(
       int blockBytes,
       long readerBytesMax,
       long blockCacheBytesMax,
+      long loadRoom,
       boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
@@ -172,6 +174,9 @@ public record EngineConfig(
     private static final long SPARE_FROM_BYTES = 8 * MIB;
 
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
+
+    /** More loads than anybody does use up less than all sequence numbers that there are. */
+    private static final long LOAD_ROOM = 1 << 24;
 
     /**
      * Half of the budget goes to memtables, the rest to frames on their way, to tables being
@@ -198,6 +203,7 @@ public record EngineConfig(
           2048,
           Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
           memoryBudgetBytes / 8,
+          LOAD_ROOM,
           packsBlocks);
     }
 

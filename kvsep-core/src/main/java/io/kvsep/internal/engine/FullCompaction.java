@@ -57,6 +57,11 @@ final class FullCompaction {
     }
   }
 
+  /** Brings everything in level 0 down into the next one that holds anything. */
+  void runLevelZero() throws IOException {
+    compactLevel(0);
+  }
+
   private void compactLevel(int level) throws IOException {
     Outcome whole;
     do {

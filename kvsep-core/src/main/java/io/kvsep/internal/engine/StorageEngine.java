@@ -13,7 +13,6 @@ import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.LiveTables;
-import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.TableTotal;
 import io.kvsep.internal.version.Version;
@@ -26,10 +25,7 @@ import io.kvsep.internal.vlog.ValueReader;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -67,6 +63,8 @@ public final class StorageEngine implements AutoCloseable {
   private final IndexWriter index;
   private final KeyspaceCatalog keyspaces;
   private final StoreCopies copies;
+  private final LoadInstallation loadInstallation;
+  private final BulkLoads loads;
   private final CommitPipeline pipeline;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -123,7 +121,7 @@ public final class StorageEngine implements AutoCloseable {
       if (!config.mode().readOnly()) {
         opener.settle(versions, recovery);
       }
-      openSegments(recovery);
+      opener.openSegments(versions, recovery, segments, epochs);
       live = new LiveView(epochs, versions::current, config.scheduler());
       log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
@@ -148,6 +146,10 @@ public final class StorageEngine implements AutoCloseable {
       copies =
           new StoreCopies(
               config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
+      loadInstallation = loadInstallation();
+      loads =
+          new BulkLoads(
+              config, writes, snapshots, versions, background, failure, ledger, loadInstallation);
       releases.push(writes::free);
       live.start(List.of(index.newMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);
@@ -225,7 +227,7 @@ public final class StorageEngine implements AutoCloseable {
   public VerifyResult verify() {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
-      return new VerifyWork(config, versions, segments, remover, epochs, ledger)
+      return new VerifyWork(config, versions, segments, remover, epochs, ledger, loads::files)
           .run(this::requireOpen);
     } finally {
       writes.exit(slot);
@@ -260,7 +262,8 @@ public final class StorageEngine implements AutoCloseable {
       }
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
-      long logBytesWritten = log.bytesWritten() + reclaim.bytesWritten();
+      long logBytesWritten =
+          log.bytesWritten() + reclaim.bytesWritten() + loadInstallation.valueBytesWritten();
       return new EngineStats(
           Math.max(0, entries),
           keyBytes,
@@ -386,6 +389,10 @@ public final class StorageEngine implements AutoCloseable {
     return copies;
   }
 
+  public BulkLoads loads() {
+    return loads;
+  }
+
   /** Off-heap bytes held; zero after {@link #close}. */
   public long memoryBytes() {
     return ledger.totalBytes();
@@ -411,6 +418,24 @@ public final class StorageEngine implements AutoCloseable {
         config, compaction, live, versions, appender, snapshots, failure, ledger, targets);
   }
 
+  private LoadInstallation loadInstallation() {
+    return new LoadInstallation(
+        config,
+        versions,
+        segments,
+        epochs,
+        ledger,
+        failure,
+        live,
+        pipeline,
+        index,
+        log,
+        appender,
+        background,
+        keyspaces,
+        this::flushAll);
+  }
+
   private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
     ReclaimPace pace =
         new ReclaimPace(
@@ -427,42 +452,6 @@ public final class StorageEngine implements AutoCloseable {
         rotation,
         pace,
         targets);
-  }
-
-  private void openSegments(LogRecovery recovery) {
-    Collection<SegmentState> states = versions.current().segments().values();
-    for (SegmentState state : states) {
-      Segment segment = state.hasFile() ? openSegment(state, recovery) : null;
-      if (segment != null) {
-        segments.add(segment);
-      }
-    }
-    Map<Long, List<Long>> names = new HashMap<>();
-    for (SegmentState state : states) {
-      if (!state.hasFile()) {
-        names.computeIfAbsent(state.home(), home -> new ArrayList<>()).add(state.id());
-      }
-    }
-    names.forEach(
-        (id, moved) -> {
-          Segment home = segments.find(id);
-          if (home != null) {
-            segments.addHomes(moved, home);
-          }
-        });
-  }
-
-  /** Null behind a torn place, in a store that is open for reading only. */
-  private @Nullable Segment openSegment(SegmentState state, LogRecovery recovery) {
-    if (state.relocated()) {
-      return Segment.openRelocated(
-          config.storage(), versions.storeId(), state.id(), state.sealedLength(), epochs, ledger);
-    }
-    long end = recovery.soundEnd(state);
-    boolean sealed = config.mode().readOnly() || state.isSealed();
-    return end < 0
-        ? null
-        : Segment.open(config.storage(), versions.storeId(), state.id(), end, sealed, epochs);
   }
 
   /** Puts what the log holds behind the last flush into memtables, and those into tables. */

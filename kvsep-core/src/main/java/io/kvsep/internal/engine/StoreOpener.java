@@ -9,6 +9,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.ObsoleteFiles;
@@ -18,12 +19,19 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogScanner;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The first half of opening: takes the lock, decides whether there is a store, reads the manifest
@@ -212,5 +220,44 @@ final class StoreOpener {
             name, Reason.FOREIGN, storage.location() + " is not a store and not empty");
       }
     }
+  }
+
+  /** Lists the files of the value log that the store has, as far as they hold. */
+  void openSegments(
+      VersionSet versions, LogRecovery recovery, SegmentDirectory segments, Epochs<?> epochs) {
+    Collection<SegmentState> states = versions.current().segments().values();
+    for (SegmentState state : states) {
+      Segment segment = state.hasFile() ? openSegment(state, versions, recovery, epochs) : null;
+      if (segment != null) {
+        segments.add(segment);
+      }
+    }
+    Map<Long, List<Long>> names = new HashMap<>();
+    for (SegmentState state : states) {
+      if (!state.hasFile()) {
+        names.computeIfAbsent(state.home(), home -> new ArrayList<>()).add(state.id());
+      }
+    }
+    names.forEach(
+        (id, moved) -> {
+          Segment home = segments.find(id);
+          if (home != null) {
+            segments.addHomes(moved, home);
+          }
+        });
+  }
+
+  /** Null behind a torn place, in a store that is open for reading only. */
+  private @Nullable Segment openSegment(
+      SegmentState state, VersionSet versions, LogRecovery recovery, Epochs<?> epochs) {
+    if (state.relocated()) {
+      return Segment.openRelocated(
+          config.storage(), versions.storeId(), state.id(), state.sealedLength(), epochs, ledger);
+    }
+    long end = recovery.soundEnd(state);
+    boolean sealed = config.mode().readOnly() || state.isSealed();
+    return end < 0
+        ? null
+        : Segment.open(config.storage(), versions.storeId(), state.id(), end, sealed, epochs);
   }
 }

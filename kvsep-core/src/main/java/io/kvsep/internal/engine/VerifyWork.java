@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Verifies the version in force while everything else goes on: its files stay until it is released.
@@ -27,19 +28,24 @@ final class VerifyWork {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
 
+  /** Finished, and in use soon, perhaps much later than now. */
+  private final Supplier<Set<String>> filesBeingMade;
+
   VerifyWork(
       EngineConfig config,
       VersionSet versions,
       SegmentDirectory segments,
       FileRemover remover,
       Epochs<?> epochs,
-      MemoryLedger ledger) {
+      MemoryLedger ledger,
+      Supplier<Set<String>> filesBeingMade) {
     this.config = config;
     this.versions = versions;
     this.segments = segments;
     this.remover = remover;
     this.epochs = epochs;
     this.ledger = ledger;
+    this.filesBeingMade = filesBeingMade;
   }
 
   /**
@@ -80,6 +86,7 @@ final class VerifyWork {
         known.add(segment.name());
       }
       known.addAll(remover.waitingNames());
+      known.addAll(filesBeingMade.get());
       there.removeAll(known);
       return new HashSet<>(there);
     } catch (IOException e) {

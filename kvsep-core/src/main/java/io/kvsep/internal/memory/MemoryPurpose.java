@@ -12,6 +12,8 @@ public enum MemoryPurpose {
   TABLE_BUILD,
   /** Records being copied out of old segments. */
   RECLAIM,
+  /** Entries that are sorted for a bulk load, and records of one on their way to a file. */
+  BULK_LOAD,
   /** Unpacked blocks of tables. */
   BLOCK_CACHE
 }

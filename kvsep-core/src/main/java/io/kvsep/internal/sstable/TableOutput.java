@@ -70,7 +70,8 @@ final class TableOutput implements AutoCloseable {
     }
   }
 
-  private void flush() throws IOException {
+  /** Writes what is buffered. */
+  void flush() throws IOException {
     if (buffered > 0) {
       file.write(window.over(buffer, 0, buffered), flushed);
       flushed += buffered;

@@ -157,6 +157,13 @@ public final class TableWriter implements AutoCloseable {
    * @throws IllegalStateException when the table is empty
    */
   public TableMeta finish(RangeTombstones ranges) throws IOException {
+    TableMeta table = finishUnsynced(ranges);
+    output.sync();
+    return table;
+  }
+
+  /** As {@link #finish(RangeTombstones)}, but the contents are the caller's to make durable. */
+  public TableMeta finishUnsynced(RangeTombstones ranges) throws IOException {
     requireUsable();
     if (meta.entryCount() == 0 && !ranges.isEmpty()) {
       byte[] start = ranges.start(0);
@@ -185,7 +192,7 @@ public final class TableWriter implements AutoCloseable {
     } finally {
       footer.free();
     }
-    output.sync();
+    output.flush();
     return meta.build(number, output.position());
   }
 

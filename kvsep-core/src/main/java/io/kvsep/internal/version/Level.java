@@ -13,7 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The tables of one level, in order, shared by all versions in which the level is the same.
  *
- * <p>Level 0 has the newest table first, and its tables overlap. Every other level is ascending and
+ * <p>Level 0 has the newest table first, and its tables overlap. Newer is what has the higher
+ * sequence number, not the higher file number: tables of a bulk load get theirs when it begins.
+ * What one flush after the other writes ascends in both. Every other level is ascending and
  * disjoint by key. For these the first eight bytes of each largest key behind the beginning that
  * all keys of the level have in common stand in one array, so that a search touches the keys
  * themselves only on a tie and for the final answer.
@@ -22,7 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Level {
   private static final Comparator<TableFile> NEWEST_FIRST =
-      Comparator.comparingLong((TableFile table) -> table.meta().number()).reversed();
+      Comparator.comparingLong((TableFile table) -> table.meta().largestSequence())
+          .thenComparingLong(table -> table.meta().number())
+          .reversed();
   private static final Comparator<TableFile> BY_KEY =
       (a, b) -> Arrays.compareUnsigned(a.meta().smallestKey(), b.meta().smallestKey());
 

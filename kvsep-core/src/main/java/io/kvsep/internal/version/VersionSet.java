@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -160,10 +161,22 @@ public final class VersionSet implements AutoCloseable {
    * recovered cannot be lost again, so that files it does not mention may be deleted.
    */
   public void beginWriting() {
+    switchManifestIf(() -> writer == null);
+  }
+
+  /**
+   * Makes certain that an edit which failed is not in force at the next open either. Until then, or
+   * until the next edit that succeeds, it may be.
+   */
+  public void settle() {
+    switchManifestIf(() -> manifestInDoubt);
+  }
+
+  private void switchManifestIf(BooleanSupplier needed) {
     lock.lock();
     try {
       requireWritable();
-      if (writer == null) {
+      if (needed.getAsBoolean()) {
         switchManifest();
       }
     } catch (SyncFailure e) {

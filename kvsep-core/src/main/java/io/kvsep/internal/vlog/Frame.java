@@ -86,6 +86,11 @@ public final class Frame implements AutoCloseable {
             * (RECORD_HEADER_BYTES_MAX + LogFormat.CRC_BYTES + Limits.KEYSPACE_PREFIX_BYTES_MAX);
   }
 
+  /** Most bytes a record with such lengths takes; the key is a stored one. */
+  static long recordLengthMax(int keyLength, int valueLength) {
+    return (long) RECORD_HEADER_BYTES_MAX + keyLength + valueLength + LogFormat.CRC_BYTES;
+  }
+
   /**
    * Takes the records of {@code source}: now, or, when they are not to be held in memory, once more
    * when the frame is written; the source must then stay as it is until the commit is over.
@@ -316,17 +321,7 @@ public final class Frame implements AutoCloseable {
       int kind, int keyspace, int keyLength, int valueLength, int stored, long expiresAtMillis)
       throws IOException {
     int prefixLength = Keyspaces.prefixLength(keyspace);
-    sink.putByte(stored >= 0 ? kind | LogFormat.LZ4 : kind);
-    sink.putVarint(prefixLength + keyLength);
-    if (kind != Tag.DELETE) {
-      sink.putVarint(stored >= 0 ? stored : valueLength);
-      if (stored >= 0) {
-        sink.putVarint(valueLength);
-      }
-    }
-    if (Tag.expires(kind)) {
-      sink.putLong(expiresAtMillis);
-    }
+    sink.putHeader(kind, prefixLength + keyLength, valueLength, stored, expiresAtMillis);
     if (prefixLength == 1) {
       sink.putByte(keyspace);
     } else {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
@@ -79,6 +80,28 @@ final class RecordSink {
   void putLong(long value) throws IOException {
     room(8).putLong(length, value);
     length += 8;
+  }
+
+  /**
+   * Everything of a record in front of its key.
+   *
+   * @param kind without the flag of compression
+   * @param valueLength of the value as given; of no meaning for a delete
+   * @param stored bytes of the compressed value, -1 where it is not compressed
+   */
+  void putHeader(int kind, int storedKeyLength, int valueLength, int stored, long expiresAtMillis)
+      throws IOException {
+    putByte(stored >= 0 ? kind | LogFormat.LZ4 : kind);
+    putVarint(storedKeyLength);
+    if (kind != Tag.DELETE) {
+      putVarint(stored >= 0 ? stored : valueLength);
+      if (stored >= 0) {
+        putVarint(valueLength);
+      }
+    }
+    if (Tag.expires(kind)) {
+      putLong(expiresAtMillis);
+    }
   }
 
   void put(byte[] source, int index, int count) throws IOException {

@@ -1,8 +1,12 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+
 /**
  * Bytes of a relocated file, little-endian: records that were copied out of old segments, and where
- * each of them is now. Authority: docs/formats/log.md.
+ * each of them is now; or records of a bulk load, which were nowhere before, so that there are no
+ * relocations. Authority: docs/formats/log.md.
  *
  * <pre>
  * file      := header record* relocation* directory-entry* footer
@@ -49,6 +53,24 @@ final class RelocatedFormat {
   static final long FILE_BYTES_MAX = Integer.MAX_VALUE;
 
   private RelocatedFormat() {}
+
+  /** Puts the footer at the start of {@code region}. */
+  static void putFooter(
+      Region region,
+      long recordsEnd,
+      long relocationsEnd,
+      int segmentCount,
+      int tablesCrc,
+      int relocationCount,
+      NativeWindow window) {
+    region.putLong(0, FOOTER_MAGIC);
+    region.putLong(RECORDS_END_AT, recordsEnd);
+    region.putLong(RELOCATIONS_END_AT, relocationsEnd);
+    region.putInt(SEGMENT_COUNT_AT, segmentCount);
+    region.putInt(TABLES_CRC_AT, tablesCrc);
+    region.putInt(RECORD_COUNT_AT, relocationCount);
+    region.putInt(FOOTER_CRC_AT, window.crc32c(region, 0, FOOTER_CRC_AT));
+  }
 
   /** Bytes of a file with so many relocations from so many segments. */
   static long fileBytes(long recordsEnd, long relocations, long segments) {

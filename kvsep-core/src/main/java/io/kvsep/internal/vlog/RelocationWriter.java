@@ -313,14 +313,14 @@ public final class RelocationWriter implements AutoCloseable {
   }
 
   private void writeFooter(long recordsEnd, long relocationsEnd, int crc) {
-    buffer.putLong(0, RelocatedFormat.FOOTER_MAGIC);
-    buffer.putLong(RelocatedFormat.RECORDS_END_AT, recordsEnd);
-    buffer.putLong(RelocatedFormat.RELOCATIONS_END_AT, relocationsEnd);
-    buffer.putInt(RelocatedFormat.SEGMENT_COUNT_AT, offsets.segmentCount());
-    buffer.putInt(RelocatedFormat.TABLES_CRC_AT, crc);
-    buffer.putInt(RelocatedFormat.RECORD_COUNT_AT, (int) offsets.count());
-    buffer.putInt(
-        RelocatedFormat.FOOTER_CRC_AT, window.crc32c(buffer, 0, RelocatedFormat.FOOTER_CRC_AT));
+    RelocatedFormat.putFooter(
+        buffer,
+        recordsEnd,
+        relocationsEnd,
+        offsets.segmentCount(),
+        crc,
+        (int) offsets.count(),
+        window);
     buffered = RelocatedFormat.FOOTER_BYTES;
   }
 }

@@ -77,6 +77,11 @@ final class CommitAccount<S> {
     }
   }
 
+  /** Something failed that may be found after a crash as long as nothing else is committed. */
+  void failOpenly(S next) {
+    refused.add(next);
+  }
+
   /** All that there is is synced. */
   void sync() {
     synced = states.size() - 1;

@@ -322,6 +322,7 @@ final class TableChurnTest {
         shape.blockBytes(),
         readerBytesMax,
         2 << 10,
+        shape.loadRoom(),
         /* packsBlocks= */ true);
   }
 

@@ -14,6 +14,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -51,6 +52,8 @@ final class TrackedStore {
     FLUSH,
     COMPACT,
     RECLAIM,
+    /** Loads some entries past the log, keys in no order and one of them twice. */
+    LOAD,
     BACKGROUND,
     /** Lets what expires be expired. */
     ADVANCE,
@@ -239,6 +242,7 @@ final class TrackedStore {
       case FLUSH -> maintain(StorageEngine::flush);
       case COMPACT -> maintain(StorageEngine::compact);
       case RECLAIM -> maintain(StorageEngine::reclaim);
+      case LOAD -> load(number);
       case BACKGROUND -> background();
       case ADVANCE -> {
         clock.advance(TTL_MILLIS);
@@ -476,6 +480,39 @@ final class TrackedStore {
     if (withSync || options.sync == CommitSync.EVERY_COMMIT) {
       account.sync();
     }
+    return true;
+  }
+
+  private boolean load(int number) {
+    boolean failedBefore = hasFailed();
+    StoreContent next = current();
+    List<TestLoad.Item> entries = new ArrayList<>();
+    int[] lengths = {30, 200, 5_000, 90, 1_700};
+    for (int i = 0; i < lengths.length; i++) {
+      int key = number + (i + 1) * (KEYS - 2);
+      byte[] value = TrackedEngine.value(number + i, lengths[i]);
+      entries.add(new TestLoad.Item(bytes(key), value));
+      next = next.with(0, key(key), value, Long.MAX_VALUE);
+    }
+    account.begin(next);
+    try {
+      engine().loads().load(0, new TestLoad(entries));
+    } catch (StorageException | StoreFailedException e) {
+      failure.note(e);
+      account.fail(next, e instanceof StoreFailedException && !failedBefore);
+      account.failOpenly(next);
+      return false;
+    } catch (CorruptionException e) {
+      if (!readsEndEarly) {
+        throw e;
+      }
+      return false;
+    } finally {
+      account.end();
+    }
+    assertTrue(!failedBefore, "a load succeeded after the store had failed");
+    account.acknowledge(next);
+    account.sync();
     return true;
   }
 

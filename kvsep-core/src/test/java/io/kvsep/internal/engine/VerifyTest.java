@@ -58,6 +58,7 @@ final class VerifyTest {
             tiny.blockBytes(),
             tiny.readerBytesMax(),
             tiny.blockCacheBytesMax(),
+            tiny.loadRoom(),
             /* packsBlocks= */ false);
     return StorageEngine.open(
         ConfigDraft.of(base)

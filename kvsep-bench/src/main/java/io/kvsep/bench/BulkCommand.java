@@ -1,0 +1,134 @@
+package io.kvsep.bench;
+
+import io.kvsep.KvStore;
+import io.kvsep.WriteBatch;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+
+/**
+ * Fills new stores in turns by batches and by a bulk load, with the same entries in the same order,
+ * and says how much faster the second is. Batches are measured twice: until all is durable, as a
+ * bulk load is when it returns, and until compactions are through as well.
+ */
+final class BulkCommand {
+  private static final int BATCH = 1000;
+
+  private final Dataset dataset;
+  private final boolean shuffled;
+  private final StoreArguments store;
+  private final Figures figures = new Figures(System.out);
+
+  private BulkCommand(Dataset dataset, boolean shuffled, StoreArguments store) {
+    this.dataset = dataset;
+    this.shuffled = shuffled;
+    this.store = store;
+  }
+
+  static void run(List<String> words) {
+    Arguments arguments = Arguments.parse(words, Set.of());
+    StoreArguments store = StoreArguments.forNew(arguments, "none");
+    long entries = arguments.number("entries", 1_000_000, 1, Dataset.ENTRIES_MAX);
+    int rounds = arguments.count("rounds", 3, 1, 100);
+    boolean shuffled = arguments.choice("order", "shuffled", "ascending").equals("shuffled");
+    arguments.requireAllUsed();
+    Dataset dataset = new Dataset(entries, store.valueBytes());
+    BulkCommand command = new BulkCommand(dataset, shuffled, store);
+    store.runInNew(directory -> command.measure(directory, rounds));
+  }
+
+  private void measure(Path directory, int rounds) {
+    double[] durable = new double[rounds];
+    double[] settled = new double[rounds];
+    for (int round = 0; round < rounds; round++) {
+      long[] batches = batches(directory.resolve("batches-" + round));
+      long bulk = bulk(directory.resolve("bulk-" + round));
+      durable[round] = batches[0] / (double) bulk;
+      settled[round] = batches[1] / (double) bulk;
+      figures.ratio("round " + (round + 1) + ", bulk by batches", durable[round]);
+    }
+    figures.ratio("bulk by batches, median", median(durable));
+    figures.ratio("bulk by settled batches, median", median(settled));
+  }
+
+  private static double median(double[] values) {
+    double[] sorted = values.clone();
+    Arrays.sort(sorted);
+    return sorted[sorted.length / 2];
+  }
+
+  /** Nanoseconds until all is durable, and until compactions are through. */
+  private long[] batches(Path directory) {
+    long[] nanos = new long[2];
+    try (KvStore target = KvStore.open(directory, store.options())) {
+      WriteBatch batch = new WriteBatch();
+      Entries entries = new Entries();
+      long start = System.nanoTime();
+      while (entries.hasNext()) {
+        Map.Entry<byte[], byte[]> entry = entries.next();
+        batch.put(entry.getKey(), entry.getValue());
+        if (batch.count() == BATCH || !entries.hasNext()) {
+          target.write(batch);
+          batch.clear();
+        }
+      }
+      target.sync();
+      nanos[0] = System.nanoTime() - start;
+      LoadCommand.settle(target);
+      nanos[1] = System.nanoTime() - start - LoadCommand.QUIET_NANOS;
+      rate("batches, until durable", nanos[0]);
+      rate("batches, until settled", nanos[1]);
+      figures.ratio("write amplification", target.stats().writeAmplification());
+    }
+    Directories.remove(directory);
+    return nanos;
+  }
+
+  private long bulk(Path directory) {
+    long nanos;
+    try (KvStore target = KvStore.open(directory, store.options())) {
+      long start = System.nanoTime();
+      target.bulkLoad(new Entries());
+      nanos = System.nanoTime() - start;
+      rate("bulk load", nanos);
+      figures.ratio("write amplification", target.stats().writeAmplification());
+      figures.mebibytes("off-heap peak", target.stats().memoryPeakBytes());
+    }
+    Directories.remove(directory);
+    return nanos;
+  }
+
+  private void rate(String name, long nanos) {
+    long count = dataset.entryCount();
+    figures.rate(name, count, count * (Dataset.KEY_BYTES + dataset.valueBytes()), nanos);
+  }
+
+  /** All entries, in arrays that are used again. */
+  private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
+    private final byte[] key = dataset.newKey();
+    private final byte[] value = new byte[dataset.valueBytes()];
+    private final Map.Entry<byte[], byte[]> entry = Map.entry(key, value);
+    private long index;
+
+    @Override
+    public boolean hasNext() {
+      return index < dataset.entryCount();
+    }
+
+    @Override
+    public Map.Entry<byte[], byte[]> next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      long ordinal = shuffled ? dataset.shuffled(index) : index;
+      index++;
+      dataset.putKey(ordinal, key);
+      dataset.putValue(ordinal, value);
+      return entry;
+    }
+  }
+}

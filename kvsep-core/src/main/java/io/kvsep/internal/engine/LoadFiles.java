@@ -1,0 +1,54 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.io.Storage;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Finished files of a bulk load to which nothing refers yet; {@link #close} deletes them. One
+ * thread at a time changes it, any may look.
+ */
+final class LoadFiles implements AutoCloseable {
+  private final Storage storage;
+  private final Set<String> names = ConcurrentHashMap.newKeySet();
+
+  LoadFiles(Storage storage) {
+    this.storage = storage;
+  }
+
+  void add(String name) {
+    names.add(name);
+  }
+
+  Set<String> names() {
+    return Set.copyOf(names);
+  }
+
+  /** Deletes some of them now. */
+  void delete(Collection<String> some) {
+    names.removeAll(some);
+    some.forEach(this::delete);
+  }
+
+  /** They belong to somebody else from now on. */
+  void handOver() {
+    names.clear();
+  }
+
+  @Override
+  public void close() {
+    names.forEach(this::delete);
+    names.clear();
+  }
+
+  private void delete(String name) {
+    try {
+      storage.delete(name);
+    } catch (IOException e) {
+      // The file stays as an orphan; the next open removes it.
+      return;
+    }
+  }
+}

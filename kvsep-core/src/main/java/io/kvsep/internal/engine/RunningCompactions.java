@@ -1,0 +1,165 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.CoveredTables.Covered;
+import io.kvsep.internal.version.TableFile;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which compactions are at work, and with which tables, so that no two of them take the same one.
+ * Whatever is chosen is chosen under one lock, so that it sees all that was chosen before. Thread
+ * safe.
+ */
+final class RunningCompactions {
+  private final LiveView live;
+
+  /** Guards the four below. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private final Set<TableFile> busy = new HashSet<>();
+  private final List<CompactionPlan> plans = new ArrayList<>();
+  private int running;
+  private boolean paused;
+
+  RunningCompactions(LiveView live) {
+    this.live = live;
+  }
+
+  /**
+   * Chooses a plan and takes its tables, unless as many as may run are at work, or none may.
+   *
+   * @param choice is given the tables that are taken
+   */
+  @Nullable CompactionPlan take(
+      int runningMax, Function<Set<TableFile>, @Nullable CompactionPlan> choice) {
+    lock.lock();
+    try {
+      if (paused || running >= runningMax) {
+        return null;
+      }
+      CompactionPlan plan = choice.apply(busy);
+      if (plan != null) {
+        plans.add(plan);
+        busy.addAll(plan.tables());
+        running++;
+      }
+      return plan;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives the plan's tables back. */
+  void release(CompactionPlan plan) {
+    lock.lock();
+    try {
+      busy.removeAll(plan.tables());
+      plans.remove(plan);
+      running--;
+    } finally {
+      lock.unlock();
+    }
+    live.signal();
+  }
+
+  /**
+   * Chooses tables that are to be dropped without reading them, and takes them.
+   *
+   * @param besidePause whether it may be done while compactions are paused
+   */
+  List<Covered> takeCovered(boolean besidePause, Function<Set<TableFile>, List<Covered>> choice) {
+    lock.lock();
+    try {
+      if (paused && !besidePause) {
+        return List.of();
+      }
+      List<Covered> covered = choice.apply(busy);
+      if (!covered.isEmpty()) {
+        covered.forEach(one -> busy.add(one.table()));
+        running++;
+      }
+      return covered;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void releaseCovered(List<Covered> covered) {
+    lock.lock();
+    try {
+      covered.forEach(one -> busy.remove(one.table()));
+      running--;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Runs something while nothing is chosen, with the plans that are at work; not while somebody has
+   * paused them, who may be at work with any table.
+   *
+   * @return whether it was run
+   */
+  boolean beside(PlacesTables action) {
+    lock.lock();
+    try {
+      if (paused) {
+        return false;
+      }
+      action.run(plans);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Decides by the plans that are at work. */
+  interface PlacesTables {
+    void run(List<CompactionPlan> plans);
+  }
+
+  /** Waits for those at work; none begins until {@link #resume}. One thread at a time gets that. */
+  void pause() {
+    while (!tryPause()) {
+      live.awaitChange();
+    }
+    while (isRunning()) {
+      live.awaitChange();
+    }
+  }
+
+  void resume() {
+    lock.lock();
+    try {
+      paused = false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean tryPause() {
+    lock.lock();
+    try {
+      boolean free = !paused;
+      paused = true;
+      return free;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean isRunning() {
+    lock.lock();
+    try {
+      return running > 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.iterator.Payload;
+import java.util.Iterator;
+import java.util.List;
+
+/** Entries of a list for a bulk load. */
+final class TestLoad implements LoadSource {
+  /** One of them. */
+  record Item(byte[] key, byte[] value) {}
+
+  private final Iterator<Item> items;
+  private Item current = new Item(new byte[0], new byte[0]);
+
+  TestLoad(List<Item> items) {
+    this.items = items.iterator();
+  }
+
+  @Override
+  public boolean next() {
+    if (!items.hasNext()) {
+      return false;
+    }
+    current = items.next();
+    return true;
+  }
+
+  @Override
+  public byte[] key() {
+    return current.key();
+  }
+
+  @Override
+  public byte[] value() {
+    return current.value();
+  }
+
+  @Override
+  public long expiresAtMillis() {
+    return Payload.NEVER;
+  }
+}
