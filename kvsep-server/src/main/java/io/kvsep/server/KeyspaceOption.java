@@ -3,6 +3,8 @@ package io.kvsep.server;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import io.kvsep.KvWriter;
+import java.util.Iterator;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -27,6 +29,18 @@ final class KeyspaceOption {
   KvWriter writerOrNew(KvStore store) {
     try {
       return name == null ? store : store.in(store.keyspace(name));
+    } catch (IllegalArgumentException e) {
+      throw CommandFailure.misused("--keyspace: " + e.getMessage());
+    }
+  }
+
+  /** Loads entries at once, into the keyspace, which is made when there is none. */
+  long bulkLoad(KvStore store, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    if (name == null) {
+      return store.bulkLoad(entries);
+    }
+    try {
+      return store.bulkLoad(store.keyspace(name), entries);
     } catch (IllegalArgumentException e) {
       throw CommandFailure.misused("--keyspace: " + e.getMessage());
     }

@@ -82,6 +82,7 @@ public final class Kvsep {
     line.addSubcommand(new ScanCommand(streams));
     line.addSubcommand(new IngestCommand(streams));
     line.addSubcommand(new ExportCommand(streams));
+    line.addSubcommand(new ImportCommand(streams));
     line.addSubcommand(new InfoCommand(streams));
     line.addSubcommand(new CompactCommand(streams));
     line.addSubcommand(new ReclaimCommand(streams));
@@ -97,6 +98,7 @@ public final class Kvsep {
         .forEach(command -> command.addMixin("common", new CommonOptions()));
     // A key may begin with @ and name no file of arguments.
     line.setExpandAtFiles(false);
+    line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setOut(
         new PrintWriter(new OutputStreamWriter(streams.output(), StandardCharsets.UTF_8), true));
     line.setParameterExceptionHandler((failure, arguments) -> misuse(streams, failure));

@@ -3,7 +3,6 @@ package io.kvsep.server;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import java.io.BufferedInputStream;
-import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -62,18 +61,8 @@ final class RestoreCommand implements Callable<Integer> {
   private long restore(InputStream input, long planned) throws IOException {
     try (KvStore open = store.openOrCreate(KvOptions.builder());
         ProgressBar bar = new ProgressBar(streams, "restore", planned)) {
-      InputStream counted =
-          new BufferedInputStream(
-              new FilterInputStream(input) {
-                @Override
-                public int read(byte[] target, int from, int count) throws IOException {
-                  int read = in.read(target, from, count);
-                  bytes += Math.max(0, read);
-                  bar.advance(Math.max(0, read));
-                  return read;
-                }
-              },
-              1 << 16);
+      CountedInput counter = new CountedInput(input, bar);
+      InputStream counted = new BufferedInputStream(counter, 1 << 16);
       long sequence;
       boolean more;
       do {
@@ -82,6 +71,7 @@ final class RestoreCommand implements Callable<Integer> {
         more = counted.read() >= 0;
         counted.reset();
       } while (more);
+      bytes = counter.bytes();
       return sequence;
     }
   }

@@ -32,6 +32,7 @@ final class KvsepTest {
           "scan",
           "ingest",
           "export",
+          "import",
           "info",
           "compact",
           "reclaim",
