@@ -18,9 +18,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.junit.jupiter.api.Test;
@@ -183,6 +185,10 @@ final class ClosedHandlesTest {
       return OutputStream.nullOutputStream();
     } else if (type == InputStream.class) {
       return InputStream.nullInputStream();
+    } else if (type == Iterator.class) {
+      return Collections.emptyIterator();
+    } else if (type == Stream.class) {
+      return Stream.empty();
     }
     throw new AssertionError("an argument is needed for " + type);
   }

@@ -18,12 +18,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.junit.jupiter.api.Test;
@@ -377,6 +379,8 @@ final class ClosedStoreTest {
         Map.entry(Durability.class, Durability.none()),
         Map.entry(Path.class, directory.resolve("copy")),
         Map.entry(OutputStream.class, OutputStream.nullOutputStream()),
-        Map.entry(InputStream.class, InputStream.nullInputStream()));
+        Map.entry(InputStream.class, InputStream.nullInputStream()),
+        Map.entry(Iterator.class, Collections.emptyIterator()),
+        Map.entry(Stream.class, Stream.empty()));
   }
 }

@@ -87,8 +87,11 @@ final class RestoreWork {
     Restored restored = version.history().restored();
     boolean fits;
     if (header.since() == 0) {
+      // An earlier backup of the same store may have had keyspaces and nothing in them.
+      boolean sameSource = restored != null && restored.source().equals(header.source());
       boolean untouched =
-          reads.visibleSequence() == 0 && version.nextKeyspace() == Keyspaces.DEFAULT + 1;
+          reads.visibleSequence() == 0
+              && (sameSource || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
       boolean begun = restored != null && restored.isUnderWay() && restored.since() == 0;
       fits = untouched || begun;
     } else {

@@ -113,6 +113,22 @@ final class BackupTest {
     assertTrue(kinds[0] > 20 && kinds[1] > 20, () -> Arrays.toString(kinds));
   }
 
+  @Test
+  void aBackupOfKeyspacesAloneIsFollowedByOneOfEverything() {
+    CrashableStorage target = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine restored = open(target)) {
+      int id = source.keyspaces().open("name");
+      assertEquals(0, restore(restored, backup(source, 0).bytes()));
+      assertEquals(List.of("name"), restored.keyspaces().names());
+      source.writes().put(id, new byte[] {1}, new byte[] {2}, 0);
+      Backup second = backup(source, 0);
+      assertEquals(second.until(), restore(restored, second.bytes()));
+      assertArrayEquals(
+          new byte[] {2}, restored.reads().get(id, new byte[] {1}, StoreReads.LATEST));
+    }
+  }
+
   private static void check(Found expected, StorageEngine restored, long nowMillis) {
     Found found = Found.in(restored);
     assertEquals(expected.names(), found.names());
