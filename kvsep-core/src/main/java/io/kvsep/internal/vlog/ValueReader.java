@@ -94,10 +94,16 @@ public final class ValueReader {
       region = scratch.record.ensure(length);
       at = 0;
       segment.read(scratch.window.over(region, 0, length), offset);
-    } else if (cold) {
-      load(segment, offset, length, scratch);
-    } else {
+    } else if (!cold) {
       timed = scratch.isTimed();
+    } else if (length > LOAD_BYTES_MAX) {
+      load(segment, offset, length, scratch);
+    } else if (fetch(segment, offset, length, length, scratch).isRead) {
+      // To look at them through the mapping would cost a page fault, and another one when the
+      // system
+      // wants the page back.
+      region = scratch.record.region();
+      at = 0;
     }
     long start = timed ? ticker.nanos() : 0;
     verify(segment, offset, region, at, length, scratch, result.record);
@@ -149,22 +155,51 @@ public final class ValueReader {
    */
   boolean load(Segment segment, long offset, int length, Scratch scratch) {
     boolean slow = false;
+    int buffer = Math.min(length, LOAD_BYTES_MAX);
     for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
       int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
-      boolean slowNow = false;
-      if (!segment.isInMemory(at, count)) {
-        if (!directory.openToRead(segment)) {
-          return slow;
-        }
-        Region target = scratch.record.ensure(Math.min(length, LOAD_BYTES_MAX));
-        long start = ticker.nanos();
-        segment.read(scratch.window.over(target, 0, count), at);
-        slowNow = Residency.isSlow(ticker.nanos() - start, count);
+      Source source = fetch(segment, at, count, buffer, scratch);
+      if (source == Source.MAPPING) {
+        return slow;
       }
-      residency.note(slowNow);
-      slow |= slowNow;
+      slow |= source == Source.DEVICE;
     }
     return slow;
+  }
+
+  /** Where bytes were, as far as one can tell. */
+  private enum Source {
+    MEMORY(/* isRead= */ false),
+    /** They were read from the file, and the system had them in its cache. */
+    FILE_CACHE(/* isRead= */ true),
+    /** They were read from the file, and came from the device. */
+    DEVICE(/* isRead= */ true),
+    /** The file cannot be opened: what is mapped can be read all the same. */
+    MAPPING(/* isRead= */ false);
+
+    /** Whether they are in the scratch space now. */
+    final boolean isRead;
+
+    Source(boolean isRead) {
+      this.isRead = isRead;
+    }
+  }
+
+  /** Reads bytes that are not in memory into the record's scratch space. */
+  private Source fetch(Segment segment, long offset, int count, int buffer, Scratch scratch) {
+    if (segment.isInMemory(offset, count)) {
+      residency.note(/* slow= */ false);
+      return Source.MEMORY;
+    }
+    if (!directory.openToRead(segment)) {
+      return Source.MAPPING;
+    }
+    Region target = scratch.record.ensure(buffer);
+    long start = ticker.nanos();
+    segment.read(scratch.window.over(target, 0, count), offset);
+    boolean slow = Residency.isSlow(ticker.nanos() - start, count);
+    residency.note(slow);
+    return slow ? Source.DEVICE : Source.FILE_CACHE;
   }
 
   private static void deliver(
