@@ -297,6 +297,28 @@ final class BulkLoadTest {
     }
   }
 
+  /** Where all values lie beside their keys, closing leaves the log without a segment. */
+  @Test
+  void aLoadMayBeTheFirstThatIsDoneToAStoreWithoutALog() {
+    for (int round = 0; round < 3; round++) {
+      try (KvStore store = open()) {
+        store.put(key(0), new byte[] {1});
+        store.flush();
+      }
+      try (KvStore store = open()) {
+        store.bulkLoad(entries(10 * round, 10 * round + 20, round));
+        store.bulkLoad(entries(10 * round, 10 * round + 20, round + 1));
+        requireRange(store, 10 * round + 1, 10 * round + 20, round + 1);
+        store.put(key(0), new byte[] {2});
+      }
+    }
+    try (KvStore store = open()) {
+      assertArrayEquals(new byte[] {2}, store.get(key(0)));
+      requireRange(store, 21, 40, 3);
+      requireSound(store);
+    }
+  }
+
   @Test
   void noEntriesAreNoLoad() {
     try (KvStore store = open()) {

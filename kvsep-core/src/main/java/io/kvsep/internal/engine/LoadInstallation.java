@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.engine.LoadValues.ValueFile;
 import io.kvsep.internal.memory.Epochs;
@@ -164,7 +165,7 @@ final class LoadInstallation {
       return Outcome.OVERTAKEN;
     }
     // Also an empty one: what is in no view any more tells transactions that something happened.
-    index.switchMemtable(log.end());
+    index.switchMemtable(logEnd());
     background.flushWaitingNow();
     appender.sync();
     VersionEdit edit = new VersionEdit().lastSequence(load.last());
@@ -175,6 +176,13 @@ final class LoadInstallation {
     pipeline.passOver(load.last(), load.userBytes());
     load.values().forEach(file -> valueBytes.addAndGet(file.bytes()));
     return Outcome.DONE;
+  }
+
+  /** Where the log goes on; it has no end as long as it has no segment. */
+  private LogPosition logEnd() {
+    LogPosition end = log.end();
+    LogPosition replayFrom = versions.current().replayFrom();
+    return end.compareTo(replayFrom) >= 0 ? end : replayFrom;
   }
 
   /** Whether it was done; not while compactions are paused. */
