@@ -60,6 +60,10 @@ public final class KvOptions {
     return values.spaceAmplificationMax;
   }
 
+  public long changeRetentionBytes() {
+    return values.changeRetentionBytes;
+  }
+
   public int backgroundThreads() {
     return values.backgroundThreads;
   }
@@ -92,6 +96,7 @@ public final class KvOptions {
     private int valueCompressionBytesMin = 1024;
     private ValueCompression keyBlockCompression = ValueCompression.NONE;
     private double spaceAmplificationMax = 1.5;
+    private long changeRetentionBytes;
     private int backgroundThreads =
         Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
     private boolean readOnly;
@@ -175,6 +180,17 @@ public final class KvOptions {
     }
 
     /**
+     * Bytes of the newest part of the log that are kept for {@link KvStore#changes}, whatever in
+     * them is needed otherwise: whole files, as many as have so many bytes together, besides the
+     * one that is being written. They come on top of what {@link #spaceAmplificationMax} allows.
+     * Default 0: changes can be read until their file is given back, or rewritten.
+     */
+    public Builder changeRetentionBytes(long value) {
+      changeRetentionBytes = value;
+      return this;
+    }
+
+    /**
      * Threads that flush and compact, from 1 to 64. Reclaim has one of its own. Default from the
      * number of processors.
      */
@@ -218,6 +234,7 @@ public final class KvOptions {
       if (!(spaceAmplificationMax >= 1.05 && spaceAmplificationMax <= 100)) {
         problems.add("spaceAmplificationMax must be from 1.05 to 100, is " + spaceAmplificationMax);
       }
+      check(problems, "changeRetentionBytes", changeRetentionBytes, 0, 1L << 50);
       check(problems, "backgroundThreads", backgroundThreads, 1, 64);
       if (readOnly && exclusive) {
         problems.add("readOnly needs an existing store, exclusive forbids one");
@@ -234,6 +251,7 @@ public final class KvOptions {
       copy.valueCompressionBytesMin = valueCompressionBytesMin;
       copy.keyBlockCompression = keyBlockCompression;
       copy.spaceAmplificationMax = spaceAmplificationMax;
+      copy.changeRetentionBytes = changeRetentionBytes;
       copy.backgroundThreads = backgroundThreads;
       copy.readOnly = readOnly;
       copy.createIfMissing = createIfMissing;

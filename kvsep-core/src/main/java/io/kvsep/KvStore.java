@@ -364,6 +364,23 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 
+  /**
+   * The changes of the store that were committed after a moment, as the log has them.
+   *
+   * <p>The number of that moment is {@link Snapshot#sequence()}, what {@link #backup} returned, or
+   * {@link Change#sequence()}; also of another time that the store was open, if it was durable:
+   * what a power failure takes back may have its number again. That of a backup and of a change is,
+   * and everything committed before the call is when it returns, as by {@link #sync}. A {@link
+   * #checkpoint} has the numbers of the store it was made of.
+   *
+   * @param afterSequence 0 for all changes that ever were
+   * @throws io.kvsep.error.ChangesLostException when the log does not have them all any more
+   * @throws IllegalArgumentException when the store has not come to that number
+   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  ChangeFeed changes(long afterSequence);
+
   /** Figures of now; cheap: what it costs grows with the number of files. */
   StoreStats stats();
 

@@ -92,7 +92,8 @@ final class OpenStore extends StoreView implements KvStore {
         Ticker.system(),
         new SplittableRandom(new SecureRandom().nextLong()),
         new ThreadScheduler(options.backgroundThreads()),
-        Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes()));
+        Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes())
+            .retaining(options.changeRetentionBytes()));
   }
 
   @Override
@@ -234,6 +235,11 @@ final class OpenStore extends StoreView implements KvStore {
     Objects.requireNonNull(entries, "entries");
     engine.keyspaces().requirePresent(id);
     return engine.loads().load(id, new EntrySource(entries));
+  }
+
+  @Override
+  public ChangeFeed changes(long afterSequence) {
+    return new StoreChangeFeed(engine, afterSequence);
   }
 
   @Override

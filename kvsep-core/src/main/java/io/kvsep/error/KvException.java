@@ -11,6 +11,7 @@ public abstract sealed class KvException extends RuntimeException
         StoreLockedException,
         ConflictException,
         LimitExceededException,
+        ChangesLostException,
         IncompatibleFormatException {
   private static final long serialVersionUID = 1L;
 

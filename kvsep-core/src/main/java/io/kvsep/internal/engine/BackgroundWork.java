@@ -123,7 +123,7 @@ final class BackgroundWork {
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
-    this.deadSegments = new DeadSegments(versions, live, failure);
+    this.deadSegments = new DeadSegments(versions, live, failure, config.reclaim().goal());
   }
 
   DeadSegments deadSegments() {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
@@ -10,21 +11,23 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Drops segments to which neither a table nor an unflushed memtable points any more, without
- * reading them. Those of the log are wholly before the position from which it would be replayed.
- * Thread safe.
+ * reading them. Those of the log are wholly before the position from which it would be replayed,
+ * and not retained. Thread safe.
  */
 final class DeadSegments {
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
+  private final ReclaimGoal goal;
 
   /** Held by whoever decides by the segments there are and then changes them. */
   private final ReentrantLock lock = new ReentrantLock();
 
-  DeadSegments(VersionSet versions, LiveView live, FailureState failure) {
+  DeadSegments(VersionSet versions, LiveView live, FailureState failure, ReclaimGoal goal) {
     this.versions = versions;
     this.live = live;
     this.failure = failure;
+    this.goal = goal;
   }
 
   void remove() {
@@ -52,12 +55,13 @@ final class DeadSegments {
     }
   }
 
-  private static Set<Long> deadIn(Version version) {
+  private Set<Long> deadIn(Version version) {
+    long end = Math.min(version.replayFrom().segment(), goal.retainedFrom(version));
     Set<Long> dead = new HashSet<>();
     Set<Long> homes = new HashSet<>();
     for (SegmentState segment : version.segments().values()) {
-      boolean replayed = segment.isLog() && segment.id() >= version.replayFrom().segment();
-      if (segment.isSealed() && !replayed && version.liveBytes(segment.id()) == 0) {
+      boolean needed = segment.isLog() && segment.id() >= end;
+      if (segment.isSealed() && !needed && version.liveBytes(segment.id()) == 0) {
         dead.add(segment.id());
       } else if (!segment.hasFile()) {
         homes.add(segment.home());

@@ -104,6 +104,11 @@ public record EngineConfig(
       return new Reclaim(
           new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes), BYTES_PER_SECOND_MIN);
     }
+
+    /** The same with so many bytes of the log left as they are. */
+    public Reclaim retaining(long logBytes) {
+      return new Reclaim(goal.retaining(logBytes), bytesPerSecondMin);
+    }
   }
 
   /** When a commit is synced. */

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which keyspaces there are. Their names and ids stand in the manifest; what is in them stands in
@@ -61,6 +62,27 @@ public final class KeyspaceCatalog {
               }
             });
     return Collections.unmodifiableList(names);
+  }
+
+  /**
+   * The name of a keyspace, null when it was dropped.
+   *
+   * @param guess a name that it probably has, null when there is none: then this costs a walk
+   */
+  public @Nullable String nameOf(int id, @Nullable String guess) {
+    if (shut.contains(id)) {
+      return null;
+    }
+    Integer guessed = guess == null ? null : versions.current().keyspaces().get(guess);
+    if (guessed != null && guessed == id) {
+      return guess;
+    }
+    for (Map.Entry<String, Integer> keyspace : versions.current().keyspaces().entrySet()) {
+      if (keyspace.getValue() == id) {
+        return keyspace.getKey();
+      }
+    }
+    return null;
   }
 
   /** The id of a keyspace, which is made if there is none of that name. */

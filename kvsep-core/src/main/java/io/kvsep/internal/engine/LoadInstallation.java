@@ -168,7 +168,7 @@ final class LoadInstallation {
     index.switchMemtable(logEnd());
     background.flushWaitingNow();
     appender.sync();
-    VersionEdit edit = new VersionEdit().lastSequence(load.last());
+    VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
     if (!apply(load, edit, owned)) {
       return Outcome.HINDERED;

@@ -165,7 +165,9 @@ final class LogAppender {
   void applySealing(VersionEdit edit) {
     lock.lock();
     try {
-      ended.forEach(segment -> edit.sealSegment(segment.id(), segment.publishedEnd()));
+      ended.forEach(
+          segment ->
+              edit.sealSegment(segment.id(), segment.publishedEnd(), segment.lastSequence()));
       failure.guard(() -> versions.apply(edit));
       ended.clear();
     } finally {
@@ -246,7 +248,8 @@ final class LogAppender {
       Segment last = writer.active();
       if (last != null && writer.isAbandoned()) {
         // With remains behind it there can be no end; the manifest says where it is.
-        applySealingActive(new VersionEdit().sealSegment(last.id(), last.publishedEnd()));
+        applySealingActive(
+            new VersionEdit().sealSegment(last.id(), last.publishedEnd(), writer.lastSequence()));
       } else if (last != null) {
         writer.endSegment();
         ended.add(last);

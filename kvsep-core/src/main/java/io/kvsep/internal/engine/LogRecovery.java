@@ -27,8 +27,9 @@ final class LogRecovery {
    * What holds of one segment.
    *
    * @param complete whether the log goes on in the next one
+   * @param lastSequence the highest number up to here
    */
-  record SoundPart(long segment, long from, long end, boolean complete) {}
+  record SoundPart(long segment, long from, long end, boolean complete, long lastSequence) {}
 
   private final Storage storage;
   private final StoreId storeId;
@@ -67,7 +68,8 @@ final class LogRecovery {
         }
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
-        parts.add(new SoundPart(segment.id(), begin, end, complete));
+        long last = Math.max(lastSequence, leastSequence - 1);
+        parts.add(new SoundPart(segment.id(), begin, end, complete, last));
         replayedBytes += end - begin;
         claim = later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());

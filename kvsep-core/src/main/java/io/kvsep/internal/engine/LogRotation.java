@@ -28,12 +28,14 @@ final class LogRotation {
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
+  private final boolean retains;
 
   // Of the timer.
   private long commitsAtTick;
   private int quietTicks;
 
   LogRotation(
+      EngineConfig config,
       CommitPipeline pipeline,
       LogWriter log,
       LogAppender appender,
@@ -48,6 +50,7 @@ final class LogRotation {
     this.versions = versions;
     this.live = live;
     this.failure = failure;
+    this.retains = config.reclaim().goal().retainedBytes() > 0;
   }
 
   /**
@@ -96,9 +99,13 @@ final class LogRotation {
 
   /**
    * Drops the active segment when everything is flushed and no table points into it, as with values
-   * that all live beside their keys: otherwise it would stay until it is full.
+   * that all live beside their keys: otherwise it would stay until it is full. Not where the log is
+   * retained.
    */
   void dropDead() {
+    if (retains) {
+      return;
+    }
     pipeline.exclusively(
         () -> {
           Segment active = log.active();
@@ -170,7 +177,7 @@ final class LogRotation {
     appender.sync();
     VersionEdit edit =
         new VersionEdit()
-            .sealSegment(active.id(), active.publishedEnd())
+            .sealSegment(active.id(), active.publishedEnd(), log.lastSequence())
             .replayFrom(new LogPosition(active.id() + 1, 0));
     if (dead) {
       edit.removeSegment(active.id());

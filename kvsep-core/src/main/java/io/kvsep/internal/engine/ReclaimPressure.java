@@ -28,6 +28,7 @@ final class ReclaimPressure {
 
   private final VersionSet versions;
   private final ReclaimGoal goal;
+  private final ReclaimPicker picker;
   private final SegmentDirectory segments;
   private final LogWriter log;
   private final BackgroundWork background;
@@ -42,6 +43,7 @@ final class ReclaimPressure {
       BackgroundWork background) {
     this.versions = versions;
     this.goal = goal;
+    this.picker = new ReclaimPicker(goal);
     this.segments = segments;
     this.log = log;
     this.background = background;
@@ -81,13 +83,14 @@ final class ReclaimPressure {
   }
 
   private Measured measure(Version version) {
-    Balance balance = ReclaimPicker.balance(version);
+    Balance balance = picker.balance(version);
     double due = goal.dueBytes(balance.neededBytes());
     double most = goal.mostBytes(balance.neededBytes());
     double pressure = (balance.garbageBytes() - due) / Math.max(1, most - due);
     double needed = Math.max(0, version.liveBytes() - background.hiddenInLog(version));
     double room = Math.max(1, ROOM * goal.mostBytes((long) needed));
-    double startBytes = log.bytesWritten() - (segments.bytes() - needed);
+    double garbage = segments.bytes() - needed - balance.retainedBytes();
+    double startBytes = log.bytesWritten() - garbage;
     return new Measured(version, pressure, room, startBytes);
   }
 }

@@ -171,7 +171,7 @@ final class ReclaimWork {
         filesRewritten.get(),
         bytesRead.get(),
         bytesWritten.get(),
-        ReclaimPicker.balance(version).garbageBytes(),
+        picker.balance(version).garbageBytes(),
         damagedFiles());
   }
 

@@ -65,6 +65,7 @@ public final class StorageEngine implements AutoCloseable {
   private final StoreCopies copies;
   private final LoadInstallation loadInstallation;
   private final BulkLoads loads;
+  private final ChangeLog changes;
   private final CommitPipeline pipeline;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -139,7 +140,7 @@ public final class StorageEngine implements AutoCloseable {
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces();
       pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
-      rotation = new LogRotation(pipeline, log, appender, index, versions, live, failure);
+      rotation = new LogRotation(config, pipeline, log, appender, index, versions, live, failure);
       reclaim = reclaimWork(pressure, targets);
       writes = new StoreWrites(config, ledger, pipeline, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
@@ -150,6 +151,7 @@ public final class StorageEngine implements AutoCloseable {
       loads =
           new BulkLoads(
               config, writes, snapshots, versions, background, failure, ledger, loadInstallation);
+      changes = changeLog();
       releases.push(writes::free);
       live.start(List.of(index.newMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);
@@ -393,6 +395,10 @@ public final class StorageEngine implements AutoCloseable {
     return loads;
   }
 
+  public ChangeLog changes() {
+    return changes;
+  }
+
   /** Off-heap bytes held; zero after {@link #close}. */
   public long memoryBytes() {
     return ledger.totalBytes();
@@ -416,6 +422,12 @@ public final class StorageEngine implements AutoCloseable {
     CompactionConfig compaction = config.shape().compaction(versions.storeId());
     return new BackgroundWork(
         config, compaction, live, versions, appender, snapshots, failure, ledger, targets);
+  }
+
+  private ChangeLog changeLog() {
+    ChangeReader.Source source =
+        new ChangeReader.Source(epochs, live, versions, segments, snapshots, log, config.ticker());
+    return new ChangeLog(config, writes, appender, failure, source);
   }
 
   private LoadInstallation loadInstallation() {

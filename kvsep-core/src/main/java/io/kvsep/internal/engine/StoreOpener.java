@@ -139,12 +139,12 @@ final class StoreOpener {
     for (LogRecovery.SoundPart part : recovery.parts()) {
       SegmentState state = versions.current().segments().get(part.segment());
       if (part.complete() && state != null && !state.isSealed()) {
-        edit.sealSegment(part.segment(), part.end());
+        edit.sealSegment(part.segment(), part.end(), part.lastSequence());
         changes = true;
       }
     }
     if (recovery.isTorn()) {
-      cutOff(versions.current(), recovery.end(), edit);
+      cutOff(versions.current(), recovery, edit);
     }
     if (changes) {
       versions.apply(edit);
@@ -164,10 +164,11 @@ final class StoreOpener {
     }
   }
 
-  private static void cutOff(Version version, LogPosition end, VersionEdit edit) {
+  private static void cutOff(Version version, LogRecovery recovery, VersionEdit edit) {
+    LogPosition end = recovery.end();
     SegmentState torn = version.segments().get(end.segment());
     if (torn != null && torn.isSealed()) {
-      edit.sealSegment(torn.id(), end.offset());
+      edit.sealSegment(torn.id(), end.offset(), recovery.lastSequence());
     }
     for (SegmentState later : version.segments().tailMap(end.segment() + 1).values()) {
       if (later.isLog()) {

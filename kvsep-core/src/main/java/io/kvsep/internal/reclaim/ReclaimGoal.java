@@ -1,13 +1,21 @@
 package io.kvsep.internal.reclaim;
 
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import java.util.Objects;
+import java.util.SortedMap;
+
 /**
  * How much garbage the value log may hold.
  *
  * @param spaceAmplificationMax bytes of the log's files by bytes that are needed in them
  * @param slackBytes garbage that is left alone beyond that, however little is needed
  * @param outputBytesMax length of a file that a job writes
+ * @param retainedBytes bytes of the newest finished segments of the log that are left as they are,
+ *     whatever is in them
  */
-public record ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
+public record ReclaimGoal(
+    double spaceAmplificationMax, long slackBytes, long outputBytesMax, long retainedBytes) {
   /**
    * Part of the allowed garbage from which on a job is due. The rest is for what nobody knows yet
    * to be garbage, for tables, and for what writers add before the job is done.
@@ -16,6 +24,38 @@ public record ReclaimGoal(double spaceAmplificationMax, long slackBytes, long ou
 
   /** Part of the allowed garbage that a series of jobs leaves. */
   private static final double ENOUGH = 0.3;
+
+  /** Of a log of which nothing is retained. */
+  public ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
+    this(spaceAmplificationMax, slackBytes, outputBytesMax, 0);
+  }
+
+  /** The same with so many bytes of the log retained. */
+  public ReclaimGoal retaining(long bytes) {
+    return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, bytes);
+  }
+
+  /**
+   * The oldest segment of the log that is to stay as it is, with all after it: the newest finished
+   * ones that together have the bytes to be retained. Costs a walk over the segments.
+   */
+  public long retainedFrom(Version version) {
+    long from = Long.MAX_VALUE;
+    if (retainedBytes == 0) {
+      return from;
+    }
+    SortedMap<Long, SegmentState> segments = version.segments();
+    long newer = 0;
+    while (newer < retainedBytes && !segments.isEmpty()) {
+      SegmentState newest = Objects.requireNonNull(segments.get(segments.lastKey()));
+      if (newest.isLog()) {
+        from = newest.id();
+        newer += newest.isSealed() ? newest.sealedLength() : 0;
+      }
+      segments = segments.headMap(newest.id());
+    }
+    return from;
+  }
 
   /** Garbage from which on a job is due. */
   public long dueBytes(long neededBytes) {

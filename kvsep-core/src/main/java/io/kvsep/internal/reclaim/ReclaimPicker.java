@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * the arguments alone.
  *
  * <p>Only files that nothing but tables points into are candidates: those that reclaim wrote, and
- * segments of the log that lie wholly before the position from which it would be replayed.
+ * segments of the log that lie wholly before the position from which it would be replayed, as far
+ * as they are not retained.
  */
 public final class ReclaimPicker {
   /** Below this part of garbage a file is not worth copying in the background. */
@@ -46,25 +47,34 @@ public final class ReclaimPicker {
     this.goal = goal;
   }
 
-  /** Garbage and needed bytes in all candidates. */
-  public record Balance(long garbageBytes, long neededBytes) {}
+  /**
+   * Garbage and needed bytes in all candidates.
+   *
+   * @param retainedBytes bytes of files that would be candidates if they were not retained, beyond
+   *     what tables need in them
+   */
+  public record Balance(long garbageBytes, long neededBytes, long retainedBytes) {}
 
   /**
    * What rewriting everything would give back; costs a walk over the segments, and counts the
    * relocations that a rewrite would need as garbage.
    */
-  public static Balance balance(Version version) {
+  public Balance balance(Version version) {
+    long retainedFrom = goal.retainedFrom(version);
     long bytes = 0;
     long needed = 0;
+    long retained = 0;
     for (SegmentState segment : version.segments().values()) {
-      if (isCandidate(version, segment)) {
+      if (isCandidate(version, segment, retainedFrom)) {
         bytes += segment.sealedLength();
+      } else if (isCandidate(version, segment, Long.MAX_VALUE)) {
+        retained += segment.sealedLength() - version.liveBytes(segment.id());
       }
-      if (isCandidate(version, home(version, segment))) {
+      if (isCandidate(version, home(version, segment), retainedFrom)) {
         needed += version.liveBytes(segment.id());
       }
     }
-    return new Balance(Math.max(0, bytes - needed), needed);
+    return new Balance(Math.max(0, bytes - needed), needed, Math.max(0, retained));
   }
 
   /** Whether there is more garbage than there may be. */
@@ -140,7 +150,7 @@ public final class ReclaimPicker {
     return files.isEmpty() ? null : new ReclaimPlan(files, records.of(version, files), bytes);
   }
 
-  private static List<LogFile> candidates(
+  private List<LogFile> candidates(
       Version version, Records records, Damage damage, double shareMin) {
     Set<Long> spared = new HashSet<>(damage.segmentFiles);
     for (int level = 0; level < Version.LEVELS; level++) {
@@ -152,9 +162,10 @@ public final class ReclaimPicker {
     }
     Map<Long, Long> live = version.liveBytesByFile();
     Map<Long, Records.Count> counts = records.byFile(version);
+    long retainedFrom = goal.retainedFrom(version);
     List<LogFile> candidates = new ArrayList<>();
     for (SegmentState segment : version.segments().values()) {
-      if (isCandidate(version, segment) && !spared.contains(segment.id())) {
+      if (isCandidate(version, segment, retainedFrom) && !spared.contains(segment.id())) {
         Records.Count count = counts.getOrDefault(segment.id(), Records.Count.NONE);
         LogFile file =
             LogFile.of(
@@ -171,10 +182,9 @@ public final class ReclaimPicker {
     return candidates;
   }
 
-  private static boolean isCandidate(Version version, SegmentState segment) {
-    return segment.hasFile()
-        && segment.isSealed()
-        && (segment.relocated() || segment.id() < version.replayFrom().segment());
+  private static boolean isCandidate(Version version, SegmentState segment, long retainedFrom) {
+    long end = Math.min(version.replayFrom().segment(), retainedFrom);
+    return segment.hasFile() && segment.isSealed() && (segment.relocated() || segment.id() < end);
   }
 
   private static SegmentState home(Version version, SegmentState segment) {

@@ -38,7 +38,7 @@ final class EditDecoder {
     while (position < limit) {
       long at = position;
       long tag = number();
-      if (tag > ManifestFormat.RESTORED) {
+      if (tag > ManifestFormat.LAST_TAG) {
         throw new IncompatibleFormatException(
             file, Reason.TOO_NEW, "edit tag " + tag + " at offset " + at);
       }
@@ -50,7 +50,10 @@ final class EditDecoder {
         case ManifestFormat.ADD_TABLE -> edit.addTable(level(), table());
         case ManifestFormat.REMOVE_TABLE -> edit.removeTable(level(), number());
         case ManifestFormat.ADD_SEGMENT -> edit.addSegment(number());
-        case ManifestFormat.SEAL_SEGMENT -> edit.sealSegment(number(), number());
+        case ManifestFormat.SEAL_SEGMENT ->
+            edit.sealSegment(number(), number(), SegmentState.UNKNOWN);
+        case ManifestFormat.SEAL_LOG -> edit.sealSegment(number(), number(), number());
+        case ManifestFormat.LOST_CHANGE -> edit.lostChange(number());
         case ManifestFormat.REMOVE_SEGMENT -> edit.removeSegment(number());
         case ManifestFormat.ADD_RELOCATED -> edit.addRelocated(number(), number());
         case ManifestFormat.RELOCATE_SEGMENT -> edit.relocateSegment(number(), number());

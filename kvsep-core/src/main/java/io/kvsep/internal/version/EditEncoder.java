@@ -44,7 +44,11 @@ final class EditEncoder {
     edit.addedTables().forEach(this::putTable);
     edit.addedSegments().forEach(id -> put(ManifestFormat.ADD_SEGMENT, id));
     for (SealedSegment segment : edit.sealedSegments()) {
-      put(ManifestFormat.SEAL_SEGMENT, segment.id(), segment.length());
+      if (segment.lastSequence() == SegmentState.UNKNOWN) {
+        put(ManifestFormat.SEAL_SEGMENT, segment.id(), segment.length());
+      } else {
+        put(ManifestFormat.SEAL_LOG, segment.id(), segment.length(), segment.lastSequence());
+      }
     }
     for (SealedSegment file : edit.addedRelocated()) {
       put(ManifestFormat.ADD_RELOCATED, file.id(), file.length());
@@ -61,6 +65,9 @@ final class EditEncoder {
     edit.nextKeyspace().ifPresent(id -> put(ManifestFormat.NEXT_KEYSPACE, id));
     if (edit.droppedDelete() > 0) {
       put(ManifestFormat.DROPPED_DELETE, edit.droppedDelete());
+    }
+    if (edit.lostChange() > 0) {
+      put(ManifestFormat.LOST_CHANGE, edit.lostChange());
     }
     History.Restored restored = edit.restored();
     if (restored != null) {

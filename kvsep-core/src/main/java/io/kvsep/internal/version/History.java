@@ -1,6 +1,11 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.version.VersionEdit.SealedSegment;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,10 +14,12 @@ import org.jspecify.annotations.Nullable;
  * @param droppedDelete the highest sequence number of a delete, or of an entry that had expired,
  *     that compaction has dropped. Never falls. Changes since an earlier number are not all there
  *     any more: nothing tells that those keys are gone
+ * @param lostChange the highest sequence number of a change that the log does not have any more, or
+ *     never had. Never falls. All with higher ones are in the segments of the log that there are
  * @param restored the backup that was restored last, null when there was none
  */
-public record History(long droppedDelete, @Nullable Restored restored) {
-  static final History NONE = new History(0, null);
+public record History(long droppedDelete, long lostChange, @Nullable Restored restored) {
+  static final History NONE = new History(0, 0, null);
 
   /**
    * A backup that was restored, or is being restored.
@@ -35,19 +42,59 @@ public record History(long droppedDelete, @Nullable Restored restored) {
   /**
    * After an edit.
    *
+   * @param segments those there were before
+   * @param replayFrom where recovery begins after it
+   * @param lastSequence the highest number that tables cover after it
    * @throws IllegalStateException when it does not fit
    */
-  History with(VersionEdit edit) {
+  History with(
+      VersionEdit edit,
+      Map<Long, SegmentState> segments,
+      LogPosition replayFrom,
+      long lastSequence) {
     Restored latest = edit.restored() == null ? restored : edit.restored();
     boolean possible = latest == null || (latest.since() <= latest.until() && latest.since() >= 0);
     if (!possible) {
       throw new IllegalStateException("an impossible backup: " + latest);
     }
-    return new History(Math.max(droppedDelete, edit.droppedDelete()), latest);
+    return new History(
+        Math.max(droppedDelete, edit.droppedDelete()),
+        Math.max(
+            Math.max(lostChange, edit.lostChange()),
+            Math.min(lastSequence, givenUp(edit, segments, replayFrom))),
+        latest);
+  }
+
+  /**
+   * The highest number in segments that an edit takes out of the log. What would have been replayed
+   * was never promised to anybody when it goes.
+   */
+  private static long givenUp(
+      VersionEdit edit, Map<Long, SegmentState> segments, LogPosition replayFrom) {
+    Set<Long> leaving = new HashSet<>(edit.removedSegments());
+    edit.relocations().forEach(relocation -> leaving.add(relocation.segment()));
+    long highest = 0;
+    for (long id : leaving) {
+      SegmentState state = segments.get(id);
+      if (state != null && state.isLog() && state.isSealed() && isBefore(id, replayFrom)) {
+        highest = Math.max(highest, state.lastSequence());
+      }
+    }
+    for (SealedSegment sealed : edit.sealedSegments()) {
+      if (leaving.contains(sealed.id()) && isBefore(sealed.id(), replayFrom)) {
+        highest = Math.max(highest, sealed.lastSequence());
+      }
+    }
+    return highest;
+  }
+
+  private static boolean isBefore(long segment, LogPosition replayFrom) {
+    return segment < replayFrom.segment();
   }
 
   void addTo(VersionEdit snapshot) {
     snapshot.droppedDelete(droppedDelete);
+    snapshot.lostChange(lostChange);
     if (restored != null) {
       snapshot.restored(restored);
     }

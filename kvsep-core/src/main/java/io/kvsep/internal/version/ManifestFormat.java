@@ -35,7 +35,7 @@ import io.kvsep.internal.memory.Region;
  *                     useCount (segment liveBytes records)*
  *  6 removeTable      level number
  *  7 addSegment       id
- *  8 sealSegment      id length
+ *  8 sealSegment      id length             of which nobody knows the last sequence number
  *  9 removeSegment    id
  * 10 addKeyspace      id length name        name in UTF-8
  * 11 dropKeyspace     id
@@ -44,6 +44,8 @@ import io.kvsep.internal.memory.Region;
  * 14 relocateSegment  segment file          its records are found in that file
  * 15 droppedDelete    sequence              compaction has dropped a delete with this number
  * 16 restored         source since until sequence    the backup restored last; source is four u32
+ * 17 sealLog          id length sequence    as sealSegment, with a number that no record exceeds
+ * 18 lostChange       sequence              changes up to it are not all in the log
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -75,6 +77,11 @@ final class ManifestFormat {
   static final int RELOCATE_SEGMENT = 14;
   static final int DROPPED_DELETE = 15;
   static final int RESTORED = 16;
+  static final int SEAL_LOG = 17;
+  static final int LOST_CHANGE = 18;
+
+  /** What is beyond is of a later version. */
+  static final int LAST_TAG = LOST_CHANGE;
 
   private static final int VERSION_AT = 8;
   private static final int STORE_ID_AT = 12;

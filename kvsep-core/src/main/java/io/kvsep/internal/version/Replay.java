@@ -38,16 +38,16 @@ final class Replay {
       VersionBuilder.requireSound(added);
       require(tables.put(added.meta().number(), added) == null, added);
     }
-    SegmentList.change(segments, edit);
-    keyspaces = keyspaces.with(edit);
-    history = history.with(edit);
-    nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
-    nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
-    lastSequence = edit.lastSequence().orElse(lastSequence);
     LogPosition position = edit.replayFrom();
     if (position != null) {
       replayFrom = position;
     }
+    lastSequence = edit.lastSequence().orElse(lastSequence);
+    history = history.with(edit, segments, replayFrom, lastSequence);
+    SegmentList.change(segments, edit);
+    keyspaces = keyspaces.with(edit);
+    nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
+    nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
   }
 
   /** One edit that makes the same state out of nothing. */
@@ -101,7 +101,7 @@ final class Replay {
     } else {
       snapshot.addSegment(segment.id());
       if (segment.isSealed()) {
-        snapshot.sealSegment(segment.id(), segment.sealedLength());
+        snapshot.sealSegment(segment.id(), segment.sealedLength(), segment.lastSequence());
       }
     }
     if (!segment.hasFile()) {

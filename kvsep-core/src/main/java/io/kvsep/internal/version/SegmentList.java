@@ -89,7 +89,7 @@ final class SegmentList {
               && (!before.isSealed() || sealed.length() <= before.sealedLength()),
           "sealed already",
           sealed);
-      segments.put(sealed.id(), before.sealed(sealed.length()));
+      segments.put(sealed.id(), before.sealed(sealed.length(), sealed.lastSequence()));
     }
     for (Relocation relocation : edit.relocations()) {
       SegmentState before = known(segments, relocation.segment());

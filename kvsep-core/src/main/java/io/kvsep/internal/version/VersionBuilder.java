@@ -112,7 +112,7 @@ final class VersionBuilder {
     }
     KeyspaceIds keyspaces = newest.keyspaceIds().with(edit);
     SegmentLiveness liveness = newest.liveness().with(edit, metas(leaving), metas(coming));
-    History history = newest.history().with(edit);
+    History history = newest.history().with(edit, newest.segments(), replayFrom, lastSequence);
     Version version =
         new Version(liveFiles, levels, liveness, keyspaces, history, replayFrom, lastSequence);
     return new Successor(version, leaving, coming);

@@ -25,8 +25,12 @@ public final class VersionEdit {
   /** A table that leaves a level. */
   public record RemovedTable(int level, long number) {}
 
-  /** A segment and its final length in bytes. */
-  public record SealedSegment(long id, long length) {}
+  /**
+   * A segment and its final length in bytes.
+   *
+   * @param lastSequence see {@link SegmentState#lastSequence}
+   */
+  public record SealedSegment(long id, long length, long lastSequence) {}
 
   /** A segment and the relocated file in which its records are found from now on. */
   public record Relocation(long segment, long file) {}
@@ -49,6 +53,7 @@ public final class VersionEdit {
   private OptionalLong lastSequence = OptionalLong.empty();
   private @Nullable LogPosition replayFrom;
   private long droppedDelete;
+  private long lostChange;
   private History.@Nullable Restored restored;
 
   /** Numbers below are taken. The version set records its own counter if that is higher. */
@@ -88,15 +93,17 @@ public final class VersionEdit {
   /**
    * The segment has its final length; the log goes on in the next one. Sealing again may only make
    * it shorter, when recovery cuts off a torn end.
+   *
+   * @param lastSequence see {@link SegmentState#lastSequence}
    */
-  public VersionEdit sealSegment(long id, long length) {
-    sealedSegments.add(new SealedSegment(id, length));
+  public VersionEdit sealSegment(long id, long length, long lastSequence) {
+    sealedSegments.add(new SealedSegment(id, length, lastSequence));
     return this;
   }
 
   /** A finished file with records of other segments. */
   public VersionEdit addRelocated(long id, long length) {
-    addedRelocated.add(new SealedSegment(id, length));
+    addedRelocated.add(new SealedSegment(id, length, SegmentState.UNKNOWN));
     return this;
   }
 
@@ -139,6 +146,12 @@ public final class VersionEdit {
     return this;
   }
 
+  /** Changes up to this sequence number are not in the log, because they never went there. */
+  public VersionEdit lostChange(long sequence) {
+    lostChange = Math.max(lostChange, sequence);
+    return this;
+  }
+
   /** A backup that is being restored, or has been. */
   public VersionEdit restored(History.Restored backup) {
     restored = backup;
@@ -166,6 +179,7 @@ public final class VersionEdit {
     copy.lastSequence = lastSequence;
     copy.replayFrom = replayFrom;
     copy.droppedDelete = droppedDelete;
+    copy.lostChange = lostChange;
     copy.restored = restored;
     return copy.nextFileNumber(fileNumber).nextSegmentId(segmentId);
   }
@@ -230,6 +244,11 @@ public final class VersionEdit {
     return droppedDelete;
   }
 
+  /** 0 when none is lost but by what happens to segments. */
+  long lostChange() {
+    return lostChange;
+  }
+
   History.@Nullable Restored restored() {
     return restored;
   }
@@ -255,6 +274,9 @@ public final class VersionEdit {
     }
     if (droppedDelete > 0) {
       text.append(" droppedDelete=").append(droppedDelete);
+    }
+    if (lostChange > 0) {
+      text.append(" lostChange=").append(lostChange);
     }
     if (restored != null) {
       text.append(' ').append(restored);

@@ -184,7 +184,7 @@ public final class LogWriter {
   public void switchTo(Segment segment) {
     Segment sealed = active;
     if (sealed != null) {
-      sealed.seal();
+      sealed.seal(lastSequence());
       syncLock.lock();
       try {
         sealedUnsynced.add(sealed);
@@ -205,7 +205,7 @@ public final class LogWriter {
   public void detach() {
     Segment sealed = active;
     if (sealed != null) {
-      sealed.seal();
+      sealed.seal(lastSequence());
       sealed.closeFile();
       detachedAt = new LogPosition(sealed.id() + 1, 0);
     }
@@ -250,6 +250,11 @@ public final class LogWriter {
 
   private static LogPosition later(LogPosition a, LogPosition b) {
     return a.compareTo(b) >= 0 ? a : b;
+  }
+
+  /** No record has a higher number. For the appending thread. */
+  public long lastSequence() {
+    return nextSequence - 1;
   }
 
   public void begin() {

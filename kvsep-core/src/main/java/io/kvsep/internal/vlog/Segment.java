@@ -59,6 +59,10 @@ public final class Segment {
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
+
+  /** Written before {@link #sealed}. */
+  private long lastSequence;
+
   private volatile @Nullable Region mapping;
 
   /** Of a relocated file; as long as the mapping. */
@@ -193,8 +197,14 @@ public final class Segment {
     publishedEnd = end;
   }
 
-  void seal() {
+  void seal(long lastSequence) {
+    this.lastSequence = lastSequence;
     sealed = true;
+  }
+
+  /** Of one that was sealed since the store was opened: no record has a higher number. */
+  public long lastSequence() {
+    return lastSequence;
   }
 
   /**

@@ -225,9 +225,9 @@ public final class ValueReader {
 
   /** What one reader needs to read values; not thread safe. */
   public static final class Scratch implements AutoCloseable {
-    private final GrowingRegion record;
+    final GrowingRegion record;
     private final GrowingRegion value;
-    private final NativeWindow window = new NativeWindow();
+    final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
     private final RecordPlace place = new RecordPlace();
     private int mappedReads;

@@ -19,7 +19,7 @@ enum OptionSet {
   LOG_ONLY(CommitSync.ON_DEMAND, 0, Integer.MAX_VALUE, 1 << 20, false),
   /** Every value in the log, compressed where that pays. */
   COMPRESSED(CommitSync.ON_DEMAND, 0, 1, 5 << 10, false),
-  /** Every commit synced before it is acknowledged. */
+  /** Every commit synced before it is acknowledged, and some segments kept for who follows them. */
   SYNCED(CommitSync.EVERY_COMMIT, 64, 128, 4 << 10, false),
   /** Synced by the timer, with all background work after every step. */
   INTERVAL(CommitSync.INTERVAL, 64, 128, 4 << 10, true),
@@ -56,12 +56,14 @@ enum OptionSet {
 
   EngineConfig config(Storage storage, Clock clock, ManualScheduler scheduler) {
     EngineConfig base = Engines.config(storage, sync, clock, new Random(7), scheduler);
-    return ConfigDraft.of(base)
-        .inlineValueBytesMax(inlineValueBytesMax)
-        .compressionBytesMin(compressionBytesMin)
-        .segmentBytes(segmentBytes)
-        .shape(this == BUSY ? BUSY_SHAPE : base.shape())
-        .reclaim(1.2, 8 << 10)
-        .build();
+    EngineConfig config =
+        ConfigDraft.of(base)
+            .inlineValueBytesMax(inlineValueBytesMax)
+            .compressionBytesMin(compressionBytesMin)
+            .segmentBytes(segmentBytes)
+            .shape(this == BUSY ? BUSY_SHAPE : base.shape())
+            .reclaim(1.2, 8 << 10)
+            .build();
+    return this == SYNCED ? config.with(config.reclaim().retaining(12 << 10)) : config;
   }
 }

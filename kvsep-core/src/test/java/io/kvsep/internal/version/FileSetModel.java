@@ -232,7 +232,7 @@ final class FileSetModel {
     for (long other : List.copyOf(after.segments.keySet())) {
       if (other != id && after.segments.getOrDefault(other, 0L) < 0) {
         long length = random.nextInt(1 << 20);
-        edit.sealSegment(other, length);
+        edit.sealSegment(other, length, 0);
         after.segments.put(other, length);
       }
     }

@@ -74,7 +74,10 @@ final class ManifestFormatTest {
           .replayFrom(new LogPosition(1, 40))
           .addTable(
               0, FileSetModel.meta(7, ascii("apple"), ascii("pear"), new SegmentUse(1, 5000, 3))),
-      new VersionEdit().nextFileNumber(20).sealSegment(1, 65_536).addSegment(2),
+      new VersionEdit()
+          .nextFileNumber(20)
+          .sealSegment(1, 65_536, SegmentState.UNKNOWN)
+          .addSegment(2),
       new VersionEdit().removeTable(0, 7),
       new VersionEdit().removeSegment(1),
     };

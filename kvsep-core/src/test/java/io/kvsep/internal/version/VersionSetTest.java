@@ -111,13 +111,14 @@ final class VersionSetTest {
   @Test
   void sealingAgainOnlyShortens() throws Exception {
     try (VersionSet set = create()) {
-      set.apply(new VersionEdit().addSegment(1).sealSegment(1, 100));
-      set.apply(new VersionEdit().sealSegment(1, 60));
-      VersionEdit longer = new VersionEdit().sealSegment(1, 61);
+      set.apply(new VersionEdit().addSegment(1).sealSegment(1, 100, 0));
+      set.apply(new VersionEdit().sealSegment(1, 60, 0));
+      VersionEdit longer = new VersionEdit().sealSegment(1, 61, 0);
       assertThrows(IllegalStateException.class, () -> set.apply(longer));
     }
     try (VersionSet set = open(true)) {
-      assertEquals(SegmentState.ofLog(1, 60), set.current().segments().get(1L));
+      SegmentState sealed = SegmentState.ofLog(1, SegmentState.GROWING).sealed(60, 0);
+      assertEquals(sealed, set.current().segments().get(1L));
     }
   }
 
@@ -128,7 +129,7 @@ final class VersionSetTest {
           new VersionEdit()
               .addSegment(1)
               .addSegment(2)
-              .sealSegment(1, 100)
+              .sealSegment(1, 100, 0)
               .lastSequence(50)
               .replayFrom(new LogPosition(1, 40))
               .addTable(1, FileSetModel.meta(1, A, B, new SegmentUse(1, 10, 1))));
@@ -156,7 +157,7 @@ final class VersionSetTest {
               new VersionEdit().addSegment(3).addSegment(3),
               new VersionEdit().addRelocated(3, 0),
               new VersionEdit().addRelocated(1, 50),
-              new VersionEdit().addRelocated(3, 50).sealSegment(3, 40),
+              new VersionEdit().addRelocated(3, 50).sealSegment(3, 40, 0),
               new VersionEdit().relocateSegment(1, 2),
               new VersionEdit().relocateSegment(1, 3),
               new VersionEdit().addRelocated(3, 50).relocateSegment(2, 3),
@@ -168,9 +169,9 @@ final class VersionSetTest {
                   .relocateSegment(3, 4),
               new VersionEdit().addRelocated(3, 50).relocateSegment(1, 3).removeSegment(3),
               new VersionEdit().addSegment(0),
-              new VersionEdit().sealSegment(1, 200),
-              new VersionEdit().sealSegment(2, -1),
-              new VersionEdit().sealSegment(3, 200),
+              new VersionEdit().sealSegment(1, 200, 0),
+              new VersionEdit().sealSegment(2, -1, 0),
+              new VersionEdit().sealSegment(3, 200, 0),
               new VersionEdit().removeSegment(1),
               new VersionEdit().removeSegment(3),
               new VersionEdit().removeSegment(2).removeSegment(2),

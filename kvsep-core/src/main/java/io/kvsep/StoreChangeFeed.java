@@ -1,0 +1,72 @@
+package io.kvsep;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.engine.ChangeReader;
+import io.kvsep.internal.engine.LoggedChange;
+import io.kvsep.internal.engine.StorageEngine;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The change feed of the API over the engine's reader. */
+final class StoreChangeFeed implements ChangeFeed {
+  private final StorageEngine engine;
+  private final ChangeReader reader;
+
+  /** Of the keyspace of the last change that was in one with a name. */
+  private volatile @Nullable String lastName;
+
+  StoreChangeFeed(StorageEngine engine, long afterSequence) {
+    this.engine = engine;
+    this.reader = engine.changes().open(afterSequence);
+  }
+
+  @Override
+  public @Nullable Change poll() {
+    return change(reader.poll());
+  }
+
+  @Override
+  public @Nullable Change poll(Duration atMost) {
+    Objects.requireNonNull(atMost, "atMost");
+    if (atMost.isNegative()) {
+      throw new IllegalArgumentException("atMost must not be negative, is " + atMost);
+    }
+    boolean days = atMost.toDays() > 1;
+    return change(reader.poll(days ? Long.MAX_VALUE / 2 : atMost.toNanos()));
+  }
+
+  @Override
+  public void close() {
+    reader.close();
+  }
+
+  private @Nullable Change change(@Nullable LoggedChange logged) {
+    if (logged == null) {
+      return null;
+    }
+    int id = logged.keyspace();
+    String name = null;
+    if (id != Keyspaces.DEFAULT) {
+      name = engine.keyspaces().nameOf(id, lastName);
+      lastName = name;
+    }
+    return new Change(
+        logged.sequence(),
+        kind(logged.kind()),
+        id,
+        name,
+        logged.key(),
+        logged.value(),
+        logged.expiresAtMillis(),
+        logged.endsCommit());
+  }
+
+  private static Change.Kind kind(int kind) {
+    if (kind == Tag.RANGE_DELETE) {
+      return Change.Kind.DELETE_RANGE;
+    }
+    return Tag.baseKind(kind) == Tag.DELETE ? Change.Kind.DELETE : Change.Kind.PUT;
+  }
+}

@@ -1,0 +1,53 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.memory.EpochSlot;
+
+/** Opens readers of the changes that the log has. Thread safe. */
+public final class ChangeLog {
+  private final EngineConfig config;
+  private final StoreWrites writes;
+  private final LogAppender appender;
+  private final FailureState failure;
+  private final ChangeReader.Source source;
+
+  ChangeLog(
+      EngineConfig config,
+      StoreWrites writes,
+      LogAppender appender,
+      FailureState failure,
+      ChangeReader.Source source) {
+    this.config = config;
+    this.writes = writes;
+    this.appender = appender;
+    this.failure = failure;
+    this.source = source;
+  }
+
+  /**
+   * A reader of what was committed after a number.
+   *
+   * @throws IllegalArgumentException when nothing of this store has that number
+   * @throws IllegalStateException when the store was opened for reading only
+   */
+  public ChangeReader open(long after) {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      if (config.mode().readOnly()) {
+        throw new IllegalStateException("the store was opened for reading only");
+      }
+      long last = source.snapshots().visibleSequence();
+      if (after < 0 || after > last) {
+        throw new IllegalArgumentException(
+            "no change of this store has number " + after + ", it is at " + last);
+      }
+      failure.check();
+      // A number that a power failure took back would be given out again, to another change.
+      appender.sync();
+      ChangeReader reader = new ChangeReader(source, after);
+      reader.requireAll(source.versions().current());
+      return reader;
+    } finally {
+      writes.exit(slot);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.ChangesLostException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.LogReader;
+import io.kvsep.internal.vlog.LogReader.Outcome;
+import io.kvsep.internal.vlog.LogWriter;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import io.kvsep.internal.vlog.ValueReader;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Walks the changes of the store in the order of their sequence numbers, by reading the log behind
+ * its writer. Nothing is held between two calls but a place, so that neither writers nor reclaim
+ * ever wait for whoever reads changes: what is gone when he comes is gone.
+ *
+ * <p>Invariants:
+ *
+ * <ol>
+ *   <li>What is handed out is committed, and durable: no crash takes it back.
+ *   <li>Every change behind {@link #position} is handed out before any with a higher number, or an
+ *       error is. The version tells: all changes beyond the highest one that it calls lost are in
+ *       segments of the log that it has.
+ * </ol>
+ *
+ * Thread safe; one thread reads at a time.
+ */
+public final class ChangeReader {
+  private static final long WAIT_NANOS_MIN = TimeUnit.MICROSECONDS.toNanos(100);
+  private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(5);
+
+  /** What all readers of a store share. */
+  record Source(
+      Epochs<ReadContext> epochs,
+      LiveView live,
+      VersionSet versions,
+      SegmentDirectory segments,
+      SnapshotRegistry snapshots,
+      LogWriter log,
+      Ticker ticker) {}
+
+  private final Source source;
+  private final LogReader reader;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final ArrayDeque<LoggedChange> ready = new ArrayDeque<>();
+
+  /** The last change that was read. */
+  private long position;
+
+  /** The segment in which the reader is, 0 before all of them. */
+  private long segment;
+
+  private volatile boolean closed;
+
+  ChangeReader(Source source, long after) {
+    this.source = source;
+    this.reader = new LogReader(source.segments());
+    this.position = after;
+  }
+
+  /** The next change; null when there is none as yet. */
+  public @Nullable LoggedChange poll() {
+    lock.lock();
+    try {
+      if (closed) {
+        throw new StoreClosedException("the change feed is closed");
+      }
+      if (ready.isEmpty()) {
+        fill();
+      } else {
+        source.live().get();
+      }
+      return ready.poll();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** As {@link #poll()}, but waits for one. An interrupt ends the wait and stays set. */
+  public @Nullable LoggedChange poll(long nanosMax) {
+    long start = source.ticker().nanos();
+    long pause = WAIT_NANOS_MIN;
+    while (true) {
+      LoggedChange change = poll();
+      long rest = nanosMax - (source.ticker().nanos() - start);
+      if (change != null || rest <= 0 || Thread.currentThread().isInterrupted()) {
+        return change;
+      }
+      LockSupport.parkNanos(Math.min(rest, pause));
+      pause = Math.min(2 * pause, WAIT_NANOS_MAX);
+    }
+  }
+
+  /** Ends it; nothing has to be given back. */
+  public void close() {
+    closed = true;
+  }
+
+  private void fill() {
+    EpochSlot<ReadContext> slot = source.epochs().enterWithContext();
+    try {
+      source.live().get();
+      readOn(slot.context().scratch);
+    } catch (RuntimeException e) {
+      // What was found before that comes first; the same error comes again behind it.
+      if (ready.isEmpty()) {
+        throw e;
+      }
+    } finally {
+      try {
+        slot.context().scratch.trim();
+      } finally {
+        source.epochs().exit(slot);
+      }
+    }
+  }
+
+  private void readOn(ValueReader.Scratch scratch) {
+    // In this order: whatever bulk load lies in front of something visible is in the version.
+    long visible = source.snapshots().visibleSequence();
+    Version version = source.versions().current();
+    LogPosition durable = later(source.log().durable(), version.replayFrom());
+    requireAll(version);
+    while (ready.isEmpty()) {
+      Segment current = source.segments().find(segment);
+      Outcome outcome = Outcome.ENDED;
+      if (current != null) {
+        long end = durableEnd(current, durable);
+        outcome =
+            end == 0
+                ? Outcome.PENDING
+                : reader.read(current, end, position, visible, scratch, this::add);
+      }
+      if (outcome == Outcome.PENDING || (outcome == Outcome.ENDED && !enterNext())) {
+        return;
+      }
+    }
+  }
+
+  /** To the next segment that has something to tell; whether there is one. */
+  private boolean enterNext() {
+    // Of now, since the segment may have been given up just now.
+    Version version = source.versions().current();
+    requireAll(version);
+    for (SegmentState state : version.segments().tailMap(segment + 1).values()) {
+      boolean passed = state.isSealed() && state.lastSequence() <= position;
+      if (state.isLog() && !passed) {
+        segment = state.id();
+        reader.restart();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Throws when the version says that some of what comes next is lost. */
+  void requireAll(Version version) {
+    long lost = version.history().lostChange();
+    if (lost > position) {
+      throw new ChangesLostException(position, lost);
+    }
+  }
+
+  private void add(
+      long sequence, int kind, byte[] key, byte[] value, long expiresAtMillis, boolean endsCommit) {
+    ready.add(LoggedChange.of(sequence, kind, key, value, expiresAtMillis, endsCommit));
+    position = sequence;
+  }
+
+  /** How much of a segment is durable, 0 for nothing. */
+  private static long durableEnd(Segment segment, LogPosition durable) {
+    if (segment.id() == durable.segment()) {
+      return Math.min(durable.offset(), segment.publishedEnd());
+    }
+    return segment.id() < durable.segment() ? segment.publishedEnd() : 0;
+  }
+
+  private static LogPosition later(LogPosition a, LogPosition b) {
+    return a.compareTo(b) >= 0 ? a : b;
+  }
+}
