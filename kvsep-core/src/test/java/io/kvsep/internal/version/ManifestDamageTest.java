@@ -192,7 +192,9 @@ final class ManifestDamageTest {
         () -> openWithRecord(end, 13, 999_999, 50, 14, 999_998, 999_999));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 16, 0, 0, 0, 0, 5, 3, 1));
     IncompatibleFormatException e =
-        assertThrows(IncompatibleFormatException.class, () -> openWithRecord(end, 17, 1));
+        assertThrows(
+            IncompatibleFormatException.class,
+            () -> openWithRecord(end, ManifestFormat.LAST_TAG + 1, 1));
     assertEquals(Reason.TOO_NEW, e.reason());
     assertEquals(0, ledger.totalBytes());
   }
