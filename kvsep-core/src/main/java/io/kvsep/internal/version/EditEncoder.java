@@ -66,9 +66,7 @@ final class EditEncoder {
     if (edit.droppedDelete() > 0) {
       put(ManifestFormat.DROPPED_DELETE, edit.droppedDelete());
     }
-    if (edit.lostChange() > 0) {
-      put(ManifestFormat.LOST_CHANGE, edit.lostChange());
-    }
+    edit.lostChange().ifPresent(sequence -> put(ManifestFormat.LOST_CHANGE, sequence));
     History.Restored restored = edit.restored();
     if (restored != null) {
       put(ManifestFormat.RESTORED);

@@ -60,7 +60,7 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
     return new History(
         Math.max(droppedDelete, edit.droppedDelete()),
         Math.max(
-            Math.max(lostChange, edit.lostChange()),
+            Math.max(lostChange, edit.lostChange().orElse(0)),
             Math.min(lastSequence, givenUp(edit, segments, replayFrom))),
         latest);
   }
@@ -86,6 +86,11 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
       }
     }
     return highest;
+  }
+
+  /** The same of a store of which nobody has kept account of what its log has lost. */
+  History withLost(long sequence) {
+    return new History(droppedDelete, Math.max(lostChange, sequence), restored);
   }
 
   private static boolean isBefore(long segment, LogPosition replayFrom) {

@@ -111,7 +111,7 @@ final class ManifestCheck {
     snapshot.addedRelocated().forEach(file -> facts.put("segment " + file.id(), file));
     snapshot.relocations().forEach(moved -> facts.put("home of " + moved.segment(), moved));
     facts.put("dropped deletes", snapshot.droppedDelete());
-    facts.put("changes that are not in the log", snapshot.lostChange());
+    facts.put("changes that are not in the log", snapshot.lostChange().orElse(0));
     facts.put("restored backup", String.valueOf(snapshot.restored()));
     snapshot.addedKeyspaces().forEach(added -> facts.put("keyspace " + added.id(), added));
     return facts;

@@ -23,6 +23,10 @@ final class Replay {
   private LogPosition replayFrom = LogPosition.START;
   private KeyspaceIds keyspaces = KeyspaceIds.NONE;
   private History history = History.NONE;
+  private boolean begun;
+
+  /** Whether the first edit says what the log has lost; manifests of earlier builds never do. */
+  private boolean tellsLost = true;
 
   /**
    * The next edit in the order of the file.
@@ -30,6 +34,10 @@ final class Replay {
    * @throws IllegalStateException when it does not follow from those before
    */
   void add(VersionEdit edit) {
+    if (!begun) {
+      begun = true;
+      tellsLost = edit.lostChange().isPresent();
+    }
     for (RemovedTable removed : edit.removedTables()) {
       AddedTable table = tables.remove(removed.number());
       require(table != null && table.level() == removed.level(), removed);
@@ -61,7 +69,9 @@ final class Replay {
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
     segments.values().forEach(segment -> addSegment(snapshot, segment));
     keyspaces.addTo(snapshot);
-    history.addTo(snapshot);
+    // What earlier builds have removed, moved or loaded may be anything that is not replayed.
+    History known = tellsLost ? history : history.withLost(lastSequence);
+    known.addTo(snapshot);
     return snapshot;
   }
 

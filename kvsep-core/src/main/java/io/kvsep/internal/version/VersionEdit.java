@@ -53,7 +53,7 @@ public final class VersionEdit {
   private OptionalLong lastSequence = OptionalLong.empty();
   private @Nullable LogPosition replayFrom;
   private long droppedDelete;
-  private long lostChange;
+  private OptionalLong lostChange = OptionalLong.empty();
   private History.@Nullable Restored restored;
 
   /** Numbers below are taken. The version set records its own counter if that is higher. */
@@ -146,9 +146,12 @@ public final class VersionEdit {
     return this;
   }
 
-  /** Changes up to this sequence number are not in the log, because they never went there. */
+  /**
+   * Changes up to this sequence number are not in the log, because they never went there. In the
+   * first edit of a manifest: they are not all there, for whatever reason.
+   */
   public VersionEdit lostChange(long sequence) {
-    lostChange = Math.max(lostChange, sequence);
+    lostChange = OptionalLong.of(Math.max(lostChange.orElse(0), sequence));
     return this;
   }
 
@@ -244,8 +247,8 @@ public final class VersionEdit {
     return droppedDelete;
   }
 
-  /** 0 when none is lost but by what happens to segments. */
-  long lostChange() {
+  /** Empty when it says nothing but by what happens to segments. */
+  OptionalLong lostChange() {
     return lostChange;
   }
 
@@ -275,9 +278,7 @@ public final class VersionEdit {
     if (droppedDelete > 0) {
       text.append(" droppedDelete=").append(droppedDelete);
     }
-    if (lostChange > 0) {
-      text.append(" lostChange=").append(lostChange);
-    }
+    lostChange.ifPresent(sequence -> text.append(" lostChange=").append(sequence));
     if (restored != null) {
       text.append(' ').append(restored);
     }

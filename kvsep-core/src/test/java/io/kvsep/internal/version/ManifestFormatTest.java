@@ -6,6 +6,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.ManifestFormat.Header;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Readers;
 import java.nio.charset.StandardCharsets;
@@ -25,14 +26,14 @@ final class ManifestFormatTest {
   private static final String MANIFEST =
       """
       4b565345504d414e01000000887766554433221100ffeeddccbbaa990100000000000000f62c2f83
-      0900000007010d78 0102 0201 0300 040000
-      060000005f9843b2 0102 0202 0701
-      2b000000f9260425 010a 0202 03ac02 040128
+      0b000000860ef806 0102 0201 0300 040000 1200
+      06000000531bc508 0102 0202 0701
+      2b00000004ca8593 010a 0202 03ac02 040128
           050007bd05056170706c650470656172070e1b0701b410029c31d8360101882703
-      0b0000007b0d1a43 0114 0203 0702 0801808004
-      07000000331ab743 0114 0203 060007
-      06000000fa10a3f0 0114 0203 0901
-      000000003e81947b
+      0b0000001c4152b4 0114 0203 0702 0801808004
+      070000004f659fe6 0114 0203 060007
+      06000000b25ac549 0114 0203 0901
+      000000001b4d2884
       """;
 
   @Test
@@ -59,6 +60,42 @@ final class ManifestFormatTest {
       assertEquals(new StoreId(0x1122334455667788L, 0x99aabbccddeeff00L), set.storeId());
       assertEquals(20, set.newFileNumber());
       assertEquals(3, set.newSegmentId());
+    }
+  }
+
+  @Test
+  void ofWhatAnEarlierBuildHasDroppedNothingIsPromised() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    VersionEdit snapshot =
+        new VersionEdit()
+            .nextFileNumber(2)
+            .nextSegmentId(5)
+            .lastSequence(300)
+            .replayFrom(new LogPosition(4, 40))
+            .addSegment(4);
+    Header header = new Header(new StoreId(1, 2), 1);
+    DurableOutput output = new DurableOutput(storage, new MemoryLedger());
+    ManifestWriter.create(output, header, snapshot).close();
+    CurrentFile.prepare(output, header);
+    CurrentFile.install(output);
+    for (boolean readOnly : new boolean[] {true, false, true}) {
+      try (VersionSet set =
+          VersionSet.open(
+              storage,
+              readOnly,
+              new MemoryLedger(),
+              (tables, segments) -> {},
+              Readers.unbounded())) {
+        assertEquals(300, set.current().history().lostChange());
+        if (!readOnly) {
+          set.beginWriting();
+        }
+        assertEquals(300, set.current().history().lostChange());
+        set.check(
+            problem -> {
+              throw problem;
+            });
+      }
     }
   }
 
