@@ -6,6 +6,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
@@ -15,7 +16,8 @@ import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -54,7 +56,12 @@ public final class ChangeReader {
   private final Source source;
   private final LogReader reader;
   private final ReentrantLock lock = new ReentrantLock();
-  private final ArrayDeque<LoggedChange> ready = new ArrayDeque<>();
+
+  /** What was read and not all handed out. A list, since it holds when memory runs out. */
+  private final List<LoggedChange> ready = new ArrayList<>();
+
+  /** How many of these were handed out. */
+  private int taken;
 
   /** The last change that was read. */
   private long position;
@@ -82,7 +89,7 @@ public final class ChangeReader {
       } else {
         source.live().get();
       }
-      return ready.poll();
+      return take();
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     } finally {
@@ -110,16 +117,48 @@ public final class ChangeReader {
     closed = true;
   }
 
+  private @Nullable LoggedChange take() {
+    if (ready.isEmpty()) {
+      return null;
+    }
+    LoggedChange next = ready.get(taken++);
+    if (taken == ready.size()) {
+      ready.clear();
+      taken = 0;
+    }
+    return next;
+  }
+
   private void fill() {
-    EpochSlot<ReadContext> slot = source.epochs().enterWithContext();
+    long before = position;
     try {
-      source.live().get();
-      readOn(slot.context().scratch);
+      boolean more = true;
+      while (more && ready.isEmpty()) {
+        more = readOn();
+      }
+      // What was copied from a page that cannot be read any more is not what was checked.
+      Region.requirePagesRead();
     } catch (RuntimeException e) {
       // What was found before that comes first; the same error comes again behind it.
       if (ready.isEmpty()) {
         throw e;
       }
+    } catch (Error e) {
+      // Out of memory, or such a page: it may have come up in the middle of anything.
+      ready.clear();
+      position = before;
+      segment = 0;
+      reader.restart();
+      throw e;
+    }
+  }
+
+  /** Reads a part; whether there may be more. In between, memory can be given back. */
+  private boolean readOn() {
+    EpochSlot<ReadContext> slot = source.epochs().enterWithContext();
+    try {
+      source.live().get();
+      return readOn(slot.context().scratch);
     } finally {
       try {
         slot.context().scratch.trim();
@@ -129,26 +168,22 @@ public final class ChangeReader {
     }
   }
 
-  private void readOn(ValueReader.Scratch scratch) {
+  private boolean readOn(ValueReader.Scratch scratch) {
     // In this order: whatever bulk load lies in front of something visible is in the version.
     long visible = source.snapshots().visibleSequence();
     Version version = source.versions().current();
     LogPosition durable = later(source.log().durable(), version.replayFrom());
     requireAll(version);
-    while (ready.isEmpty()) {
-      Segment current = source.segments().find(segment);
-      Outcome outcome = Outcome.ENDED;
-      if (current != null) {
-        long end = durableEnd(current, durable);
-        outcome =
-            end == 0
-                ? Outcome.PENDING
-                : reader.read(current, end, position, visible, scratch, this::add);
-      }
-      if (outcome == Outcome.PENDING || (outcome == Outcome.ENDED && !enterNext())) {
-        return;
-      }
+    Segment current = source.segments().find(segment);
+    Outcome outcome = Outcome.ENDED;
+    if (current != null) {
+      long end = durableEnd(current, durable);
+      outcome =
+          end == 0
+              ? Outcome.PENDING
+              : reader.read(current, end, position, visible, scratch, this::add);
     }
+    return outcome == Outcome.READ || (outcome == Outcome.ENDED && enterNext());
   }
 
   /** To the next segment that has something to tell; whether there is one. */

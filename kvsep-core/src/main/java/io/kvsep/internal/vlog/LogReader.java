@@ -15,8 +15,11 @@ public final class LogReader {
   /** Bytes that are read at once where nothing is mapped. */
   private static final int CHUNK_BYTES = 1 << 16;
 
-  /** Bytes that are handed out at once, if the last record does not exceed them. */
+  /** Bytes that are handed out at once, as given, if the last record does not exceed them. */
   private static final int BATCH_BYTES = 1 << 18;
+
+  /** Bytes of the log that are gone through at once: meanwhile nobody's memory is given back. */
+  static final int PASS_BYTES = 1 << 22;
 
   /** Takes what was read. */
   public interface Sink {
@@ -34,7 +37,7 @@ public final class LogReader {
 
   /** What a call came to. */
   public enum Outcome {
-    /** Something was handed out; there may be more. */
+    /** Something was handed out or passed over; there may be more. */
     READ,
     /** There is nothing more, as yet. */
     PENDING,
@@ -78,7 +81,8 @@ public final class LogReader {
 
   /**
    * Hands out the next records of the segment, some hundred kilobytes of them or one that is
-   * longer. Where it throws, the place is in front of what was not handed out.
+   * longer; or passes over some megabytes of them. Where it throws an exception, the place is in
+   * front of what was not handed out; after an error, only {@link #restart} makes it good.
    *
    * @param from the segment in which the place is
    * @param end where to stop, the end of a frame and at most what is published
@@ -93,21 +97,22 @@ public final class LogReader {
     region = scratch.record.region();
     regionStart = 0;
     regionEnd = 0;
-    long budget = BATCH_BYTES;
-    while (budget > 0) {
+    long start = offset;
+    long handedOut = 0;
+    while (handedOut < BATCH_BYTES && offset - start < PASS_BYTES) {
       if (frameEnd == 0) {
         if (offset >= limit) {
           break;
         }
         Outcome outcome = enterFrame(after, until);
         if (outcome != Outcome.READ) {
-          return budget < BATCH_BYTES ? Outcome.READ : outcome;
+          return offset > start ? Outcome.READ : outcome;
         }
       } else {
-        budget -= readRecord(after, sink);
+        handedOut += readRecord(after, sink);
       }
     }
-    if (budget < BATCH_BYTES) {
+    if (offset > start) {
       return Outcome.READ;
     }
     // Without an end in the log itself, it is where the segment was sealed.
@@ -152,8 +157,8 @@ public final class LogReader {
     return Outcome.READ;
   }
 
-  /** Returns how many bytes were read. */
-  private int readRecord(long after, Sink sink) {
+  /** Returns how many bytes were handed out. */
+  private long readRecord(long after, Sink sink) {
     if (offset >= frameEnd || sequence >= endSequence) {
       throw damage("records up to number " + (endSequence - 1), "a frame without them");
     }
@@ -162,19 +167,22 @@ public final class LogReader {
     if (last != (offset + length == frameEnd)) {
       throw damage("the last record of a frame at its end", "a record of " + length + " bytes");
     }
+    long handedOut = 0;
     if (sequence > after) {
       long at = record.keyOffset();
       byte[] key = region.getBytes(at, record.keyLength());
       int kind = record.kind();
       long expiry = Tag.expires(kind) ? record.expiresAtMillis(region) : 0;
-      sink.record(sequence, kind, key, value(), expiry, last);
+      byte[] value = value();
+      sink.record(sequence, kind, key, value, expiry, last);
+      handedOut = Math.max(length, (long) key.length + value.length);
     }
     offset += length;
     sequence++;
     if (last) {
       frameEnd = 0;
     }
-    return length;
+    return handedOut;
   }
 
   /** Points the view at the record at the place and verifies it; returns its length. */
