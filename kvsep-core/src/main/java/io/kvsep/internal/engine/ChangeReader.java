@@ -183,7 +183,15 @@ public final class ChangeReader {
               ? Outcome.PENDING
               : reader.read(current, end, position, visible, scratch, this::add);
     }
-    return outcome == Outcome.READ || (outcome == Outcome.ENDED && enterNext());
+    // A segment that was given back unused has no end; a cursor may keep it listed for long.
+    boolean ended = outcome == Outcome.ENDED || !isInLog(version);
+    return outcome == Outcome.READ || (ended && enterNext());
+  }
+
+  /** Whether the reader's segment is part of the log. */
+  private boolean isInLog(Version version) {
+    SegmentState state = version.segments().get(segment);
+    return state != null && state.isLog();
   }
 
   /** To the next segment that has something to tell; whether there is one. */
