@@ -37,6 +37,7 @@ final class LogAppender {
   private final Scheduler scheduler;
   private final long segmentBytesMax;
   private final long spareFromBytes;
+  private final long retainedPart;
   private final AtomicBoolean spareScheduled = new AtomicBoolean();
 
   /** Made once: there may be no memory for it when it is needed. */
@@ -78,6 +79,7 @@ final class LogAppender {
     this.scheduler = config.scheduler();
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
+    this.retainedPart = config.reclaim().goal().retainedPart();
   }
 
   /** Takes over what the log had been given ahead of need before it was opened, null for none. */
@@ -105,10 +107,11 @@ final class LogAppender {
 
   /**
    * Short segments as long as little is live: a file can be rewritten only once the log is through
-   * with it, and is in the way as a whole until then.
+   * with it, and is in the way as a whole until then. Longer ones where much is retained anyway.
    */
   private long segmentBytes() {
-    long part = live.get().version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE;
+    long part =
+        Math.max(retainedPart, live.get().version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE);
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 

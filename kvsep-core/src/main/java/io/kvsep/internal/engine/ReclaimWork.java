@@ -211,7 +211,7 @@ final class ReclaimWork {
 
   /** Garbage in the active segment for the sake of which it is sealed. */
   private long sealBytes(Version version) {
-    return goal.dueBytes(version.liveBytes()) / 2;
+    return goal.sealBytes(version.liveBytes());
   }
 
   /** Does the next job; whether there was one. */

@@ -213,7 +213,7 @@ public final class StorageEngine implements AutoCloseable {
       flushAll();
       background.compactAll();
       rotation.dropDead();
-      rotation.sealWithGarbage(1);
+      rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
       flushAll();
       reclaim.runToEnd();
       return before.result(

@@ -25,6 +25,12 @@ public record ReclaimGoal(
   /** Part of the allowed garbage that a series of jobs leaves. */
   private static final double ENOUGH = 0.3;
 
+  /**
+   * In about so many files the log lies that is retained. What is kept of a file costs something
+   * with every version, and shorter ones give nothing back earlier.
+   */
+  private static final long RETAINED_FILES = 16;
+
   /** Of a log of which nothing is retained. */
   public ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
     this(spaceAmplificationMax, slackBytes, outputBytesMax, 0);
@@ -55,6 +61,16 @@ public record ReclaimGoal(
       segments = segments.headMap(newest.id());
     }
     return from;
+  }
+
+  /** Garbage in the active segment of the log for the sake of which it is ended. */
+  public long sealBytes(long liveBytes) {
+    return Math.max(dueBytes(liveBytes) / 2, retainedPart());
+  }
+
+  /** Length of a segment of which about {@link #RETAINED_FILES} are retained. */
+  public long retainedPart() {
+    return retainedBytes / RETAINED_FILES;
   }
 
   /** Garbage from which on a job is due. */
