@@ -30,6 +30,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -415,6 +416,19 @@ final class BulkLoadTest {
     try (KvStore again = open()) {
       assertEquals(0, again.stats().entriesEstimate());
       requireSound(again);
+    }
+  }
+
+  /** Closing would wait for the load, which waits for its iterator. */
+  @Test
+  @Timeout(60)
+  void theIteratorMayNotCloseTheStore() {
+    try (KvStore store = open()) {
+      Iterator<Map.Entry<byte[], byte[]>> closing =
+          entries(0, 10, 1).peek(entry -> store.close()).iterator();
+      assertThrows(IllegalStateException.class, () -> store.bulkLoad(closing));
+      assertEquals(10, store.bulkLoad(entries(0, 10, 2)));
+      requireRange(store, 0, 10, 2);
     }
   }
 

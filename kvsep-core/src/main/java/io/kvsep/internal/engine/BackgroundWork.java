@@ -346,25 +346,34 @@ final class BackgroundWork {
 
   /**
    * Puts an edit in force together with tables whose entries are newer than all there are, as far
-   * down as they can go. The caller keeps writers out, and has had all memtables written out.
-   *
-   * @return whether it was done; not while compactions are paused
+   * down as they can go. The caller keeps writers out, has had all memtables written out, and
+   * {@link #keepCompacting keeps compactions going}.
    */
-  boolean addNewest(List<TableMeta> tables, VersionEdit edit) {
-    boolean added =
-        running.beside(
-            plans -> {
-              Version version = versions.current();
-              for (TableMeta table : tables) {
-                edit.addTable(LoadPlacement.level(version, plans, table), table);
-              }
-              failure.guard(() -> versions.apply(edit));
-            });
-    if (added) {
-      tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
-      live.installVersion(null);
+  void addNewest(List<TableMeta> tables, VersionEdit edit) {
+    running.beside(
+        plans -> {
+          Version version = versions.current();
+          for (TableMeta table : tables) {
+            edit.addTable(LoadPlacement.level(version, plans, table), table);
+          }
+          failure.guard(() -> versions.apply(edit));
+        });
+    tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
+    live.installVersion(null);
+  }
+
+  /**
+   * Runs something while nobody is at work with all tables, and nobody begins to be.
+   *
+   * @param pulse is called while it waits for that, and may throw to give up
+   */
+  void keepCompacting(Runnable pulse, Runnable action) {
+    running.keepGoing(pulse);
+    try {
+      action.run();
+    } finally {
+      running.allowPause();
     }
-    return added;
   }
 
   /** Merges all of level 0 down on the calling thread. */

@@ -81,7 +81,7 @@ public final class BulkLoads {
    * @return how many were handed in
    */
   public long load(int keyspace, LoadSource entries) {
-    if (lock.isHeldByCurrentThread()) {
+    if (isInside()) {
       throw new IllegalStateException("a bulk load within another");
     }
     EpochSlot<WriteRequest> slot = writes.enter();
@@ -99,6 +99,11 @@ public final class BulkLoads {
       lock.unlock();
       writes.exit(slot);
     }
+  }
+
+  /** Whether the calling thread is inside a load, so that it cannot wait for it. */
+  boolean isInside() {
+    return lock.isHeldByCurrentThread();
   }
 
   /** Finished files of the load that is at work. */
@@ -151,7 +156,9 @@ public final class BulkLoads {
     Run all = runs.size() == 1 ? runs.get(0) : merged(context, runs, 0, syncs);
     syncs.finish();
     while (!installation.install(
-        new LoadInstallation.Load(keyspace, all.tables(), values, first, last, userBytes), owned)) {
+        new LoadInstallation.Load(keyspace, all.tables(), values, first, last, userBytes),
+        owned,
+        this::requireOpen)) {
       room <<= ROOM_GROWTH;
       long higher = firstNumber(room);
       all = merged(context, List.of(all), higher - first, syncs);

@@ -47,6 +47,8 @@ final class LoadedEntries extends InternalIterator {
   /** Whether the source stands on an entry that did not fit into the buffer any more. */
   private boolean pending;
 
+  private boolean ended;
+
   /**
    * @param source only asked on the thread of the walk
    * @param pulse is called now and then and may throw to give up
@@ -169,7 +171,11 @@ final class LoadedEntries extends InternalIterator {
       pending = false;
       add();
     }
-    while (!pending && source.next()) {
+    while (!pending && !ended) {
+      ended = !source.next();
+      if (ended) {
+        break;
+      }
       ReadContext.checkKeyLength(source.key().length);
       WriteBuffer.checkValueLength(source.value().length);
       entryCount++;
