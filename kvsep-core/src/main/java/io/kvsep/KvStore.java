@@ -332,9 +332,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * and synced. A snapshot, cursor or transaction from before sees none of them; a transaction that
    * has read one of the keys meets a conflict. One load is at work at a time, others wait.
    *
-   * <p>Works on the calling thread, which also asks the iterator; it may read and write this store,
-   * but not close it. Memory does not grow with the number of entries, but by some bytes for each
-   * 32 MiB of tables and each segment of values.
+   * <p>The calling thread asks the iterator, and not again once it has ended; another thread writes
+   * meanwhile. The iterator may read and write this store, but not close it. Memory does not grow
+   * with the number of entries, but by some bytes for each 32 MiB of tables and each segment of
+   * values.
    *
    * @param entries what to load, {@link ExpiringEntry} where it has an end; arrays must stay as
    *     they are until the next one is asked for. What it throws ends the call, and nothing is

@@ -298,6 +298,15 @@ final class BulkLoadTest {
     }
   }
 
+  @Test
+  void anEndIsPositive() {
+    for (long end : new long[] {0, -1, Long.MIN_VALUE}) {
+      assertThrows(
+          IllegalArgumentException.class, () -> new ExpiringEntry(key(1), value(1, 1), end));
+    }
+    assertEquals(1, new ExpiringEntry(key(1), value(1, 1), 1).expiresAtMillis());
+  }
+
   /** Where all values lie beside their keys, closing leaves the log without a segment. */
   @Test
   void aLoadMayBeTheFirstThatIsDoneToAStoreWithoutALog() {

@@ -14,6 +14,7 @@ import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.metrics.CompactionEvent;
@@ -328,13 +329,21 @@ final class BackgroundWork {
     compactAlone(FullCompaction::run);
   }
 
-  /** What a bulk load writes its tables by. */
-  JobContext loadContext(Runnable pulse) {
+  /**
+   * What a bulk load writes its tables by.
+   *
+   * @param owned is told of each table before it is made
+   */
+  JobContext loadContext(LoadFiles owned, Runnable pulse) {
     return new JobContext(
         config.storage(),
         ledger,
         compaction,
-        versions::newFileNumber,
+        () -> {
+          long number = versions.newFileNumber();
+          owned.add(StoreFiles.table(number));
+          return number;
+        },
         new long[] {Limits.SEQUENCE_MAX},
         config.clock().millis(),
         PointerRefresh.NONE,

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiPredicate;
 import org.junit.jupiter.api.Test;
 
 /** What others do while a load comes into force. */
@@ -104,17 +105,17 @@ final class BulkLoadRaceTest {
       CrashableStorage failing = new CrashableStorage();
       StorageEngine engine = Engines.open(failing, new ManualScheduler(1, 1));
       engine.writes().put(0, key(5), new byte[] {1}, 0);
-      failing.failAt(
-          1,
-          Fault.LATE_EIO,
-          true,
-          (operation, name) -> operation == Operation.WRITE && name.endsWith(".vlog"));
+      BiPredicate<Operation, String> log =
+          (operation, name) -> operation == Operation.WRITE && name.endsWith(".vlog");
+      failing.failAt(1, Fault.LATE_EIO, false, log);
+      failing.failAt(2, Fault.EIO, true, log);
       failing.failAt(1, Fault.EIO, true, operation -> operation == Operation.TRUNCATE);
       assertThrows(StorageException.class, () -> engine.writes().put(0, key(5), new byte[] {2}, 0));
       failing.clearFaults();
       engine.loads().load(0, load(0, 10, valueBytes));
       try (StorageEngine again =
           Engines.open(failing.crashKeepingAll(), new ManualScheduler(1, 1))) {
+        assertEquals(0, again.stats().replayedBytes(), "bytes of a write that failed");
         byte[] found = again.reads().get(0, key(5), StoreReads.LATEST);
         assertArrayEquals(new byte[valueBytes], found);
         again.compact();
