@@ -191,8 +191,8 @@ public final class KvOptions {
     }
 
     /**
-     * Threads that flush and compact, from 1 to 64. Reclaim has one of its own. Default from the
-     * number of processors.
+     * Threads that flush and compact, from 1 to 64. Reclaim has one of its own, and so has a bulk
+     * load. Default from the number of processors.
      */
     public Builder backgroundThreads(int value) {
       backgroundThreads = value;

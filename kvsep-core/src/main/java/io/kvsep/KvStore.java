@@ -332,9 +332,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * and synced. A snapshot, cursor or transaction from before sees none of them; a transaction that
    * has read one of the keys meets a conflict. One load is at work at a time, others wait.
    *
-   * <p>Works on the calling thread, which also asks the iterator; it may read and write this store.
-   * Memory does not grow with the number of entries, but by some bytes for each 32 MiB of tables
-   * and each segment of values.
+   * <p>The calling thread asks the iterator, and not again once it has ended; another thread writes
+   * meanwhile. The iterator may read and write this store, but not close it. Memory does not grow
+   * with the number of entries, but by some bytes for each 32 MiB of tables and each segment of
+   * values.
    *
    * @param entries what to load, {@link ExpiringEntry} where it has an end; arrays must stay as
    *     they are until the next one is asked for. What it throws ends the call, and nothing is
@@ -393,7 +394,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Waits for running calls, flushes and syncs what is written, and gives everything back. From
    * then on every call throws {@link io.kvsep.error.StoreClosedException}; closing again does
-   * nothing. Called from inside {@link KvReader#read} it is an {@link IllegalStateException}.
+   * nothing. Called from inside {@link KvReader#read}, or by the iterator of a bulk load, it is an
+   * {@link IllegalStateException}.
    *
    * @throws io.kvsep.error.StoreFailedException when the store has failed, now or earlier: what was
    *     written without a sync may not be on stable storage. It is closed all the same

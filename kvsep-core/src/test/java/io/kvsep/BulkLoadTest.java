@@ -30,6 +30,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -297,6 +298,15 @@ final class BulkLoadTest {
     }
   }
 
+  @Test
+  void anEndIsPositive() {
+    for (long end : new long[] {0, -1, Long.MIN_VALUE}) {
+      assertThrows(
+          IllegalArgumentException.class, () -> new ExpiringEntry(key(1), value(1, 1), end));
+    }
+    assertEquals(1, new ExpiringEntry(key(1), value(1, 1), 1).expiresAtMillis());
+  }
+
   /** Where all values lie beside their keys, closing leaves the log without a segment. */
   @Test
   void aLoadMayBeTheFirstThatIsDoneToAStoreWithoutALog() {
@@ -415,6 +425,19 @@ final class BulkLoadTest {
     try (KvStore again = open()) {
       assertEquals(0, again.stats().entriesEstimate());
       requireSound(again);
+    }
+  }
+
+  /** Closing would wait for the load, which waits for its iterator. */
+  @Test
+  @Timeout(60)
+  void theIteratorMayNotCloseTheStore() {
+    try (KvStore store = open()) {
+      Iterator<Map.Entry<byte[], byte[]>> closing =
+          entries(0, 10, 1).peek(entry -> store.close()).iterator();
+      assertThrows(IllegalStateException.class, () -> store.bulkLoad(closing));
+      assertEquals(10, store.bulkLoad(entries(0, 10, 2)));
+      requireRange(store, 0, 10, 2);
     }
   }
 

@@ -9,10 +9,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.junit.jupiter.api.AfterEach;
@@ -68,6 +71,7 @@ final class InterruptTest {
     interrupted("snapshot", () -> store.snapshot().close());
     interrupted("figures", store::stats);
     interrupted("files", store::segments);
+    interrupted("bulk load", () -> store.bulkLoad(entries(large)));
     interrupted("put again", () -> store.put(KEY, new byte[5_000]));
     interrupted("close", store::close);
     interrupted(
@@ -77,6 +81,16 @@ final class InterruptTest {
             assertArrayEquals(new byte[5_000], again.get(KEY));
           }
         });
+  }
+
+  /** Two runs, with values beside their keys, in order and as they come. */
+  private static Iterator<Map.Entry<byte[], byte[]>> entries(byte[] large) {
+    return IntStream.range(0, 20_000)
+        .map(n -> n * 7919 % 20_000)
+        .mapToObj(
+            n ->
+                Map.entry(("load" + n).getBytes(UTF_8), n % 5_000 == 7 ? large : new byte[n % 500]))
+        .iterator();
   }
 
   /** Interrupts rain on two writers that sync, so that some hit in the middle of a call. */

@@ -48,11 +48,6 @@ final class BinaryEntries implements EntryFile {
     }
   }
 
-  @Override
-  public void close() throws IOException {
-    input.close();
-  }
-
   private byte[] read(int length) throws IOException {
     byte[] bytes = input.readNBytes(length);
     if (bytes.length < length) {

@@ -71,9 +71,4 @@ final class CsvEntries implements EntryFile {
     EntryFile.checkKey(where, key);
     return Map.entry(key, record.getField(1).getBytes(UTF_8));
   }
-
-  @Override
-  public void close() throws IOException {
-    reader.close();
-  }
 }

@@ -18,9 +18,6 @@ import picocli.CommandLine.Parameters;
     description = "Remove KEY, or all keys of a range. Removing what is not there is no error.",
     footer = {"", "Write -- before a KEY that begins with a dash."})
 final class DeleteCommand implements Callable<Integer> {
-  /** No key is longer; one byte more would be no bound. */
-  private static final int KEY_BYTES_MAX = 65_535;
-
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
 
@@ -76,7 +73,8 @@ final class DeleteCommand implements Callable<Integer> {
         return;
       }
     }
-    byte[] last = new byte[KEY_BYTES_MAX];
+    // No key is longer; one byte more would be no bound.
+    byte[] last = new byte[EntryFile.KEY_BYTES_MAX];
     Arrays.fill(last, (byte) 0xff);
     writer.deleteRange(prefix, last);
     writer.delete(last);

@@ -1,12 +1,11 @@
 package io.kvsep.server;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Entries in a file of some format, one after the other. */
-interface EntryFile extends Closeable {
+interface EntryFile {
   /** What one entry of a file is that cannot be taken, and where; the next one may be sound. */
   final class BadEntryException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -64,11 +64,6 @@ final class JsonEntries implements EntryFile {
     return null;
   }
 
-  @Override
-  public void close() throws IOException {
-    input.close();
-  }
-
   private boolean nextLine() throws IOException {
     line.reset();
     int next = input.read();
@@ -106,6 +101,9 @@ final class JsonEntries implements EntryFile {
     EntryFile.checkKey("line " + number, key);
     byte[] value = value(fields);
     Long expiry = fields.expiresAtMillis;
+    if (expiry != null && expiry <= 0) {
+      throw bad("\"expiresAtMillis\" must be positive, and is " + expiry);
+    }
     return expiry == null ? Map.entry(key, value) : new ExpiringEntry(key, value, expiry);
   }
 

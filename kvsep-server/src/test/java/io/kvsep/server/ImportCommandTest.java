@@ -135,6 +135,7 @@ final class ImportCommandTest {
             "{\"key\":\"a\",\"value\":\"b\"} more",
             "{\"key\":\"a\",\"value\":\"b\",\"other\":1}",
             "{\"key\":\"a\",\"value\":\"b\",\"expiresAtMillis\":1.5}",
+            "{\"key\":\"a\",\"value\":\"b\",\"expiresAtMillis\":0}",
             "{\"key\":\"\\ud800\",\"value\":\"b\"}",
             "{\"key\":\"a\",\"value\":\"b\"");
     CommandRun run = run(file("bad.jsonl", String.join("\n", bad)));

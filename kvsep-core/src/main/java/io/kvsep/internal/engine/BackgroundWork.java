@@ -14,6 +14,7 @@ import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.metrics.CompactionEvent;
@@ -328,13 +329,21 @@ final class BackgroundWork {
     compactAlone(FullCompaction::run);
   }
 
-  /** What a bulk load writes its tables by. */
-  JobContext loadContext(Runnable pulse) {
+  /**
+   * What a bulk load writes its tables by.
+   *
+   * @param owned is told of each table before it is made
+   */
+  JobContext loadContext(LoadFiles owned, Runnable pulse) {
     return new JobContext(
         config.storage(),
         ledger,
         compaction,
-        versions::newFileNumber,
+        () -> {
+          long number = versions.newFileNumber();
+          owned.add(StoreFiles.table(number));
+          return number;
+        },
         new long[] {Limits.SEQUENCE_MAX},
         config.clock().millis(),
         PointerRefresh.NONE,
@@ -346,25 +355,34 @@ final class BackgroundWork {
 
   /**
    * Puts an edit in force together with tables whose entries are newer than all there are, as far
-   * down as they can go. The caller keeps writers out, and has had all memtables written out.
-   *
-   * @return whether it was done; not while compactions are paused
+   * down as they can go. The caller keeps writers out, has had all memtables written out, and
+   * {@link #keepCompacting keeps compactions going}.
    */
-  boolean addNewest(List<TableMeta> tables, VersionEdit edit) {
-    boolean added =
-        running.beside(
-            plans -> {
-              Version version = versions.current();
-              for (TableMeta table : tables) {
-                edit.addTable(LoadPlacement.level(version, plans, table), table);
-              }
-              failure.guard(() -> versions.apply(edit));
-            });
-    if (added) {
-      tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
-      live.installVersion(null);
+  void addNewest(List<TableMeta> tables, VersionEdit edit) {
+    running.beside(
+        plans -> {
+          Version version = versions.current();
+          for (TableMeta table : tables) {
+            edit.addTable(LoadPlacement.level(version, plans, table), table);
+          }
+          failure.guard(() -> versions.apply(edit));
+        });
+    tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
+    live.installVersion(null);
+  }
+
+  /**
+   * Runs something while nobody is at work with all tables, and nobody begins to be.
+   *
+   * @param pulse is called while it waits for that, and may throw to give up
+   */
+  void keepCompacting(Runnable pulse, Runnable action) {
+    running.keepGoing(pulse);
+    try {
+      action.run();
+    } finally {
+      running.allowPause();
     }
-    return added;
   }
 
   /** Merges all of level 0 down on the calling thread. */

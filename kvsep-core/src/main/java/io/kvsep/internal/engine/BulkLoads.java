@@ -5,26 +5,16 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.JobContext;
-import io.kvsep.internal.compaction.LoadJob;
 import io.kvsep.internal.engine.LoadValues.ValueFile;
-import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.iterator.InternalIterator;
-import io.kvsep.internal.iterator.IteratorSources;
-import io.kvsep.internal.iterator.MergingIterator;
-import io.kvsep.internal.iterator.SequenceShift;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.VersionSet;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Puts many entries into the store past log and memtables: they are sorted as far as they need it,
@@ -39,10 +29,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Runs of ascending keys are merged where there is more than one. Values are not moved for it:
  * each run's lie in order, which is one sequential stream a run for whoever scans them.
+ *
+ * <p>The calling thread asks for the entries and sorts them; another one compresses, checksums and
+ * writes meanwhile.
  */
 public final class BulkLoads {
   /** By so many bits there is more room the next time. */
   private static final int ROOM_GROWTH = 8;
+
+  /** About what an open table takes beside what its iterator does. */
+  private static final int READER_BYTES = 1 << 10;
 
   private final EngineConfig config;
   private final StoreWrites writes;
@@ -81,7 +77,7 @@ public final class BulkLoads {
    * @return how many were handed in
    */
   public long load(int keyspace, LoadSource entries) {
-    if (lock.isHeldByCurrentThread()) {
+    if (isInside()) {
       throw new IllegalStateException("a bulk load within another");
     }
     EpochSlot<WriteRequest> slot = writes.enter();
@@ -101,12 +97,15 @@ public final class BulkLoads {
     }
   }
 
-  /** Finished files of the load that is at work. */
+  /** Whether the calling thread is inside a load, so that it cannot wait for it. */
+  boolean isInside() {
+    return lock.isHeldByCurrentThread();
+  }
+
+  /** Files of the load that is at work. */
   Set<String> files() {
     return owned.names();
   }
-
-  private record Run(List<TableMeta> tables) {}
 
   private long run(int keyspace, LoadSource entries) throws IOException {
     LoadSyncs syncs = new LoadSyncs(config.storage(), config.scheduler());
@@ -117,49 +116,100 @@ public final class BulkLoads {
     }
   }
 
+  /** What was read and written of a load's input. */
+  private record Written(
+      List<List<TableMeta>> runs,
+      List<ValueFile> values,
+      long count,
+      long userBytes,
+      long longestEntry) {}
+
   private long run(int keyspace, LoadSource entries, LoadSyncs syncs) throws IOException {
-    JobContext context = background.loadContext(this::requireOpen);
-    List<Run> runs = new ArrayList<>();
+    JobContext context = background.loadContext(owned, this::requireOpen);
     long room = config.shape().loadRoom();
     long first = firstNumber(room);
-    List<ValueFile> values;
-    long count;
-    long userBytes;
-    try (LoadBuffer buffer = new LoadBuffer(ledger, config.shape().memtableBytes() / 2);
-        LoadValues files = new LoadValues(config, versions, ledger, owned, syncs);
-        LoadedEntries loaded =
-            new LoadedEntries(
-                keyspace,
-                entries,
-                buffer,
-                files,
-                config.inlineValueBytesMax(),
-                ledger,
-                this::requireOpen)) {
-      while (loaded.begin(first + runs.size())) {
-        // The first may be all there is; others are merged, and need not outlive the load.
-        runs.add(written(context, loaded, runs.isEmpty() ? syncs : null));
-      }
-      values = files.finish();
-      count = loaded.entryCount();
-      userBytes = loaded.userBytes();
-    }
-    if (runs.isEmpty()) {
+    Written written = written(context, keyspace, entries, first, syncs);
+    if (written.runs().isEmpty()) {
       return 0;
     }
-    long last = first + runs.size() - 1;
-    Run all = runs.size() == 1 ? runs.get(0) : merged(context, runs, 0, syncs);
+    long last = first + written.runs().size() - 1;
+    LoadMerge merge = merge(context, written, syncs);
+    List<TableMeta> tables = merge.all(written.runs());
     syncs.finish();
     while (!installation.install(
-        new LoadInstallation.Load(keyspace, all.tables(), values, first, last, userBytes), owned)) {
+        new LoadInstallation.Load(
+            keyspace, tables, written.values(), first, last, written.userBytes()),
+        owned,
+        this::requireOpen)) {
       room <<= ROOM_GROWTH;
       long higher = firstNumber(room);
-      all = merged(context, List.of(all), higher - first, syncs);
+      tables = merge.shifted(tables, higher - first);
       syncs.finish();
       last += higher - first;
       first = higher;
     }
-    return count;
+    return written.count();
+  }
+
+  /** Writes runs and values: one buffer is filled and sorted while the other is written. */
+  private Written written(
+      JobContext context, int keyspace, LoadSource entries, long first, LoadSyncs syncs)
+      throws IOException {
+    long bufferBytes = bytesMax() / 2;
+    int inline = config.inlineValueBytesMax();
+    try (LoadValues ordered = new LoadValues(config, versions, ledger, owned, syncs);
+        LoadValues unordered = new LoadValues(config, versions, ledger, owned, syncs);
+        LoadRuns runs = new LoadRuns(context, ordered, syncs, inline, first, ledger);
+        LoadBuffer one = new LoadBuffer(ledger, bufferBytes);
+        LoadBuffer other = new LoadBuffer(ledger, bufferBytes);
+        // Closed before all that it works with.
+        LoadWorker worker = new LoadWorker(config.scheduler())) {
+      LoadInput input =
+          new LoadInput(
+              keyspace,
+              entries,
+              unordered,
+              inline,
+              () -> {
+                requireOpen();
+                worker.check();
+              });
+      LoadBuffer filled = one;
+      while (input.fill(filled)) {
+        LoadBuffer sorted = filled;
+        if (input.hasEnded()) {
+          worker.finish();
+          runs.write(sorted);
+        } else {
+          worker.hand(() -> runs.write(sorted));
+        }
+        filled = filled == one ? other : one;
+      }
+      worker.finish();
+      List<ValueFile> values = new ArrayList<>(ordered.finish());
+      values.addAll(unordered.finish());
+      return new Written(
+          runs.finish(), values, input.entryCount(), input.userBytes(), input.longestEntry());
+    }
+  }
+
+  private LoadMerge merge(JobContext context, Written written, LoadSyncs syncs) {
+    // An iterator may hold a block and a key, and grows by doubling.
+    long bytesEach = 2 * (config.shape().blockBytes() + 2 * written.longestEntry());
+    return new LoadMerge(
+        config.storage(),
+        versions.storeId(),
+        context,
+        owned,
+        syncs,
+        ledger,
+        bytesMax(),
+        bytesEach + READER_BYTES);
+  }
+
+  /** Memory for what is being put in order. */
+  private long bytesMax() {
+    return config.shape().memtableBytes() / 2;
   }
 
   /** The least number of a load that leaves writers so much room. */
@@ -170,60 +220,6 @@ public final class BulkLoads {
       throw new LimitExceededException("sequence numbers are used up");
     }
     return visible + room;
-  }
-
-  /**
-   * Writes one run.
-   *
-   * @param syncs makes the tables durable, null when they need not be
-   */
-  private Run written(JobContext context, InternalIterator entries, @Nullable LoadSyncs syncs)
-      throws IOException {
-    List<TableMeta> tables =
-        LoadJob.run(
-            context,
-            entries,
-            table -> {
-              if (syncs != null) {
-                syncs.begin(StoreFiles.table(table.number()));
-              }
-            });
-    tables.forEach(table -> owned.add(StoreFiles.table(table.number())));
-    return new Run(tables);
-  }
-
-  /** Makes one run of several, with other numbers. */
-  private Run merged(JobContext context, List<Run> runs, long shift, LoadSyncs syncs)
-      throws IOException {
-    List<String> names = new ArrayList<>();
-    List<TableReader> readers = new ArrayList<>();
-    Run merged;
-    try (InternalIterator entries = new SequenceShift(open(runs, readers, names), shift)) {
-      merged = written(context, entries, syncs);
-      // The last blocks too, behind which no other was entered.
-      Region.requirePagesRead();
-    } finally {
-      readers.forEach(TableReader::close);
-    }
-    syncs.drop(names);
-    owned.delete(names);
-    return merged;
-  }
-
-  private MergingIterator open(List<Run> runs, List<TableReader> readers, List<String> names)
-      throws IOException {
-    TableCache none = new TableCache(0, 0, Runnable::run, ledger);
-    try (IteratorSources sources = new IteratorSources()) {
-      for (Run run : runs) {
-        for (TableMeta table : run.tables()) {
-          TableReader reader = TableReader.open(config.storage(), table, versions.storeId(), none);
-          readers.add(reader);
-          names.add(StoreFiles.table(table.number()));
-          sources.add(reader.iterator(ledger));
-        }
-      }
-      return new MergingIterator(sources.take(), ledger);
-    }
   }
 
   private void requireOpen() {

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * the leader walks over the memtables' last entries in the order in which they came, and asks of
  * each whether it was read. Nobody else has to keep anything for that.
  *
- * <p>Where the mark of the last look is in a memtable that was written out meanwhile, everything is
- * looked at again: keys and ranges that were read, in each memtable and table that has anything
- * above S.
+ * <p>Where the mark of the last look is in a memtable that was written out meanwhile, or a bulk
+ * load came into force, everything is looked at again: keys and ranges that were read, in each
+ * memtable and table that has anything above S.
  *
  * <p><b>Why nothing is missed although flushes and compactions drop entries.</b> The transaction
  * holds S, so S is a boundary between stripes for every job that begins later; and a job that began

@@ -28,6 +28,9 @@ final class LiveView {
   private final Condition changed = lock.newCondition();
   private volatile @Nullable View current;
 
+  /** Guarded by the lock. */
+  private long markEpoch;
+
   /** Bytes of memtables that no reader finds any more, until they are freed. */
   private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
@@ -111,6 +114,20 @@ final class LiveView {
     }
   }
 
+  /**
+   * Something has changed that stands in no memtable: no {@link MemtableMark} made before tells any
+   * more what has come since.
+   */
+  void forgetMarks() {
+    lock.lock();
+    try {
+      markEpoch++;
+      install(get().memtables);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** From now on nobody finds anything; the caller drains the epochs next. */
   void close() {
     View view = hide();
@@ -172,7 +189,7 @@ final class LiveView {
       version = versions.get();
     }
     View previous = current;
-    current = new View(memtables, version, epochs);
+    current = new View(memtables, version, markEpoch, epochs);
     if (previous != null) {
       previous.release();
     }

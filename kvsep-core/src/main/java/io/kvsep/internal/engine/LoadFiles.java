@@ -7,8 +7,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Finished files of a bulk load to which nothing refers yet; {@link #close} deletes them. One
- * thread at a time changes it, any may look.
+ * Files of a bulk load to which nothing refers yet, from before they are made; {@link #close}
+ * deletes those that are there. Any thread may add and look, one at a time does the rest.
  */
 final class LoadFiles implements AutoCloseable {
   private final Storage storage;
@@ -47,7 +47,7 @@ final class LoadFiles implements AutoCloseable {
     try {
       storage.delete(name);
     } catch (IOException e) {
-      // The file stays as an orphan; the next open removes it.
+      // It is gone already, or stays as an orphan; the next open removes it.
       return;
     }
   }

@@ -14,6 +14,7 @@ import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -22,9 +23,9 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>Writers wait while memtables are written out (before that, nearly all of them already were),
  * the log is synced and one edit of the manifest is. The first is for readers, who take what a
- * memtable holds for newer than what tables hold, and for transactions, which notice that what they
- * have looked at was written out, and look at everything again. The second keeps a crash from
- * leaving the load without something that was committed before it.
+ * memtable holds for newer than what tables hold. The second keeps a crash from leaving the load
+ * without something that was committed before it. Transactions, which otherwise look for changes in
+ * memtables, are made to look at everything once more.
  *
  * <p>Thread safe; one load at a time.
  */
@@ -44,14 +45,6 @@ final class LoadInstallation {
       long first,
       long last,
       long userBytes) {}
-
-  private enum Outcome {
-    DONE,
-    /** Writers have used the load's numbers. */
-    OVERTAKEN,
-    /** Somebody compacts all there is, and may be at work with any table. */
-    HINDERED
-  }
 
   private final EngineConfig config;
   private final VersionSet versions;
@@ -109,9 +102,10 @@ final class LoadInstallation {
    * Puts a load in force.
    *
    * @param owned its files, which are handed over as soon as the manifest may name them
+   * @param pulse is called while it waits, and may throw to give up
    * @return false when writers have used the load's numbers meanwhile; nothing was changed then
    */
-  boolean install(Load load, LoadFiles owned) {
+  boolean install(Load load, LoadFiles owned, Runnable pulse) {
     List<Segment> opened = new ArrayList<>();
     boolean done = false;
     try {
@@ -125,16 +119,16 @@ final class LoadInstallation {
       keyspaces.requirePresent(load.keyspace());
       flushAll.run();
       lowerLevelZero(load.tables());
-      Outcome outcome = tryInstall(load, owned);
-      while (outcome == Outcome.HINDERED) {
-        live.awaitChange();
-        outcome = tryInstall(load, owned);
-      }
-      done = outcome == Outcome.DONE;
+      boolean[] installed = new boolean[1];
+      background.keepCompacting(
+          pulse, () -> pipeline.exclusively(() -> installed[0] = installAlone(load, owned)));
+      done = installed[0];
       return done;
     } finally {
       if (!done) {
-        opened.forEach(this::unlist);
+        // After an error they may be in force all the same.
+        Set<Long> inForce = versions.current().segments().keySet();
+        opened.stream().filter(file -> !inForce.contains(file.id())).forEach(this::unlist);
       }
     }
   }
@@ -151,31 +145,31 @@ final class LoadInstallation {
     }
   }
 
-  private Outcome tryInstall(Load load, LoadFiles owned) {
-    Outcome[] outcome = {Outcome.HINDERED};
-    pipeline.exclusively(() -> outcome[0] = installAlone(load, owned));
-    return outcome[0];
-  }
-
-  /** With nobody committing. */
-  private Outcome installAlone(Load load, LoadFiles owned) {
+  /** With nobody committing; false when writers have used the load's numbers. */
+  private boolean installAlone(Load load, LoadFiles owned) {
     failure.check();
     keyspaces.requirePresent(load.keyspace());
     if (!pipeline.isUnused(load.first())) {
-      return Outcome.OVERTAKEN;
+      return false;
     }
-    // Also an empty one: what is in no view any more tells transactions that something happened.
+    // What a failed write left in the log must not come back as if it were newer than the load.
+    appender.leaveRemains();
     index.switchMemtable(logEnd());
     background.flushWaitingNow();
     appender.sync();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
-    if (!apply(load, edit, owned)) {
-      return Outcome.HINDERED;
+    apply(load, edit, owned);
+    try {
+      pipeline.passOver(load.last(), load.userBytes());
+      // Only now: a transaction that begins before that does not see the load, and may have looked
+      // at what is there as late as that.
+      live.forgetMarks();
+    } catch (RuntimeException | Error e) {
+      throw failure.fail(e);
     }
-    pipeline.passOver(load.last(), load.userBytes());
     load.values().forEach(file -> valueBytes.addAndGet(file.bytes()));
-    return Outcome.DONE;
+    return true;
   }
 
   /** Where the log goes on; it has no end as long as it has no segment. */
@@ -185,16 +179,12 @@ final class LoadInstallation {
     return end.compareTo(replayFrom) >= 0 ? end : replayFrom;
   }
 
-  /** Whether it was done; not while compactions are paused. */
-  private boolean apply(Load load, VersionEdit edit, LoadFiles owned) {
+  private void apply(Load load, VersionEdit edit, LoadFiles owned) {
     boolean failed = true;
     try {
-      boolean applied = background.addNewest(load.tables(), edit);
+      background.addNewest(load.tables(), edit);
       failed = false;
-      if (applied) {
-        owned.handOver();
-      }
-      return applied;
+      owned.handOver();
     } catch (Error e) {
       // It may be in force without its numbers being passed over.
       throw failure.fail(e);

@@ -4,22 +4,20 @@ import io.kvsep.internal.engine.Scheduler.Lane;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Makes the files of a bulk load durable while it goes on writing others: a device that is only
  * asked at the end has nothing to do before. Threads of the read lane wait for it; where there is
- * none, whoever finishes does. Used by one thread.
+ * none, whoever finishes does. Any thread may begin, the load's own does the rest.
  */
 final class LoadSyncs {
   private final Storage storage;
   private final Scheduler scheduler;
-  private final List<FileSync> syncs = new ArrayList<>();
+  private final Queue<FileSync> syncs = new ConcurrentLinkedQueue<>();
 
   LoadSyncs(Storage storage, Scheduler scheduler) {
     this.storage = storage;
@@ -36,7 +34,7 @@ final class LoadSyncs {
 
   /** Returns when all files are durable, with their names. */
   void finish() throws IOException {
-    await(syncs);
+    syncs.forEach(LoadTask::await);
     for (FileSync sync : syncs) {
       sync.throwIfFailed();
     }
@@ -51,80 +49,27 @@ final class LoadSyncs {
     List<FileSync> dropped = syncs.stream().filter(sync -> names.contains(sync.name)).toList();
     syncs.removeAll(dropped);
     dropped.forEach(FileSync::skip);
-    await(dropped);
+    dropped.forEach(LoadTask::await);
   }
 
   /** As {@link #drop}, all of them. */
   void abandon() {
     syncs.forEach(FileSync::skip);
-    await(syncs);
+    syncs.forEach(LoadTask::await);
     syncs.clear();
   }
 
-  private static void await(List<FileSync> syncs) {
-    syncs.forEach(FileSync::run);
-    boolean interrupted = false;
-    for (FileSync sync : syncs) {
-      interrupted |= sync.await();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private final class FileSync implements Runnable {
+  private final class FileSync extends LoadTask {
     private final String name;
-    private final AtomicBoolean begun = new AtomicBoolean();
-    private final CountDownLatch done = new CountDownLatch(1);
-    private volatile @Nullable Throwable failure;
 
     FileSync(String name) {
       this.name = name;
     }
 
     @Override
-    public void run() {
-      if (!begun.compareAndSet(false, true)) {
-        return;
-      }
+    void work() throws IOException {
       try (StorageFile file = storage.open(name, /* writable= */ true)) {
         file.sync();
-      } catch (IOException | RuntimeException | Error e) {
-        failure = e;
-      } finally {
-        done.countDown();
-      }
-    }
-
-    void skip() {
-      if (begun.compareAndSet(false, true)) {
-        done.countDown();
-      }
-    }
-
-    /** Waits for whoever has begun; whether the thread was interrupted meanwhile. */
-    boolean await() {
-      boolean interrupted = false;
-      while (done.getCount() > 0) {
-        try {
-          done.await();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-      return interrupted;
-    }
-
-    void throwIfFailed() throws IOException {
-      Throwable thrown = failure;
-      if (thrown instanceof IOException e) {
-        throw e;
-      }
-      if (thrown instanceof RuntimeException e) {
-        throw e;
-      }
-      if (thrown instanceof Error e) {
-        throw e;
       }
     }
   }

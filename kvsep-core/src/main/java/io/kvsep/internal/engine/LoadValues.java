@@ -13,8 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The values of a bulk load that do not stay beside their keys, in files of about a segment's
- * length each, which belong to the load's {@link LoadFiles}. Not thread safe.
+ * Values of a bulk load that do not stay beside their keys, in files of about a segment's length
+ * each, which belong to the load's {@link LoadFiles}. Not thread safe.
  */
 final class LoadValues implements AutoCloseable {
   /** A finished file and its length. */
@@ -112,9 +112,9 @@ final class LoadValues implements AutoCloseable {
       file = null;
     }
     if (file == null) {
-      file =
-          new RecordFile(
-              config.storage(), versions.storeId(), versions.newSegmentId(), ledger, encoding);
+      long id = versions.newSegmentId();
+      owned.add(StoreFiles.segment(id));
+      file = new RecordFile(config.storage(), versions.storeId(), id, ledger, encoding);
       current = file;
     }
     return file;
@@ -124,11 +124,9 @@ final class LoadValues implements AutoCloseable {
     RecordFile file = current;
     if (file != null) {
       finished.add(new ValueFile(file.fileId(), file.finish()));
-      String name = StoreFiles.segment(file.fileId());
-      owned.add(name);
       file.close();
       current = null;
-      syncs.begin(name);
+      syncs.begin(StoreFiles.segment(file.fileId()));
     }
   }
 }

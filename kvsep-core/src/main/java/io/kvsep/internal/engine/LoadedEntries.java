@@ -1,7 +1,6 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
@@ -13,84 +12,34 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * What a user hands to a bulk load, as entries of an index, one run of ascending keys after the
- * other. As much as the buffer takes is sorted at a time; as long as what follows lies behind it,
- * the run goes on. So ascending input is one run whatever its length, and any other is about as
- * many runs as it is times as long as the buffer. Within a run each key comes once.
+ * The entries of a sorted buffer of a bulk load as entries of an index, each key once, all with the
+ * same sequence number. Values that do not stay beside their key are put into their files as the
+ * walk comes to them, so that they lie in the order of keys.
  *
- * <p>Values that do not stay beside their key are put into their files as the walk comes to them,
- * so that they lie in the order of keys; the longest ones, for which that order does not matter,
- * when they are handed in, so that no more than one of them is held.
- *
- * <p>Goes forward only, each run once. Not thread safe.
+ * <p>Goes forward only, each buffer once. Not thread safe.
  */
 final class LoadedEntries extends InternalIterator {
-  /** Values from here on are written as they come: a scan reads each of them at one go anyway. */
-  private static final int ORDERED_VALUE_BYTES_MAX = 16 << 10;
-
-  /** Entries between two looks at the world. */
-  private static final int PULSE_ENTRIES = 1024;
-
-  private final LoadSource source;
   private final LoadBuffer buffer;
   private final LoadValues values;
-  private final Runnable pulse;
   private final int inlineValueBytesMax;
-  private final byte[] prefix;
+  private final long sequence;
   private final GrowingRegion pointer;
-  private final GrowingRegion lastKey;
-  private long entryCount;
-  private long userBytes;
-  private int lastKeyLength;
-  private long sequence;
-
-  /** Whether the source stands on an entry that did not fit into the buffer any more. */
-  private boolean pending;
 
   /**
-   * @param source only asked on the thread of the walk
-   * @param pulse is called now and then and may throw to give up
+   * @param buffer stands in front of its first entry
    */
   LoadedEntries(
-      int keyspace,
-      LoadSource source,
       LoadBuffer buffer,
       LoadValues values,
       int inlineValueBytesMax,
-      MemoryLedger ledger,
-      Runnable pulse) {
-    this.source = source;
+      long sequence,
+      MemoryLedger ledger) {
     this.buffer = buffer;
     this.values = values;
-    this.pulse = pulse;
     this.inlineValueBytesMax = inlineValueBytesMax;
-    this.prefix = Keyspaces.storedKey(keyspace, new byte[0]);
+    this.sequence = sequence;
     this.pointer = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
-    this.lastKey = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.payloadPasses = true;
-  }
-
-  /**
-   * Gets the next run ready, all of which has the same sequence number; false when all has been
-   * walked.
-   */
-  boolean begin(long runSequence) {
-    sequence = runSequence;
-    valid = false;
-    if (buffer.isEmpty()) {
-      fill();
-    }
-    return !buffer.isEmpty();
-  }
-
-  /** Entries handed in so far. */
-  long entryCount() {
-    return entryCount;
-  }
-
-  /** Bytes of their keys and values. */
-  long userBytes() {
-    return userBytes;
   }
 
   @Override
@@ -100,12 +49,8 @@ final class LoadedEntries extends InternalIterator {
 
   @Override
   public void next() {
-    boolean there = buffer.next();
-    if (!there && valid) {
-      there = goOn();
-    }
-    valid = there;
-    if (there) {
+    valid = buffer.next();
+    if (valid) {
       stand();
     }
   }
@@ -134,92 +79,10 @@ final class LoadedEntries extends InternalIterator {
   @Override
   public void close() {
     pointer.close();
-    lastKey.close();
   }
 
   private static UnsupportedOperationException forwardOnly() {
     return new UnsupportedOperationException("entries that are loaded pass by once");
-  }
-
-  /** Fills the buffer again; whether the first entry in it is behind the one before it. */
-  private boolean goOn() {
-    lastKeyLength = keyLength;
-    lastKey.ensure(keyLength).put(0, keyRegion(), keyOffset, keyLength);
-    fill();
-    if (!buffer.next()) {
-      return false;
-    }
-    int order =
-        Region.compare(
-            lastKey.region(),
-            0,
-            lastKeyLength,
-            buffer.region(),
-            buffer.keyOffset(),
-            buffer.keyLength());
-    if (order >= 0) {
-      buffer.rewind();
-    }
-    return order < 0;
-  }
-
-  private void fill() {
-    buffer.clear();
-    if (pending) {
-      pending = false;
-      add();
-    }
-    while (!pending && source.next()) {
-      ReadContext.checkKeyLength(source.key().length);
-      WriteBuffer.checkValueLength(source.value().length);
-      entryCount++;
-      userBytes += (long) source.key().length + source.value().length;
-      if (entryCount % PULSE_ENTRIES == 0) {
-        pulse.run();
-      }
-      add();
-    }
-    buffer.sort();
-  }
-
-  /** Puts the source's current entry into the buffer; without room for it it stays pending. */
-  private void add() {
-    byte[] key = source.key();
-    byte[] value = source.value();
-    long expiry = source.expiresAtMillis();
-    boolean byPointer =
-        value.length > inlineValueBytesMax && value.length > ORDERED_VALUE_BYTES_MAX;
-    int expires = expiry == Payload.NEVER ? 0 : Tag.EXPIRES;
-    int header = Payload.headerLength(expires);
-    int keyLength = prefix.length + key.length;
-    int payloadMax = header + (byPointer ? ValuePointer.BYTES_MAX : value.length);
-    if (buffer.isEmpty()) {
-      buffer.grow(keyLength, payloadMax);
-    } else if (!buffer.hasRoom(keyLength, payloadMax)) {
-      pending = true;
-      return;
-    }
-    Region region = buffer.region();
-    long keyAt = buffer.newKeyOffset();
-    region.put(keyAt, prefix, 0, prefix.length);
-    region.put(keyAt + prefix.length, key, 0, key.length);
-    long payloadAt = keyAt + keyLength;
-    if (header > 0) {
-      region.putLong(payloadAt, expiry);
-    }
-    if (byPointer) {
-      int pointerLength;
-      try {
-        pointerLength =
-            values.add(region, keyAt, keyLength, expiry, value, region, payloadAt + header);
-      } catch (IOException e) {
-        throw cannotWrite(e);
-      }
-      buffer.add(Tag.POINTER | expires, keyLength, header + pointerLength);
-    } else {
-      region.put(payloadAt + header, value, 0, value.length);
-      buffer.add(Tag.PUT | expires, keyLength, header + value.length);
-    }
   }
 
   /** Makes the buffer's current entry the current one. */
@@ -259,11 +122,7 @@ final class LoadedEntries extends InternalIterator {
           target,
           header);
     } catch (IOException e) {
-      throw cannotWrite(e);
+      throw new StorageException("cannot write the values of a bulk load", e);
     }
-  }
-
-  private static StorageException cannotWrite(IOException cause) {
-    return new StorageException("cannot write the values of a bulk load", cause);
   }
 }

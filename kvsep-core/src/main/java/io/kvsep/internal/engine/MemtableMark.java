@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  * memtable, or in one that is newer, so it is found without looking at what was there before. Keeps
  * no memory from being given back: it counts only as long as its memtable is in the view.
  */
-record MemtableMark(Memtable memtable, long mark, long entryCount) {
+record MemtableMark(long epoch, Memtable memtable, long mark, long entryCount) {
   static MemtableMark of(View view) {
     Memtable active = view.active();
     // In this order, so that there are never too few entries behind the mark.
     long entries = active.entryCount();
-    return new MemtableMark(active, active.mark(), entries);
+    return new MemtableMark(view.markEpoch, active, active.mark(), entries);
   }
 
   /** A mark and a snapshot that sees everything before the mark, and nothing behind it. */
@@ -42,8 +42,14 @@ record MemtableMark(Memtable memtable, long mark, long entryCount) {
     }
   }
 
-  /** The memtable's place in a view, -1 when it was written out since. */
+  /**
+   * The memtable's place in a view; -1 when the mark is no good any more, because the memtable was
+   * written out since, or a bulk load came into force.
+   */
   int indexIn(View view) {
+    if (view.markEpoch != epoch) {
+      return -1;
+    }
     for (int i = 0; i < view.searched.length; i++) {
       if (view.searched[i] == memtable) {
         return i;

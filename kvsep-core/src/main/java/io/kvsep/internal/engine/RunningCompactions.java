@@ -19,13 +19,16 @@ import org.jspecify.annotations.Nullable;
 final class RunningCompactions {
   private final LiveView live;
 
-  /** Guards the four below. */
+  /** Guards the five below. */
   private final ReentrantLock lock = new ReentrantLock();
 
   private final Set<TableFile> busy = new HashSet<>();
   private final List<CompactionPlan> plans = new ArrayList<>();
   private int running;
   private boolean paused;
+
+  /** Whether nobody may pause them. */
+  private boolean kept;
 
   RunningCompactions(LiveView live) {
     this.live = live;
@@ -100,20 +103,48 @@ final class RunningCompactions {
     }
   }
 
-  /**
-   * Runs something while nothing is chosen, with the plans that are at work; not while somebody has
-   * paused them, who may be at work with any table.
-   *
-   * @return whether it was run
-   */
-  boolean beside(PlacesTables action) {
+  /** Runs something while nothing is chosen, with the plans that are at work. */
+  void beside(PlacesTables action) {
     lock.lock();
     try {
       if (paused) {
-        return false;
+        throw new IllegalStateException("somebody may be at work with any table");
       }
       action.run(plans);
-      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until nobody has paused them, and lets nobody until {@link #allowPause}.
+   *
+   * @param pulse is called now and then and may throw to give up
+   */
+  void keepGoing(Runnable pulse) {
+    while (!tryKeepGoing()) {
+      pulse.run();
+      live.awaitChange();
+    }
+  }
+
+  /** They may be paused again. */
+  void allowPause() {
+    lock.lock();
+    try {
+      kept = false;
+    } finally {
+      lock.unlock();
+    }
+    live.signal();
+  }
+
+  private boolean tryKeepGoing() {
+    lock.lock();
+    try {
+      boolean free = !paused && !kept;
+      kept |= free;
+      return free;
     } finally {
       lock.unlock();
     }
@@ -141,13 +172,14 @@ final class RunningCompactions {
     } finally {
       lock.unlock();
     }
+    live.signal();
   }
 
   private boolean tryPause() {
     lock.lock();
     try {
-      boolean free = !paused;
-      paused = true;
+      boolean free = !paused && !kept;
+      paused |= free;
       return free;
     } finally {
       lock.unlock();

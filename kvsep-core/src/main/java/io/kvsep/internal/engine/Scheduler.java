@@ -20,6 +20,8 @@ public interface Scheduler extends AutoCloseable {
     COMPACTION,
     /** Rewriting of the value log; one task at a time. */
     RECLAIM,
+    /** Writing of a bulk load; one task at a time; the thread ends when there is none. */
+    LOAD,
     /** A reader waits for it: short reads of a device; threads that have none end soon. */
     READ
   }
@@ -27,7 +29,7 @@ public interface Scheduler extends AutoCloseable {
   /**
    * Runs the task once, at some time; tasks of one lane may run at once. Where there is no thread
    * for it this throws, perhaps an Error, and the task does not run, unless its lane is {@link
-   * Lane#READ}.
+   * Lane#READ} or {@link Lane#LOAD}.
    */
   void execute(Lane lane, Runnable task);
 

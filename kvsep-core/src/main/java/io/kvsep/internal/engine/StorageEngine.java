@@ -317,6 +317,9 @@ public final class StorageEngine implements AutoCloseable {
     if (epochs.isInside()) {
       throw new IllegalStateException("close() inside a read of the same store");
     }
+    if (loads.isInside()) {
+      throw new IllegalStateException("close() by the iterator of a bulk load");
+    }
     if (!closed.compareAndSet(false, true)) {
       awaitClosed();
       return;

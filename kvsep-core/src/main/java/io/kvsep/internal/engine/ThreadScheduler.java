@@ -12,17 +12,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The real scheduler: one thread for the log, one for flushes, one for reclaim, some for
- * compactions, one timer; threads for reads as long as there are any. Daemon threads, made when
- * first needed.
+ * compactions, one timer; threads for reads, and one for a bulk load, as long as there are any.
+ * Daemon threads, made when first needed.
  */
 public final class ThreadScheduler implements Scheduler {
-  /** How long a thread for reads waits for the next one. */
+  /** How long a thread for reads, or for a load, waits for the next task. */
   private static final long IDLE_SECONDS = 5;
 
   private final ExecutorService logs;
   private final ExecutorService flushes;
   private final ExecutorService compactions;
   private final ExecutorService reclaims;
+  private final ThreadPoolExecutor loads;
   private final ThreadPoolExecutor reads;
   private final ScheduledExecutorService timer;
   private final int compactionsMax;
@@ -33,15 +34,8 @@ public final class ThreadScheduler implements Scheduler {
     flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
     compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
     reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
-    reads =
-        new ThreadPoolExecutor(
-            READS,
-            READS,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            named("kvsep-read"));
-    reads.allowCoreThreadTimeOut(true);
+    loads = passing(1, named("kvsep-load"));
+    reads = passing(READS, named("kvsep-read"));
     timer = Executors.newSingleThreadScheduledExecutor(named("kvsep-timer"));
   }
 
@@ -63,6 +57,7 @@ public final class ThreadScheduler implements Scheduler {
       case FLUSH -> flushes;
       case COMPACTION -> compactions;
       case RECLAIM -> reclaims;
+      case LOAD -> loads;
       case READ -> reads;
     };
   }
@@ -99,10 +94,11 @@ public final class ThreadScheduler implements Scheduler {
     flushes.shutdown();
     compactions.shutdown();
     reclaims.shutdown();
+    loads.shutdown();
     reads.shutdown();
     boolean interrupted = false;
     for (ExecutorService executor :
-        new ExecutorService[] {timer, logs, flushes, compactions, reclaims, reads}) {
+        new ExecutorService[] {timer, logs, flushes, compactions, reclaims, loads, reads}) {
       while (!executor.isTerminated()) {
         try {
           executor.awaitTermination(1, TimeUnit.SECONDS);
@@ -114,6 +110,15 @@ public final class ThreadScheduler implements Scheduler {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Threads that end when there is nothing to do for some time. */
+  private static ThreadPoolExecutor passing(int threads, ThreadFactory factory) {
+    ThreadPoolExecutor executor =
+        new ThreadPoolExecutor(
+            threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+    executor.allowCoreThreadTimeOut(true);
+    return executor;
   }
 
   private static ThreadFactory named(String name) {

@@ -28,7 +28,7 @@ final class VerifyWork {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
 
-  /** Finished, and in use soon, perhaps much later than now. */
+  /** Of a bulk load: in use perhaps much later than now. */
   private final Supplier<Set<String>> filesBeingMade;
 
   VerifyWork(

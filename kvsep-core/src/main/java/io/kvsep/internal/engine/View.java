@@ -52,11 +52,16 @@ final class View {
   final Memtable[] searched;
 
   final Version version;
+
+  /** How many times {@link LiveView#forgetMarks} was called before. */
+  final long markEpoch;
+
   private final Epochs<?> epochs;
   private final AtomicInteger references = new AtomicInteger(1);
 
   /** Takes over the caller's reference to {@code version}. */
-  View(List<SharedMemtable> memtables, Version version, Epochs<?> epochs) {
+  View(List<SharedMemtable> memtables, Version version, long markEpoch, Epochs<?> epochs) {
+    this.markEpoch = markEpoch;
     this.memtables = List.copyOf(memtables);
     this.searched = this.memtables.stream().map(m -> m.memtable).toArray(Memtable[]::new);
     this.version = version;

@@ -36,6 +36,7 @@ public final class RecordFile implements AutoCloseable {
   private final GrowingRegion memory;
   private final GrowingRegion packed;
   private final RecordSink sink;
+  private final CompressionTrials trials = new CompressionTrials();
   private final NativeWindow window = new NativeWindow();
   private final NativeWindow packedWindow = new NativeWindow();
   private long offset;
@@ -88,9 +89,10 @@ public final class RecordFile implements AutoCloseable {
       throws IOException {
     requireUsable();
     int stored = -1;
-    if (encoding.compresses(valueLength)) {
+    if (encoding.compresses(valueLength) && trials.isDue()) {
       ByteBuffer view = window.over(value, valueOffset, valueLength);
       stored = ValueCodec.compress(view, packed, packedWindow);
+      trials.tried(stored >= 0);
     }
     begin(key, keyOffset, keyLength, expiresAtMillis, valueLength, stored);
     if (stored >= 0) {
@@ -107,9 +109,10 @@ public final class RecordFile implements AutoCloseable {
     requireUsable();
     byte[] bytes = value;
     int stored = -1;
-    if (encoding.compresses(value.length)) {
+    if (encoding.compresses(value.length) && trials.isDue()) {
       byte[] target = new byte[ValueCodec.worthwhileLength(value.length)];
       stored = ValueCodec.compress(ByteBuffer.wrap(value), target);
+      trials.tried(stored >= 0);
       bytes = stored < 0 ? value : target;
     }
     begin(key, keyOffset, keyLength, expiresAtMillis, value.length, stored);

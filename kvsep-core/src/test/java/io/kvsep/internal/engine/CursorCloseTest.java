@@ -81,7 +81,7 @@ final class CursorCloseTest {
             Readers.unbounded());
     Memtable memtable = new Memtable(ledger, 8 << 10, LogPosition.START, 1);
     SharedMemtable shared = new SharedMemtable(memtable, new AtomicLong());
-    View view = new View(List.of(shared), versions.retainCurrent(), epochs);
+    View view = new View(List.of(shared), versions.retainCurrent(), 0, epochs);
     Source failing = new Source(/* fails= */ true);
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);

@@ -1,0 +1,130 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.TableCache;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableReader;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Walks the tables of one run of a bulk load, which no version knows, with one of them open at a
+ * time. Goes forward only. Not thread safe.
+ */
+final class LoadRunIterator extends InternalIterator {
+  private final Storage storage;
+  private final StoreId storeId;
+  private final TableCache cache;
+  private final List<TableMeta> tables;
+  private final MemoryLedger ledger;
+  private int entered;
+  private @Nullable TableReader reader;
+  private @Nullable InternalIterator entries;
+
+  LoadRunIterator(
+      Storage storage,
+      StoreId storeId,
+      TableCache cache,
+      List<TableMeta> tables,
+      MemoryLedger ledger) {
+    this.storage = storage;
+    this.storeId = storeId;
+    this.cache = cache;
+    this.tables = tables;
+    this.ledger = ledger;
+  }
+
+  @Override
+  public void seekToFirst() {
+    entered = 0;
+    enterNext();
+  }
+
+  @Override
+  public void next() {
+    InternalIterator current = entries;
+    if (current == null) {
+      throw new IllegalStateException("the iterator is not valid");
+    }
+    current.next();
+    if (current.isValid()) {
+      adopt(current);
+    } else {
+      enterNext();
+      keyIsNew = false;
+    }
+  }
+
+  @Override
+  public void seekToLast() {
+    throw forwardOnly();
+  }
+
+  @Override
+  public void seek(Region key, long offset, int length, long seekTag) {
+    throw forwardOnly();
+  }
+
+  @Override
+  public void seekBefore(Region key, long offset, int length, long seekTag) {
+    throw forwardOnly();
+  }
+
+  @Override
+  public void previous() {
+    throw forwardOnly();
+  }
+
+  @Override
+  public void close() {
+    valid = false;
+    leave();
+  }
+
+  private static UnsupportedOperationException forwardOnly() {
+    return new UnsupportedOperationException("a run is merged from its first entry on");
+  }
+
+  /** To the first entry of the next table; every table has one. */
+  private void enterNext() {
+    leave();
+    valid = false;
+    if (entered == tables.size()) {
+      return;
+    }
+    TableMeta table = tables.get(entered);
+    try {
+      TableReader opened = TableReader.open(storage, table, storeId, cache);
+      reader = opened;
+      InternalIterator first = opened.iterator(ledger);
+      entries = first;
+      first.seekToFirst();
+      adopt(first);
+    } catch (IOException e) {
+      throw new StorageException("cannot read table " + table.number(), e);
+    }
+    entered++;
+  }
+
+  private void leave() {
+    InternalIterator left = entries;
+    TableReader closed = reader;
+    entries = null;
+    reader = null;
+    Attempts closes = new Attempts();
+    if (left != null) {
+      closes.run(left::close);
+    }
+    if (closed != null) {
+      closes.run(closed::close);
+    }
+    closes.throwFirst();
+  }
+}

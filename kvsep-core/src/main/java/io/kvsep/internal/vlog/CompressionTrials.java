@@ -1,0 +1,36 @@
+package io.kvsep.internal.vlog;
+
+/**
+ * Whether it is worth trying to compress the next of many values: after some in a row that did not
+ * get shorter only now and then, less and less often; after one that did always again. Trying in
+ * vain takes most of what else is done with a value. Not thread safe.
+ */
+final class CompressionTrials {
+  /** Where one value in ten gets shorter, so many in a row that do not are rare. */
+  private static final int FAILURES_MAX = 64;
+
+  private static final int SKIPPED_MAX = 15;
+
+  private int failures;
+  private int skipped;
+  private int toSkip;
+
+  /** Whether to try with the next value; {@link #tried} then says what became of it. */
+  boolean isDue() {
+    if (toSkip > 0) {
+      toSkip--;
+      return false;
+    }
+    return true;
+  }
+
+  void tried(boolean gotShorter) {
+    if (gotShorter) {
+      failures = 0;
+      skipped = 0;
+    } else if (++failures >= FAILURES_MAX) {
+      skipped = Math.min(SKIPPED_MAX, 2 * skipped + 1);
+      toSkip = skipped;
+    }
+  }
+}

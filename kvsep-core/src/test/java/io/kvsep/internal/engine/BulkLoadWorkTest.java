@@ -1,0 +1,191 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.engine.Scheduler.Lane;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
+import io.kvsep.testing.RefusingScheduler;
+import java.io.IOException;
+import java.util.List;
+import java.util.Random;
+import java.util.function.IntUnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Files, memory and threads of a load that is at work. */
+final class BulkLoadWorkTest {
+  private final CrashableStorage storage = new CrashableStorage();
+
+  private static byte[] key(int n) {
+    return String.format("key%06d", n).getBytes(UTF_8);
+  }
+
+  /** Beside its key, in order, or as it comes. */
+  private static byte[] value(int n) {
+    int[] lengths = {20, 90, 200};
+    byte[] value = new byte[n % 97 == 0 ? 18_000 : lengths[n % lengths.length]];
+    new Random(n).nextBytes(value);
+    return value;
+  }
+
+  /** Entries, before each of which something else is done. */
+  private static final class Load implements LoadSource {
+    private final int count;
+    private final IntUnaryOperator order;
+    private final Runnable before;
+    private int next;
+    private int current;
+
+    Load(int count, IntUnaryOperator order, Runnable before) {
+      this.count = count;
+      this.order = order;
+      this.before = before;
+    }
+
+    @Override
+    public boolean next() {
+      before.run();
+      if (next == count) {
+        return false;
+      }
+      current = order.applyAsInt(next++);
+      return true;
+    }
+
+    @Override
+    public byte[] key() {
+      return BulkLoadWorkTest.key(current);
+    }
+
+    @Override
+    public byte[] value() {
+      return BulkLoadWorkTest.value(current);
+    }
+
+    @Override
+    public long expiresAtMillis() {
+      return Payload.NEVER;
+    }
+  }
+
+  private static IntUnaryOperator shuffled(int count) {
+    // Prime, and no divisor of the counts used here.
+    return n -> (int) (n * 7919L % count);
+  }
+
+  private static void requireAll(StorageEngine engine, int count) {
+    for (int n = 0; n < count; n++) {
+      assertArrayEquals(value(n), engine.reads().get(0, key(n), StoreReads.LATEST), "key " + n);
+    }
+    VerifyResult verified = engine.verify();
+    assertEquals(List.of(), verified.problems());
+    assertEquals(List.of(), verified.unknownFiles());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void noFileOfALoadIsUnknownMeanwhile(boolean sorted) {
+    int count = 900;
+    try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
+      int[] most = new int[1];
+      Runnable look =
+          () -> {
+            assertEquals(List.of(), engine.verify().unknownFiles());
+            most[0] = Math.max(most[0], engine.loads().files().size());
+          };
+      engine.loads().load(0, new Load(count, sorted ? n -> n : shuffled(count), look));
+      assertTrue(most[0] > 10, "only " + most[0] + " files");
+      assertEquals(0, engine.loads().files().size());
+      requireAll(engine, count);
+    }
+  }
+
+  /** Runs are merged so many at a time as there is memory for. */
+  @Test
+  void memoryDoesNotGrowWithTheNumberOfRuns() {
+    long few = peakBytes(300);
+    long many = peakBytes(40_000);
+    // The memory of tables being written grows with the table, and never beyond one.
+    assertTrue(many < few + (48 << 10), "peak " + many + ", with few runs " + few);
+  }
+
+  private static long peakBytes(int count) {
+    try (StorageEngine engine = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1))) {
+      engine.loads().load(0, new Load(count, shuffled(count), () -> {}));
+      long peak = engine.stats().memoryPeakBytes();
+      requireAll(engine, count);
+      return peak;
+    }
+  }
+
+  @Test
+  void withoutAThreadTheCallerWritesItself() {
+    RefusingScheduler scheduler = new RefusingScheduler(new ManualScheduler(1, 1));
+    scheduler.refuse(Lane.LOAD, Lane.READ);
+    try (StorageEngine engine = Engines.open(storage, scheduler)) {
+      engine.loads().load(0, new Load(900, shuffled(900), () -> {}));
+      requireAll(engine, 900);
+    }
+  }
+
+  /** The input would never end. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anErrorOfTheOtherThreadIsTheLoads(boolean tables) throws IOException {
+    try (StorageEngine engine = Engines.open(storage, new ThreadScheduler(2))) {
+      engine.loads().load(0, new Load(100, n -> n, () -> {}));
+      List<String> before = storage.list();
+      storage.failAt(
+          5,
+          Fault.ENOSPC,
+          /* sticky= */ true,
+          (operation, name) ->
+              operation == Operation.WRITE && name.endsWith(tables ? ".sst" : ".vlog"));
+      assertThrows(
+          StorageException.class,
+          () -> engine.loads().load(0, new Load(Integer.MAX_VALUE, n -> n % 1_000_000, () -> {})));
+      storage.clearFaults();
+      assertEquals(before, storage.list());
+      long held = engine.stats().memoryBytes().getOrDefault("bulk_load", -1L);
+      assertEquals(0L, held);
+      engine.loads().load(0, new Load(900, shuffled(900), () -> {}));
+      requireAll(engine, 900);
+    }
+  }
+
+  /** While a piece is being written, and while one waits to be. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anErrorOfTheIteratorEndsThePieceAtWork(boolean threads) throws IOException {
+    Scheduler scheduler = threads ? new ThreadScheduler(2) : new ManualScheduler(1, 1);
+    try (StorageEngine engine = Engines.open(storage, scheduler)) {
+      List<String> before = storage.list();
+      for (int end : new int[] {5, 100, 101, 500}) {
+        int[] asked = new int[1];
+        Runnable failing =
+            () -> {
+              if (asked[0]++ == end) {
+                throw new IllegalArgumentException("on purpose");
+              }
+            };
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> engine.loads().load(0, new Load(900, shuffled(900), failing)));
+        assertEquals(before, storage.list());
+      }
+      engine.loads().load(0, new Load(900, shuffled(900), () -> {}));
+      requireAll(engine, 900);
+    }
+  }
+}
