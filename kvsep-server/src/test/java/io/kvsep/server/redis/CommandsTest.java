@@ -457,11 +457,9 @@ final class CommandsTest {
   @Test
   void versionThreeOfTheProtocol() throws IOException {
     String hello = client.ask("HELLO 3 SETNAME me");
-    assertTrue(
-        hello.matches(
-            "%7\\^\\$6\\^server\\^\\$5\\^redis\\^\\$7\\^version\\^\\$5\\^7\\.2\\.0\\^\\$5\\^proto\\^:3\\^"
-                + "\\$2\\^id\\^:\\d+\\^\\$4\\^mode\\^\\$10\\^standalone\\^\\$4\\^role\\^\\$6\\^master\\^"
-                + "\\$7\\^modules\\^\\*0\\^"),
+    assertEquals(
+        "%7^$6^server^$5^redis^$7^version^$5^7.2.0^$5^proto^:3^$2^id^:1^"
+            + "$4^mode^$10^standalone^$4^role^$6^master^$7^modules^*0^",
         hello);
     all(
         "CLIENT GETNAME", "$2^me^",
