@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A command that takes long runs elsewhere; only its own connection waits for it. A connection
  * whose replies grow long waits until they are sent.
  */
+@SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
 final class Lane {
   /** Replies of one connection that are written before they are sent. */
   private static final int OUTPUT_BYTES_MAX = 256 << 10;
@@ -124,8 +125,23 @@ final class Lane {
         asleep = false;
         continue;
       }
-      round(turns);
+      try {
+        round(turns);
+      } catch (RuntimeException | Error e) {
+        giveUp();
+      }
     }
+  }
+
+  /** A mistake of ours in the middle of a round: those it was about are closed, others go on. */
+  private void giveUp() {
+    for (Session session : touched) {
+      session.closing = true;
+      session.touched = false;
+      session.replies.release();
+      session.channel.close();
+    }
+    touched.clear();
   }
 
   private void round(List<Turn> first) {
@@ -159,7 +175,7 @@ final class Lane {
           && session.replies.length() < OUTPUT_BYTES_MAX) {
         dispatch(session, session.inbox.remove());
       }
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) {
       // A mistake of ours, or no memory even for the reply: the others go on.
       session.closing = true;
     }
@@ -323,7 +339,7 @@ final class Lane {
       } else {
         call(session, command, request, out, present);
       }
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) {
       server.failed(e);
       out.cutBackTo(mark);
       out.error(StoreErrors.reply(e));

@@ -127,6 +127,11 @@ public final class RedisServer implements AutoCloseable {
     return (InetSocketAddress) listener.localAddress();
   }
 
+  /** For tests to look at. */
+  ServerState state() {
+    return state;
+  }
+
   /**
    * Accepts nothing more, carries out the commands that were read, sends their answers and closes
    * the connections; that takes ten seconds at most. Then syncs the store. Does nothing when it is

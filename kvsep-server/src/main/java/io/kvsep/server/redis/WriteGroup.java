@@ -71,7 +71,7 @@ final class WriteGroup {
     try {
       try {
         commit(entries);
-      } catch (RuntimeException | OutOfMemoryError e) {
+      } catch (RuntimeException | Error e) {
         entries.forEach(entry -> cutBack(entry.session));
         if (entries.size() == 1) {
           refuse(entries.get(0), e);
@@ -91,7 +91,7 @@ final class WriteGroup {
     mark(entry.session);
     try {
       commit(List.of(entry));
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) {
       cutBack(entry.session);
       refuse(entry, e);
     }

@@ -70,6 +70,16 @@ final class FuzzTest {
             }
           });
       good.expect("PING", "+PONG^");
+      long all = RedisLimits.defaults().requestBytes();
+      long deadline = System.nanoTime() + 20_000_000_000L;
+      ServerState state = redis.server.state();
+      while ((state.connections() > 1 || state.budget().left() < all)
+          && System.nanoTime() - deadline < 0) {
+        Thread.onSpinWait();
+      }
+      assertEquals(1, state.connections());
+      assertEquals(all, state.budget().left());
+      assertEquals(0, state.underWay().get());
       assertEquals("$5^still^", good.ask("ECHO still"));
     }
   }

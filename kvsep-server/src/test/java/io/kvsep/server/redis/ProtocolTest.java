@@ -10,7 +10,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Bytes on the socket: how commands are framed, and what becomes of those that are not. */
+/**
+ * Bytes on the sockets of the JDK: how commands are framed, and what becomes of those that are not.
+ */
 final class ProtocolTest {
   @TempDir Path directory;
   private RunningRedis redis;
@@ -18,7 +20,7 @@ final class ProtocolTest {
 
   @BeforeEach
   void open() throws IOException {
-    redis = RunningRedis.in(directory);
+    redis = RunningRedis.onPlainSockets(directory);
     client = redis.connect();
   }
 

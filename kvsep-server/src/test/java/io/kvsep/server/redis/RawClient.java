@@ -21,7 +21,11 @@ final class RawClient implements AutoCloseable {
   private final OutputStream output;
 
   RawClient(int port) throws IOException {
-    socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    this(new Socket(InetAddress.getLoopbackAddress(), port));
+  }
+
+  RawClient(Socket connected) throws IOException {
+    socket = connected;
     socket.setSoTimeout(TIMEOUT_MILLIS);
     socket.setTcpNoDelay(true);
     input = new BufferedInputStream(socket.getInputStream());

@@ -3,7 +3,10 @@ package io.kvsep.server.redis;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.concurrent.Future;
 import java.io.IOException;
@@ -21,17 +24,25 @@ final class RunningRedis implements AutoCloseable {
 
   final KvStore store;
   final RedisServer server;
-  private final EventLoopGroup loops =
-      new MultiThreadIoEventLoopGroup(LOOPS, NioIoHandler.newFactory());
+  private final EventLoopGroup loops;
 
-  private RunningRedis(Path directory, KvOptions options, RedisOptions redis) throws IOException {
+  private RunningRedis(
+      Path directory, KvOptions options, RedisOptions redis, IoHandlerFactory sockets)
+      throws IOException {
     store = KvStore.open(directory, options);
+    loops = new MultiThreadIoEventLoopGroup(LOOPS, sockets);
     server = new RedisServer(store, redis, loops);
     server.start();
   }
 
   static RunningRedis in(Path directory) throws IOException {
     return in(directory, Clock.systemUTC(), redis -> redis);
+  }
+
+  /** On the sockets of the JDK, which serve where epoll is not to be had. */
+  static RunningRedis onPlainSockets(Path directory) throws IOException {
+    KvOptions options = KvOptions.defaults();
+    return new RunningRedis(directory, options, loopback(), NioIoHandler.newFactory());
   }
 
   static RunningRedis in(Path directory, Clock clock, UnaryOperator<RedisOptions> change)
@@ -42,7 +53,9 @@ final class RunningRedis implements AutoCloseable {
   static RunningRedis in(Path directory, KvOptions options, UnaryOperator<RedisOptions> change)
       throws IOException {
     RedisOptions redis = loopback().withClock(options.clock());
-    return new RunningRedis(directory, options, change.apply(redis));
+    IoHandlerFactory sockets =
+        Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    return new RunningRedis(directory, options, change.apply(redis), sockets);
   }
 
   static RedisOptions loopback() {
