@@ -12,7 +12,6 @@ import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.util.concurrent.Future;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -82,20 +81,14 @@ final class ServeCommand implements Callable<Integer> {
     try (KvStore open = store.openOrCreate(KvOptions.builder());
         RedisServer server = new RedisServer(open, redis, loops)) {
       server.start();
-      streams
-          .output()
-          .line("redis on " + server.address().getHostString() + ":" + server.address().getPort());
+      InetSocketAddress at = server.address();
+      streams.output().line("redis on " + at.getHostString() + ":" + at.getPort());
       streams.output().flush();
       ended.await();
     } finally {
-      end(loops, closed);
+      loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).addListener(done -> closed.countDown());
     }
     return Kvsep.DONE;
-  }
-
-  private static void end(EventLoopGroup loops, CountDownLatch closed) {
-    Future<?> ended = loops.shutdownGracefully(0, 2, TimeUnit.SECONDS);
-    ended.addListener(done -> closed.countDown());
   }
 
   /** Keeps the process alive until everything is closed. */

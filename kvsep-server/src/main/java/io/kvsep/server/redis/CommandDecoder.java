@@ -31,6 +31,7 @@ final class CommandDecoder {
   /** What an argument costs beside its bytes. */
   private static final int ARGUMENT_OVERHEAD_BYTES = 24;
 
+  private static final short CR_LF = 0x0d0a;
   private static final byte[] NO_BYTES = {};
   private static final byte[][] NO_ARGUMENTS = {};
 
@@ -176,9 +177,14 @@ final class CommandDecoder {
     int count = Math.min(input.readableBytes(), target.length - currentRead);
     input.readBytes(target, currentRead, count);
     currentRead += count;
-    if (currentRead == target.length) {
-      state = State.END;
-      lineLength = 0;
+    if (currentRead < target.length) {
+      return null;
+    }
+    state = State.END;
+    lineLength = 0;
+    if (input.readableBytes() > 1 && input.getShort(input.readerIndex()) == CR_LF) {
+      input.skipBytes(2);
+      return finishArgument();
     }
     return null;
   }
