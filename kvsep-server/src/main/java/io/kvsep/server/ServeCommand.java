@@ -102,9 +102,6 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private RedisOptions redisOptions() throws IOException {
-    if (redisPort < 0 || redisPort > 65_535) {
-      throw CommandFailure.misused("--redis-port must be from 0 to 65535, is " + redisPort);
-    }
     if ((certificate == null) != (key == null)) {
       throw CommandFailure.misused("--tls-cert and --tls-key need each other");
     }
@@ -117,7 +114,7 @@ final class ServeCommand implements Callable<Integer> {
     try {
       return RedisOptions.on(new InetSocketAddress(bind, redisPort), token).withTls(tls);
     } catch (IllegalArgumentException e) {
-      throw CommandFailure.misused("--bind, --token-file: " + e.getMessage());
+      throw CommandFailure.misused("--bind, --redis-port, --token-file: " + e.getMessage());
     }
   }
 }
