@@ -169,7 +169,7 @@ final class WriteGroup {
   private void finish(Entry entry) {
     entry.session.inGroup = 0;
     server.budget().release(entry.request.reservedBytes);
-    if (entry.endsTransaction()) {
+    if (entry.endsTransaction() && entry.session.queue != null) {
       entry.session.discard(server.budget());
     }
   }

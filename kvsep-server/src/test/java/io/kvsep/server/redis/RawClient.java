@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 
 /** A socket that sends what it is told and shows the bytes that come back; ^ stands for CR LF. */
 final class RawClient implements AutoCloseable {
@@ -114,17 +115,24 @@ final class RawClient implements AutoCloseable {
 
   /** Whether the server has closed its side, after whatever it still sent. */
   boolean isEnded() throws IOException {
+    return drain() >= 0;
+  }
+
+  /** Bytes that come until the server closes its side; -1 when it does not. */
+  long drain() throws IOException {
+    byte[] bytes = new byte[1 << 16];
+    long total = 0;
     try {
-      while (input.read() >= 0) {
-        // Of no interest.
+      for (int count = input.read(bytes); count >= 0; count = input.read(bytes)) {
+        total += count;
       }
-      return true;
-    } catch (java.net.SocketTimeoutException e) {
-      return false;
+    } catch (SocketTimeoutException e) {
+      return -1;
     } catch (IOException e) {
       // Reset: the server did not want what was still on its way.
-      return true;
+      return total;
     }
+    return total;
   }
 
   @Override
