@@ -73,7 +73,7 @@ final class FuzzTest {
       long all = RedisLimits.defaults().requestBytes();
       long deadline = System.nanoTime() + 20_000_000_000L;
       ServerState state = redis.server.state();
-      while ((state.connections() > 1 || state.budget().left() < all)
+      while ((state.connections() > 1 || state.budget().left() < all || state.underWay().get() > 0)
           && System.nanoTime() - deadline < 0) {
         Thread.onSpinWait();
       }
