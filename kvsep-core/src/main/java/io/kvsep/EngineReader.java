@@ -1,6 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.internal.engine.EngineCursor;
+import io.kvsep.internal.engine.FoundEntry;
 import io.kvsep.internal.engine.ScanBounds;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.StoreReads;
@@ -8,6 +9,7 @@ import io.kvsep.internal.engine.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -53,6 +55,29 @@ class EngineReader implements KvReader {
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }
+  }
+
+  @Override
+  public @Nullable EntryInfo info(byte[] key) {
+    Objects.requireNonNull(key, "key");
+    try {
+      FoundEntry found = engine.reads().info(keyspace, key, readSequence());
+      confirm();
+      return info(found);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  static @Nullable EntryInfo info(@Nullable FoundEntry found) {
+    if (found == null) {
+      return null;
+    }
+    OptionalLong expiry =
+        found.expiresAtMillis() == FoundEntry.NEVER
+            ? OptionalLong.empty()
+            : OptionalLong.of(found.expiresAtMillis());
+    return new EntryInfo(found.sequence(), found.valueLength(), expiry);
   }
 
   @Override

@@ -29,6 +29,11 @@ public interface KvReader {
   boolean contains(byte[] key);
 
   /**
+   * Version, length and expiry of the entry, null when the key is absent; never reads the value.
+   */
+  @Nullable EntryInfo info(byte[] key);
+
+  /**
    * The values of {@code keys} in their order, null where absent, all as of one moment. A key may
    * come more than once. Values that are not in memory are read many at once, which is much faster
    * than one call of {@link #get(byte[])} for each.

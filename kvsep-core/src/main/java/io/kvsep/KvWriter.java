@@ -23,6 +23,14 @@ public interface KvWriter {
    */
   void put(byte[] key, byte[] value, Duration timeToLive);
 
+  /**
+   * As {@link #put(byte[], byte[])}; the entry is absent from a moment on, which may have passed
+   * already.
+   *
+   * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
+   */
+  void putUntil(byte[] key, byte[] value, long expiresAtMillis);
+
   /** Removes {@code key}; deleting what is not there is no error. */
   void delete(byte[] key);
 

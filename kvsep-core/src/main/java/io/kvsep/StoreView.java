@@ -41,6 +41,17 @@ class StoreView extends EngineReader implements KvView {
   }
 
   @Override
+  public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
+    engine
+        .writes()
+        .put(
+            keyspace,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(value, "value"),
+            TimeToLive.until(expiresAtMillis));
+  }
+
+  @Override
   public void delete(byte[] key) {
     engine.writes().delete(keyspace, Objects.requireNonNull(key, "key"));
   }

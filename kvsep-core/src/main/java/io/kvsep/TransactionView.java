@@ -43,6 +43,16 @@ class TransactionView implements KvView {
   }
 
   @Override
+  public @Nullable EntryInfo info(byte[] key) {
+    Objects.requireNonNull(key, "key");
+    try {
+      return EngineReader.info(transaction.info(keyspace, key));
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
   public List<byte @Nullable []> getAll(List<byte[]> keys) {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
@@ -104,6 +114,15 @@ class TransactionView implements KvView {
         Objects.requireNonNull(key, "key"),
         Objects.requireNonNull(value, "value"),
         TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
+    transaction.put(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        TimeToLive.until(expiresAtMillis));
   }
 
   @Override

@@ -52,6 +52,20 @@ public final class WriteBatch {
     return this;
   }
 
+  /**
+   * As {@link #put(byte[], byte[])}; the entry is absent from a moment on.
+   *
+   * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
+   */
+  public WriteBatch putUntil(byte[] key, byte[] value, long expiresAtMillis) {
+    buffer.put(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        TimeToLive.until(expiresAtMillis));
+    return this;
+  }
+
   /** Removes {@code key}. */
   public WriteBatch delete(byte[] key) {
     buffer.delete(keyspace, Objects.requireNonNull(key, "key"));

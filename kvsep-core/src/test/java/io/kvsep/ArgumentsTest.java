@@ -50,6 +50,7 @@ final class ArgumentsTest {
     names("output", () -> store.backup(null, 0));
     names("input", () -> store.restore(null));
     names("key", () -> store.contains(null));
+    names("key", () -> store.info(null));
     names("keys", () -> store.getAll(null));
     names("keys", () -> store.getAll(Arrays.asList(KEY, null)));
     names("key", () -> store.read(null, view -> view));
@@ -72,6 +73,8 @@ final class ArgumentsTest {
     names("key", () -> store.put(null, VALUE, DAY));
     names("value", () -> store.put(KEY, null, DAY));
     names("timeToLive", () -> store.put(KEY, VALUE, null));
+    names("key", () -> store.putUntil(null, VALUE, 1));
+    names("value", () -> store.putUntil(KEY, null, 1));
     names("key", () -> store.put((BytesStore<?, ?>) null, bytes));
     names("value", () -> store.put(bytes, (BytesStore<?, ?>) null));
     names("key", () -> store.delete(null));

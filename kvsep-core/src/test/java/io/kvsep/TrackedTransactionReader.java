@@ -28,6 +28,12 @@ record TrackedTransactionReader(KvReader reader, TransactionModel model, int spa
   }
 
   @Override
+  public @Nullable EntryInfo info(byte[] key) {
+    model.readKey(space, key);
+    return reader.info(key);
+  }
+
+  @Override
   public List<byte @Nullable []> getAll(List<byte[]> keys) {
     keys.forEach(key -> model.readKey(space, key));
     return reader.getAll(keys);

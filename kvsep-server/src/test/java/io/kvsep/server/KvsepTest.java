@@ -40,7 +40,8 @@ final class KvsepTest {
           "backup",
           "restore",
           "verify",
-          "repair");
+          "repair",
+          "serve");
 
   @TempDir Path folder;
 

@@ -81,6 +81,25 @@ public final class EngineTransaction {
     }
   }
 
+  /** Without the value, null when the key is absent; an own write has no sequence number yet. */
+  public @Nullable FoundEntry info(int keyspace, byte[] key) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.info(keyspace, key, sequence());
+      }
+      if (write.isDelete()) {
+        return null;
+      }
+      long expiry =
+          write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
+      return new FoundEntry(0, write.value().length, expiry);
+    } finally {
+      end();
+    }
+  }
+
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
     begin(keyspace);
@@ -151,6 +170,12 @@ public final class EngineTransaction {
     }
   }
 
+  /**
+   * Sets the key.
+   *
+   * @param timeToLiveMillis from the commit on, 0 for no end; the negative of a moment is that
+   *     moment
+   */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     begin(keyspace);
     try {

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
@@ -56,6 +57,21 @@ final class PointReader {
           payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
     }
     return context.value;
+  }
+
+  /** What is known of the entry that was found, without its value. */
+  static FoundEntry info(ReadContext context) {
+    Region payload = Objects.requireNonNull(context.payloadRegion);
+    int kind = Tag.kind(context.tag);
+    int header = Payload.headerLength(kind);
+    int length =
+        Tag.baseKind(kind) == Tag.PUT
+            ? context.payloadLength - header
+            : ValuePointer.valueLength(payload, context.payloadOffset + header);
+    return new FoundEntry(
+        Tag.sequence(context.tag),
+        length,
+        Payload.expiresAtMillis(kind, payload, context.payloadOffset));
   }
 
   private boolean isPresent(ReadContext context) {

@@ -92,6 +92,18 @@ public final class StoreReads {
     }
   }
 
+  /** The newest entry of the key without its value, null when it is absent. */
+  public @Nullable FoundEntry info(int keyspace, byte[] key, long sequence) {
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    try {
+      live.get();
+      slot.context().setKey(keyspace, key);
+      return find(slot.context(), sequence) ? PointReader.info(slot.context()) : null;
+    } finally {
+      leave(slot);
+    }
+  }
+
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, long sequence, Function<ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();

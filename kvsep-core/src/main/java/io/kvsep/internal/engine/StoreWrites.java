@@ -41,10 +41,15 @@ public final class StoreWrites {
     this.budget = new CommitBudget(shape.commitBytesMax(), shape.frameRetainedBytes());
   }
 
+  /**
+   * Sets the key.
+   *
+   * @param timeToLiveMillis 0 for no end; the negative of a moment is that moment
+   */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
     WriteBuffer.checkValueLength(value.length);
-    boolean expires = timeToLiveMillis > 0;
+    boolean expires = timeToLiveMillis != 0;
     long expiry = expires ? WriteBuffer.expiry(config.clock().millis(), timeToLiveMillis) : 0;
     commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
   }

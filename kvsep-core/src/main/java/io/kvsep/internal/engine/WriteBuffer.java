@@ -60,10 +60,15 @@ public final class WriteBuffer {
     this.bytesMax = bytesMax;
   }
 
+  /**
+   * Sets the key.
+   *
+   * @param timeToLiveMillis 0 for no end; the negative of a moment is that moment
+   */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
     checkValueLength(value.length);
-    int kind = timeToLiveMillis > 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
+    int kind = timeToLiveMillis != 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
     add(kind, keyspace, key, value, timeToLiveMillis);
   }
 
@@ -245,6 +250,9 @@ public final class WriteBuffer {
 
   /** When something that lives for {@code timeToLive} expires; far ends do not wrap round. */
   static long expiry(long nowMillis, long timeToLive) {
+    if (timeToLive < 0) {
+      return -timeToLive;
+    }
     long expiry = nowMillis + timeToLive;
     return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
   }

@@ -24,13 +24,16 @@ public final class OwnWrite {
     return Objects.requireNonNull(value);
   }
 
-  /** How long it lives from the commit on, 0 when without end. */
+  /** How long it lives from the commit on, 0 when without end; or the negative of a moment. */
   public long timeToLiveMillis() {
     return timeToLiveMillis;
   }
 
   /** When it expires if it is committed at a time; far ends do not wrap round. */
   public long expiresAtMillis(long nowMillis) {
+    if (timeToLiveMillis < 0) {
+      return -timeToLiveMillis;
+    }
     long expiry = nowMillis + timeToLiveMillis;
     return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
   }

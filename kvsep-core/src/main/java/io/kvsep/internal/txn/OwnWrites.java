@@ -48,7 +48,8 @@ public final class OwnWrites {
   /**
    * Sets the key.
    *
-   * @param timeToLiveMillis from the commit on, 0 for no end
+   * @param timeToLiveMillis from the commit on, 0 for no end; the negative of a moment is that
+   *     moment
    */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     OwnWrite write = new OwnWrite(value, timeToLiveMillis);
@@ -142,7 +143,7 @@ public final class OwnWrites {
       OwnWrite write = point.value;
       if (write.isDelete()) {
         set(point.key, Tag.DELETE, null, 0);
-      } else if (write.timeToLiveMillis() > 0) {
+      } else if (write.timeToLiveMillis() != 0) {
         set(point.key, Tag.PUT | Tag.EXPIRES, write.value(), write.expiresAtMillis(nowMillis));
       } else {
         set(point.key, Tag.PUT, write.value(), 0);

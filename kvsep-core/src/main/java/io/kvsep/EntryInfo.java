@@ -1,0 +1,13 @@
+package io.kvsep;
+
+import java.util.OptionalLong;
+
+/**
+ * What is known of an entry without reading its value.
+ *
+ * @param version grows with every write of the key, whatever the value, and belongs to no other
+ *     write in the store; 0 for what a transaction wrote itself and has not committed
+ * @param valueLength bytes of the value
+ * @param expiresAtMillis when the entry expires, in milliseconds since the epoch; empty when never
+ */
+public record EntryInfo(long version, int valueLength, OptionalLong expiresAtMillis) {}

@@ -1,0 +1,95 @@
+package io.kvsep.server.redis;
+
+import io.kvsep.Keyspace;
+import io.kvsep.KvStore;
+import io.kvsep.KvView;
+import io.kvsep.Snapshot;
+import io.kvsep.Transaction;
+import io.kvsep.WriteBatch;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sixteen databases of a store: 0 is its own keyspace, n the keyspace named {@code db} and n,
+ * which is made when the database is used for the first time. Thread safe.
+ */
+final class Databases {
+  /** No key is greater. */
+  static final byte[] LAST_KEY = lastKey();
+
+  private final KvStore store;
+  private final AtomicReferenceArray<@Nullable Keyspace> keyspaces =
+      new AtomicReferenceArray<>(Entries.DATABASES);
+  private final Entries own;
+
+  Databases(KvStore store) {
+    this.store = store;
+    this.own = new ViewEntries(store, store);
+  }
+
+  static String name(int database) {
+    return "db" + database;
+  }
+
+  /** The store's present. */
+  Entries.Spaces present() {
+    return database -> {
+      if (database == 0) {
+        return own;
+      }
+      KvView view = store.in(keyspace(database));
+      return new ViewEntries(view, view);
+    };
+  }
+
+  Entries.Spaces in(Transaction transaction) {
+    return database -> {
+      if (database == 0) {
+        return new ViewEntries(transaction, transaction);
+      }
+      KvView view = transaction.in(keyspace(database));
+      return new ViewEntries(view, view);
+    };
+  }
+
+  /** For reading. */
+  Entries.Spaces in(Snapshot snapshot) {
+    return database ->
+        new ViewEntries(database == 0 ? snapshot : snapshot.in(keyspace(database)), store);
+  }
+
+  Entries.Spaces in(WriteBatch batch) {
+    Entries first = new BatchEntries(batch, null);
+    return database -> database == 0 ? first : new BatchEntries(batch, keyspace(database));
+  }
+
+  /** Whether there was ever anything in the database. */
+  boolean exists(int database) {
+    return database == 0
+        || keyspaces.get(database) != null
+        || store.keyspaces().contains(name(database));
+  }
+
+  /** Looks all keyspaces up anew: one may have been dropped. */
+  void forget() {
+    for (int i = 0; i < keyspaces.length(); i++) {
+      keyspaces.set(i, null);
+    }
+  }
+
+  private Keyspace keyspace(int database) {
+    Keyspace known = keyspaces.get(database);
+    if (known == null) {
+      known = store.keyspace(name(database));
+      keyspaces.set(database, known);
+    }
+    return known;
+  }
+
+  private static byte[] lastKey() {
+    byte[] key = new byte[Keys.BYTES_MAX];
+    Arrays.fill(key, (byte) 0xff);
+    return key;
+  }
+}

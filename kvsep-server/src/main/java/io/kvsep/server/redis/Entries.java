@@ -1,0 +1,52 @@
+package io.kvsep.server.redis;
+
+import io.kvsep.EntryInfo;
+import io.kvsep.KvCursor;
+import io.kvsep.ScanOptions;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** One database as a command sees it: the store's present, a transaction, or a batch to come. */
+interface Entries {
+  /** In place of a moment at which an entry expires. */
+  long NEVER = 0;
+
+  /** So many databases can be selected. */
+  int DATABASES = 16;
+
+  byte @Nullable [] get(byte[] key);
+
+  boolean contains(byte[] key);
+
+  @Nullable EntryInfo info(byte[] key);
+
+  List<byte @Nullable []> getAll(List<byte[]> keys);
+
+  <R> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
+
+  KvCursor cursor(ScanOptions options);
+
+  /**
+   * Sets the key.
+   *
+   * @param expiresAtMillis {@link #NEVER} or a positive moment
+   */
+  void put(byte[] key, byte[] value, long expiresAtMillis);
+
+  void delete(byte[] key);
+
+  /** Removes every key. */
+  void clear();
+
+  /** When an entry expires, {@link #NEVER} when it does not or is absent. */
+  static long expiry(@Nullable EntryInfo info) {
+    return info == null ? NEVER : info.expiresAtMillis().orElse(NEVER);
+  }
+
+  /** The databases, in one and the same state of the store or transaction. */
+  interface Spaces {
+    Entries at(int database);
+  }
+}

@@ -1,0 +1,111 @@
+package io.kvsep.server.redis;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+
+/** Numbers as Redis writes and reads them. */
+final class Numbers {
+  /** Digits behind the point that Redis keeps of a float. */
+  private static final int FLOAT_SCALE = 17;
+
+  /** About what 80 bits can hold, which is how Redis reckons. */
+  private static final int FLOAT_EXPONENT_MAX = 4932;
+
+  private static final int FLOAT_LENGTH_MAX = 5 << 10;
+
+  private Numbers() {}
+
+  static byte[] text(long value) {
+    return Long.toString(value).getBytes(ISO_8859_1);
+  }
+
+  /** The argument as a signed 64-bit number; nothing but digits and one minus, no leading zeros. */
+  static long integer(byte[] text) {
+    long value = parse(text, 0, text.length, Long.MIN_VALUE);
+    if (value == Long.MIN_VALUE && !new String(text, ISO_8859_1).equals("-9223372036854775808")) {
+      throw CommandError.notAnInteger();
+    }
+    return value;
+  }
+
+  /** The number between two indexes, {@code none} when there is none, or one too large. */
+  static long parse(byte[] text, int from, int to, long none) {
+    int at = from;
+    boolean negative = at < to && text[at] == '-';
+    if (negative) {
+      at++;
+    }
+    int digits = to - at;
+    if (digits <= 0 || digits > 19) {
+      return none;
+    }
+    if (text[at] == '0') {
+      return digits == 1 && !negative ? 0 : none;
+    }
+    long value = 0;
+    for (; at < to; at++) {
+      int digit = text[at] - '0';
+      if (digit < 0 || digit > 9 || value < (Long.MIN_VALUE + digit) / 10) {
+        return none;
+      }
+      value = value * 10 - digit;
+    }
+    if (!negative && value == Long.MIN_VALUE) {
+      return none;
+    }
+    return negative ? value : -value;
+  }
+
+  /** The float in a text, exactly. */
+  static BigDecimal decimal(byte[] text) {
+    if (text.length == 0 || text.length > FLOAT_LENGTH_MAX) {
+      throw notAFloat();
+    }
+    String chars = new String(text, ISO_8859_1);
+    String unsigned = chars.startsWith("-") || chars.startsWith("+") ? chars.substring(1) : chars;
+    if (unsigned.equalsIgnoreCase("inf") || unsigned.equalsIgnoreCase("infinity")) {
+      throw infinite();
+    }
+    BigDecimal value;
+    try {
+      value = new BigDecimal(chars);
+    } catch (NumberFormatException e) {
+      throw notAFloat();
+    }
+    return bounded(value);
+  }
+
+  /** The sum, as it is stored. */
+  static BigDecimal sum(BigDecimal first, BigDecimal second) {
+    return bounded(first.add(second));
+  }
+
+  static String text(BigDecimal value) {
+    BigDecimal rounded = value.setScale(FLOAT_SCALE, RoundingMode.HALF_EVEN);
+    return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
+  }
+
+  /**
+   * No further from zero than Redis could go, and no finer than it keeps, so that it stays short.
+   */
+  private static BigDecimal bounded(BigDecimal value) {
+    if (value.signum() == 0) {
+      return BigDecimal.ZERO;
+    }
+    long exponent = (long) value.precision() - value.scale();
+    if (exponent > FLOAT_EXPONENT_MAX) {
+      throw infinite();
+    }
+    return exponent < -FLOAT_SCALE - 1 ? BigDecimal.ZERO : value;
+  }
+
+  private static CommandError notAFloat() {
+    return new CommandError("ERR value is not a valid float");
+  }
+
+  private static CommandError infinite() {
+    return new CommandError("ERR increment would produce NaN or Infinity");
+  }
+}

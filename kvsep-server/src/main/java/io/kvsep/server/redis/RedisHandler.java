@@ -1,0 +1,294 @@
+package io.kvsep.server.redis;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.util.concurrent.Future;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection on its event loop: cuts commands out of what arrives, passes them to the lane, and
+ * sends what comes back. Never waits.
+ *
+ * <p>Nothing is read from a client that has too many commands without an answer, or does not take
+ * its replies; one that takes none for too long is closed. Of a client that has not given the token
+ * one command is looked at at a time.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // A write that fails ends in exceptionCaught.
+final class RedisHandler extends ChannelInboundHandlerAdapter implements Session.Outlet {
+  /** Bytes of commands that have no answer yet; one more is read beyond. */
+  private static final long UNANSWERED_BYTES_MAX = 256 << 10;
+
+  /** Long replies go out in pieces, so that it shows how much of them was taken. */
+  private static final int PIECE_BYTES = 64 << 10;
+
+  private final ServerState server;
+  private final Lane lane;
+  private final CommandDecoder decoder;
+  private final Deque<ByteBuf> unread = new ArrayDeque<>();
+  private List<Request> requests = new ArrayList<>();
+  private @Nullable ChannelHandlerContext context;
+  private @Nullable Session session;
+  private int unanswered;
+  private long unansweredBytes;
+  private boolean laneHasMore;
+
+  /** No more commands: something unintelligible came, or the end. */
+  private boolean deaf;
+
+  private boolean inputEnded;
+  private @Nullable Future<?> patience;
+  private @Nullable Future<?> authentication;
+
+  RedisHandler(ServerState server, Lane lane) {
+    this.server = server;
+    this.lane = lane;
+    this.decoder = new CommandDecoder(server.options().limits(), server.budget());
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext active) {
+    context = active;
+    Channel channel = active.channel();
+    if (server.connections() >= server.options().limits().connections()) {
+      server.refused();
+      deaf = true;
+      ByteBuf refusal =
+          Unpooled.copiedBuffer(
+              "-ERR max number of clients reached\r\n", StandardCharsets.US_ASCII);
+      active.writeAndFlush(refusal).addListener(ChannelFutureListener.CLOSE);
+      return;
+    }
+    Session opened =
+        new Session(
+            server.nextId(),
+            channel,
+            lane,
+            lane.newReplies(),
+            this,
+            server.options().clock().millis());
+    opened.trusted = server.options().token() == null;
+    session = opened;
+    server.add(opened);
+    if (!opened.trusted) {
+      long millis = server.options().limits().authentication().toMillis();
+      authentication =
+          channel.eventLoop().schedule(this::closeStranger, millis, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private void closeStranger() {
+    if (session != null && !session.trusted && context != null) {
+      context.close();
+    }
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext active, Object message) {
+    ByteBuf bytes = (ByteBuf) message;
+    if (deaf || session == null) {
+      bytes.release();
+      return;
+    }
+    unread.add(bytes);
+    decode(session);
+    updateReading(active);
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext active) {
+    submit(active);
+  }
+
+  private void decode(Session from) {
+    try {
+      while (!unread.isEmpty() && mayDecode(from)) {
+        ByteBuf bytes = unread.getFirst();
+        Request request = decoder.next(bytes, from.trusted);
+        if (request == null) {
+          unread.removeFirst().release();
+        } else {
+          accept(request);
+        }
+      }
+    } catch (ProtocolException e) {
+      accept(Request.broken(String.valueOf(e.getMessage())));
+      stopListening();
+    }
+  }
+
+  private void accept(Request request) {
+    requests.add(request);
+    unanswered++;
+    unansweredBytes += request.bytes;
+    server.underWay().incrementAndGet();
+  }
+
+  private boolean mayDecode(Session from) {
+    return !deaf
+        && unansweredBytes < UNANSWERED_BYTES_MAX
+        && unanswered < (from.trusted ? server.options().limits().pipelined() : 1);
+  }
+
+  private void submit(ChannelHandlerContext active) {
+    boolean any = laneHasMore || !requests.isEmpty();
+    if (any && session != null && active.channel().isWritable()) {
+      lane.arrive(new Lane.Turn(session, requests, null));
+      requests = new ArrayList<>();
+      laneHasMore = false;
+    }
+  }
+
+  private void updateReading(ChannelHandlerContext active) {
+    boolean reads =
+        session != null
+            && !deaf
+            && unread.isEmpty()
+            && mayDecode(session)
+            && active.channel().isWritable();
+    if (active.channel().config().isAutoRead() != reads) {
+      active.channel().config().setAutoRead(reads);
+    }
+  }
+
+  /** Reads no more commands; those that were read are answered. On the event loop. */
+  void stopListening() {
+    deaf = true;
+    unread.forEach(ByteBuf::release);
+    unread.clear();
+    decoder.close();
+    if (context != null) {
+      updateReading(context);
+    }
+  }
+
+  @Override
+  public void deliver(Delivery delivery) {
+    ChannelHandlerContext active = context;
+    if (active == null || session == null) {
+      delivery.replies().release();
+      return;
+    }
+    unanswered -= delivery.answered();
+    unansweredBytes -= delivery.answeredBytes();
+    laneHasMore |= delivery.hasMore();
+    send(active, delivery.replies());
+    server.underWay().addAndGet(-delivery.answered());
+    if (delivery.closing()) {
+      stopListening();
+      closeWhenSent(active);
+      return;
+    }
+    decode(session);
+    submit(active);
+    updateReading(active);
+    closeWhenDone(active);
+  }
+
+  private static void send(ChannelHandlerContext active, ByteBuf replies) {
+    if (!replies.isReadable()) {
+      replies.release();
+      return;
+    }
+    while (replies.readableBytes() > PIECE_BYTES) {
+      active.write(replies.readRetainedSlice(PIECE_BYTES), active.voidPromise());
+    }
+    active.writeAndFlush(replies, active.voidPromise());
+  }
+
+  private static void closeWhenSent(ChannelHandlerContext active) {
+    active.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE);
+  }
+
+  /** A client may end its side first and still wait for answers. */
+  private void closeWhenDone(ChannelHandlerContext active) {
+    if (inputEnded && unanswered == 0 && unread.isEmpty()) {
+      closeWhenSent(active);
+    }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext active, Object event) throws Exception {
+    if (event instanceof ChannelInputShutdownEvent) {
+      inputEnded = true;
+      submit(active);
+      closeWhenDone(active);
+    }
+    super.userEventTriggered(active, event);
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext active) {
+    if (active.channel().isWritable()) {
+      if (patience != null) {
+        patience.cancel(false);
+        patience = null;
+      }
+      submit(active);
+      updateReading(active);
+    } else {
+      updateReading(active);
+      awaitReader(active, active.channel().bytesBeforeWritable());
+    }
+  }
+
+  /** Closes a connection that has taken nothing when the time is over. */
+  private void awaitReader(ChannelHandlerContext active, long waiting) {
+    patience =
+        active
+            .channel()
+            .eventLoop()
+            .schedule(
+                () -> {
+                  long now = active.channel().bytesBeforeWritable();
+                  if (now >= waiting) {
+                    active.close();
+                  } else if (now > 0) {
+                    awaitReader(active, now);
+                  }
+                },
+                server.options().limits().slowReader().toMillis(),
+                TimeUnit.MILLISECONDS);
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext active) {
+    deaf = true;
+    unread.forEach(ByteBuf::release);
+    unread.clear();
+    decoder.close();
+    cancel(patience);
+    cancel(authentication);
+    Session closed = session;
+    if (closed != null) {
+      session = null;
+      closed.gone = true;
+      server.remove(closed);
+      server.underWay().addAndGet(-unanswered);
+      lane.arrive(new Lane.Turn(closed, requests, null));
+      requests = new ArrayList<>();
+    }
+  }
+
+  private static void cancel(@Nullable Future<?> timer) {
+    if (timer != null) {
+      timer.cancel(false);
+    }
+  }
+
+  /** The connection is of no use any more: reset by the other side, or not the TLS it should be. */
+  @Override
+  public void exceptionCaught(ChannelHandlerContext active, Throwable cause) {
+    active.close();
+  }
+}

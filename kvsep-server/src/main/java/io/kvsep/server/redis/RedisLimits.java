@@ -1,0 +1,56 @@
+package io.kvsep.server.redis;
+
+import java.time.Duration;
+
+/**
+ * What one client, and all of them together, may take. Each is checked before the memory is taken.
+ *
+ * @param connections at a time; one more is told so and closed
+ * @param arguments of one command, its name included
+ * @param commandBytes of all arguments of one command, and of a value that a command makes
+ * @param requestBytes of all commands that are being received or carried out, beyond the first 64
+ *     KiB of each; also what one transaction may queue
+ * @param replyBytes of one reply
+ * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
+ * @param slowReader how long a connection may take nothing of what waits to be sent to it
+ * @param authentication how long a connection may take to give the token
+ */
+public record RedisLimits(
+    int connections,
+    int arguments,
+    int commandBytes,
+    long requestBytes,
+    int replyBytes,
+    int pipelined,
+    Duration slowReader,
+    Duration authentication) {
+  public RedisLimits {
+    atLeast("connections", connections, 1);
+    atLeast("arguments", arguments, 1);
+    atLeast("commandBytes", commandBytes, 1024);
+    atLeast("requestBytes", requestBytes, 1024);
+    atLeast("replyBytes", replyBytes, 1024);
+    atLeast("pipelined", pipelined, 1);
+    atLeast("slowReader (ms)", slowReader.toMillis(), 1);
+    atLeast("authentication (ms)", authentication.toMillis(), 1);
+  }
+
+  /** Redis's own where it has them; a quarter of the heap for commands under way. */
+  public static RedisLimits defaults() {
+    return new RedisLimits(
+        10_000,
+        1 << 20,
+        512 << 20,
+        Runtime.getRuntime().maxMemory() / 4,
+        512 << 20,
+        1024,
+        Duration.ofSeconds(60),
+        Duration.ofSeconds(10));
+  }
+
+  private static void atLeast(String name, long value, long min) {
+    if (value < min) {
+      throw new IllegalArgumentException(name + " must be at least " + min + ", is " + value);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package io.kvsep.server.redis;
+
+import org.jspecify.annotations.Nullable;
+
+/** One command as it came, or what is wrong with the bytes that came in place of one. */
+final class Request {
+  /** Name and arguments. */
+  final byte[][] arguments;
+
+  /** What was reserved for it, to be given back when it is answered. */
+  final long reservedBytes;
+
+  final @Nullable String protocolError;
+
+  /** Of all arguments. */
+  final int bytes;
+
+  private Request(
+      byte[][] arguments, int bytes, long reservedBytes, @Nullable String protocolError) {
+    this.arguments = arguments;
+    this.bytes = bytes;
+    this.reservedBytes = reservedBytes;
+    this.protocolError = protocolError;
+  }
+
+  static Request of(byte[][] arguments, int bytes, long reservedBytes) {
+    return new Request(arguments, bytes, reservedBytes, null);
+  }
+
+  static Request broken(String protocolError) {
+    return new Request(new byte[0][], 0, 0, protocolError);
+  }
+}

@@ -1,0 +1,249 @@
+package io.kvsep.server.redis;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import io.kvsep.StoreStats;
+import io.kvsep.server.redis.Command.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The server: what it is, what it can do, and its state. */
+final class ServerCommands {
+  /** Whose documented behaviour this is. */
+  static final String REDIS_VERSION = "7.2.0";
+
+  private ServerCommands() {}
+
+  static List<Command> all() {
+    return List.of(
+        Command.of("info", -1, Kind.SESSION, ServerCommands::info, "Gives the state of the server"),
+        Command.of("config", -2, Kind.SESSION, ServerCommands::config, "Gives settings"),
+        Command.of("command", -1, Kind.SESSION, ServerCommands::command, "Describes the commands"),
+        Command.of("time", 1, Kind.SESSION, ServerCommands::time, "Gives the time"),
+        Command.of("save", 1, Kind.LONG_READ, ServerCommands::save, "Syncs the store"));
+  }
+
+  static void requireCount(Call call, int count) {
+    if (call.count() != count) {
+      throw CommandError.wrongArity(call.name + "|" + call.word(1).toLowerCase(Locale.ROOT));
+    }
+  }
+
+  static CommandError unknownSubcommand(Call call) {
+    String shown = call.text(1);
+    shown = shown.substring(0, Math.min(128, shown.length()));
+    return new CommandError(
+        "ERR unknown subcommand '"
+            + shown
+            + "'. Try "
+            + call.name.toUpperCase(Locale.ROOT)
+            + " HELP.");
+  }
+
+  private static void time(Call call) {
+    long now = call.nowMillis();
+    call.out.array(2);
+    call.out.bulk(Long.toString(now / 1000));
+    call.out.bulk(Long.toString(now % 1000 * 1000));
+  }
+
+  private static void save(Call call) {
+    call.server.store().sync();
+    call.out.ok();
+  }
+
+  private static void info(Call call) {
+    List<String> wanted = new ArrayList<>();
+    for (int i = 1; i < call.count(); i++) {
+      wanted.add(call.word(i));
+    }
+    boolean all =
+        wanted.isEmpty()
+            || wanted.contains("ALL")
+            || wanted.contains("DEFAULT")
+            || wanted.contains("EVERYTHING");
+    StringBuilder text = new StringBuilder();
+    for (Map.Entry<String, List<String>> section : sections(call).entrySet()) {
+      if (all || wanted.contains(section.getKey().substring(2).toUpperCase(Locale.ROOT))) {
+        text.append(text.isEmpty() ? "" : "\r\n")
+            .append("# ")
+            .append(section.getKey().substring(2));
+        text.append("\r\n");
+        section.getValue().forEach(line -> text.append(line).append("\r\n"));
+      }
+    }
+    call.out.verbatim(text.toString());
+  }
+
+  /** By name, with a digit in front that orders them. */
+  private static Map<String, List<String>> sections(Call call) {
+    ServerState server = call.server;
+    StoreStats stats = server.store().stats();
+    long uptime = Math.max(0, (call.nowMillis() - server.startedAtMillis()) / 1000);
+    Map<String, List<String>> sections = new TreeMap<>();
+    sections.put(
+        "1 Server",
+        List.of(
+            "redis_version:" + REDIS_VERSION,
+            "redis_mode:standalone",
+            "server_name:kvsep",
+            "os:" + System.getProperty("os.name") + " " + System.getProperty("os.arch"),
+            "arch_bits:64",
+            "process_id:" + ProcessHandle.current().pid(),
+            "tcp_port:" + server.port(),
+            "uptime_in_seconds:" + uptime,
+            "uptime_in_days:" + uptime / 86_400));
+    sections.put(
+        "2 Clients",
+        List.of(
+            "connected_clients:" + server.connections(),
+            "maxclients:" + server.options().limits().connections()));
+    sections.put("3 Memory", List.of("used_memory:" + usedHeap(), "maxmemory:0"));
+    sections.put("4 Persistence", List.of("loading:0", "aof_enabled:1"));
+    sections.put(
+        "5 Stats",
+        List.of(
+            "total_connections_received:" + server.connectionsReceived(),
+            "total_commands_processed:" + server.commandsProcessed(),
+            "rejected_connections:" + server.connectionsRefused()));
+    sections.put("6 Replication", List.of("role:master", "connected_slaves:0"));
+    sections.put("7 Cluster", List.of("cluster_enabled:0"));
+    sections.put(
+        "8 Kvsep",
+        List.of(
+            "entries_estimate:" + stats.entriesEstimate(),
+            "log_bytes:" + stats.logBytes(),
+            "log_live_bytes:" + stats.logLiveBytes(),
+            "table_bytes:" + stats.tableBytes(),
+            "commits:" + stats.commits(),
+            "syncs:" + stats.syncs()));
+    return sections;
+  }
+
+  private static long usedHeap() {
+    Runtime runtime = Runtime.getRuntime();
+    return runtime.totalMemory() - runtime.freeMemory();
+  }
+
+  private static void config(Call call) {
+    if (!call.word(1).equals("GET")) {
+      throw unknownSubcommand(call);
+    }
+    if (call.count() < 3) {
+      throw CommandError.wrongArity("config|get");
+    }
+    RedisLimits limits = call.server.options().limits();
+    Map<String, String> settings = new TreeMap<>();
+    settings.put("appendonly", "yes");
+    settings.put("bind", call.server.options().address().getAddress().getHostAddress());
+    settings.put("databases", Integer.toString(Entries.DATABASES));
+    settings.put("maxclients", Integer.toString(limits.connections()));
+    settings.put("maxmemory", "0");
+    settings.put("maxmemory-policy", "noeviction");
+    settings.put("port", Integer.toString(call.server.port()));
+    settings.put("proto-max-bulk-len", Integer.toString(limits.commandBytes()));
+    settings.put("save", "");
+    settings.put("timeout", "0");
+    Map<String, String> found = new TreeMap<>();
+    for (int i = 2; i < call.count(); i++) {
+      Glob glob = new Glob(call.text(i).toLowerCase(Locale.ROOT).getBytes(US_ASCII));
+      settings.forEach(
+          (name, value) -> {
+            if (glob.matches(name.getBytes(US_ASCII))) {
+              found.put(name, value);
+            }
+          });
+    }
+    call.out.map(found.size());
+    found.forEach(
+        (name, value) -> {
+          call.out.bulk(name);
+          call.out.bulk(value);
+        });
+  }
+
+  private static void command(Call call) {
+    CommandTable table = call.server.commands();
+    String word = call.count() == 1 ? "" : call.word(1);
+    switch (word) {
+      case "" -> {
+        call.out.array(table.all().size());
+        table.all().forEach(command -> describe(call.out, command));
+      }
+      case "COUNT" -> {
+        requireCount(call, 2);
+        call.out.integer(table.all().size());
+      }
+      case "LIST" -> {
+        requireCount(call, 2);
+        call.out.array(table.all().size());
+        table.all().forEach(command -> call.out.bulk(command.name()));
+      }
+      case "INFO" -> commandInfo(call, table);
+      case "DOCS" -> commandDocs(call, table);
+      default -> throw unknownSubcommand(call);
+    }
+  }
+
+  private static void commandInfo(Call call, CommandTable table) {
+    if (call.count() == 2) {
+      call.out.array(table.all().size());
+      table.all().forEach(command -> describe(call.out, command));
+      return;
+    }
+    call.out.array(call.count() - 2);
+    for (int i = 2; i < call.count(); i++) {
+      Command command = table.find(call.bytes(i));
+      if (command == null) {
+        call.out.noArray();
+      } else {
+        describe(call.out, command);
+      }
+    }
+  }
+
+  private static void commandDocs(Call call, CommandTable table) {
+    List<Command> wanted = new ArrayList<>();
+    for (int i = 2; i < call.count(); i++) {
+      Command command = table.find(call.bytes(i));
+      if (command != null && !wanted.contains(command)) {
+        wanted.add(command);
+      }
+    }
+    if (call.count() == 2) {
+      wanted.addAll(table.all());
+    }
+    call.out.map(wanted.size());
+    for (Command command : wanted) {
+      call.out.bulk(command.name());
+      call.out.map(1);
+      call.out.bulk("summary");
+      call.out.bulk(command.summary());
+    }
+  }
+
+  /** Name, arity, flags, keys; and four empty lists, of what is not kept here. */
+  private static void describe(Replies out, Command command) {
+    out.array(10);
+    out.bulk(command.name());
+    out.integer(command.arity());
+    List<String> flags =
+        switch (command.kind()) {
+          case WRITE -> List.of("write");
+          case READ, READ_TOGETHER, LONG_READ -> List.of("readonly");
+          default -> List.of("fast");
+        };
+    out.set(flags.size());
+    flags.forEach(out::simple);
+    out.integer(command.firstKey());
+    out.integer(command.lastKey());
+    out.integer(command.keyStep());
+    out.set(0);
+    out.array(0);
+    out.array(0);
+    out.array(0);
+  }
+}

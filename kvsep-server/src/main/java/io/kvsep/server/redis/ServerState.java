@@ -1,0 +1,136 @@
+package io.kvsep.server.redis;
+
+import io.kvsep.KvStore;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/** What all connections of a server share. Thread safe. */
+final class ServerState {
+  private final KvStore store;
+  private final RedisOptions options;
+  private final Databases databases;
+  private final ScanCursors cursors = new ScanCursors();
+  private final RequestBudget budget;
+  private final CommandTable commands = new CommandTable();
+  private final ConcurrentMap<Long, Session> sessions = new ConcurrentHashMap<>();
+  private final AtomicLong lastId = new AtomicLong();
+  private final LongAdder connectionsReceived = new LongAdder();
+  private final LongAdder connectionsRefused = new LongAdder();
+  private final LongAdder commandsProcessed = new LongAdder();
+  private final long startedAtMillis;
+  private final ReadWriteLock commits = new ReentrantReadWriteLock();
+  private final AtomicLong underWay = new AtomicLong();
+  private volatile int port;
+
+  ServerState(KvStore store, RedisOptions options) {
+    this.store = store;
+    this.options = options;
+    this.databases = new Databases(store);
+    this.budget = new RequestBudget(options.limits().requestBytes());
+    this.startedAtMillis = options.clock().millis();
+  }
+
+  KvStore store() {
+    return store;
+  }
+
+  RedisOptions options() {
+    return options;
+  }
+
+  Databases databases() {
+    return databases;
+  }
+
+  ScanCursors cursors() {
+    return cursors;
+  }
+
+  RequestBudget budget() {
+    return budget;
+  }
+
+  CommandTable commands() {
+    return commands;
+  }
+
+  /** Held to share while a lane commits, and alone by one that met too many conflicts. */
+  ReadWriteLock commits() {
+    return commits;
+  }
+
+  /** Commands that were read and have no answer yet. */
+  AtomicLong underWay() {
+    return underWay;
+  }
+
+  /** Something went wrong; what was remembered of the store may be the reason. */
+  void failed(Throwable failure) {
+    if (failure instanceof IllegalStateException) {
+      databases.forget();
+    }
+  }
+
+  long nextId() {
+    connectionsReceived.increment();
+    return lastId.incrementAndGet();
+  }
+
+  void refused() {
+    connectionsRefused.increment();
+  }
+
+  void processed(long count) {
+    commandsProcessed.add(count);
+  }
+
+  void add(Session session) {
+    sessions.put(session.id, session);
+  }
+
+  void remove(Session session) {
+    sessions.remove(session.id);
+  }
+
+  int connections() {
+    return sessions.size();
+  }
+
+  Collection<Session> sessions() {
+    List<Session> sorted = new ArrayList<>(sessions.values());
+    sorted.sort(Comparator.comparingLong(session -> session.id));
+    return sorted;
+  }
+
+  long connectionsReceived() {
+    return connectionsReceived.sum();
+  }
+
+  long connectionsRefused() {
+    return connectionsRefused.sum();
+  }
+
+  long commandsProcessed() {
+    return commandsProcessed.sum();
+  }
+
+  long startedAtMillis() {
+    return startedAtMillis;
+  }
+
+  int port() {
+    return port;
+  }
+
+  void listeningOn(int actual) {
+    port = actual;
+  }
+}

@@ -1,0 +1,140 @@
+package io.kvsep.server.redis;
+
+import io.netty.channel.Channel;
+import java.net.SocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a connection has chosen, and the commands of it that wait for their turn. Belongs to the
+ * lane of its event loop, or to the thread that runs a long command for it; what others may look at
+ * is volatile.
+ */
+final class Session {
+  /** Takes replies to the socket, on the connection's event loop. */
+  interface Outlet {
+    void deliver(Delivery delivery);
+  }
+
+  /** A key that must not have changed when EXEC comes; the version is -1 for an absent one. */
+  record Watched(int database, byte[] key, long version) {}
+
+  final long id;
+  final Channel channel;
+  final Lane lane;
+  final Replies replies;
+  final Outlet outlet;
+  final SocketAddress remote;
+  final SocketAddress local;
+  final long connectedAtMillis;
+
+  volatile int database;
+  volatile String name = "";
+  volatile String libraryName = "";
+  volatile String libraryVersion = "";
+  volatile String lastCommand = "NULL";
+  volatile int protocol = 2;
+
+  /** Read by the event loop, which is stricter with strangers. */
+  volatile boolean trusted;
+
+  /** Set by the event loop when there is nobody left to answer. */
+  volatile boolean gone;
+
+  final Deque<Request> inbox = new ArrayDeque<>();
+
+  /** Whether a long command runs for it elsewhere; everything behind it waits. */
+  boolean parked;
+
+  /** Whether the connection is to be closed once what was written is sent. */
+  boolean closing;
+
+  /** Whether the lane holds it in the list of those it has replies for. */
+  boolean touched;
+
+  /** Commands of it in the group that is not committed yet, and where their replies begin. */
+  int inGroup;
+
+  int groupMark;
+
+  /** The database before them, which a transaction may change on its way. */
+  int groupDatabase;
+
+  /** Commands answered since the replies were last handed over, and their bytes. */
+  int answered;
+
+  long answeredBytes;
+
+  /** Commands after MULTI, null outside. */
+  @Nullable List<Request> queue;
+
+  long queuedBytes;
+
+  /** Whether EXEC will refuse what is queued, as something in it was refused before. */
+  boolean queueBroken;
+
+  final List<Watched> watched = new ArrayList<>();
+  long watchedBytes;
+
+  Session(long id, Channel channel, Lane lane, Replies replies, Outlet outlet, long nowMillis) {
+    this.id = id;
+    this.channel = channel;
+    this.lane = lane;
+    this.replies = replies;
+    this.outlet = outlet;
+    this.remote = channel.remoteAddress();
+    this.local = channel.localAddress();
+    this.connectedAtMillis = nowMillis;
+  }
+
+  /** Forgets watched keys. */
+  void unwatch() {
+    watched.clear();
+    watchedBytes = 0;
+  }
+
+  /** Leaves MULTI; gives back what its commands had reserved. */
+  void discard(RequestBudget budget) {
+    List<Request> queued = queue;
+    if (queued != null) {
+      queued.forEach(request -> budget.release(request.reservedBytes));
+      budget.release(queuedBytes);
+    }
+    queue = null;
+    queuedBytes = 0;
+    queueBroken = false;
+    unwatch();
+  }
+
+  /** As far as others see it, in the words of CLIENT LIST. */
+  String describe(long nowMillis) {
+    return "id="
+        + id
+        + " addr="
+        + text(remote)
+        + " laddr="
+        + text(local)
+        + " name="
+        + name
+        + " age="
+        + Math.max(0, (nowMillis - connectedAtMillis) / 1000)
+        + " db="
+        + database
+        + " cmd="
+        + lastCommand
+        + " resp="
+        + protocol
+        + " lib-name="
+        + libraryName
+        + " lib-ver="
+        + libraryVersion;
+  }
+
+  private static String text(SocketAddress address) {
+    String text = String.valueOf(address);
+    return text.substring(text.indexOf('/') + 1);
+  }
+}

@@ -1,0 +1,228 @@
+package io.kvsep.server.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kvsep.server.redis.Command.Kind;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.List;
+
+/** The connection itself: who is there, and how it wants to be spoken to. */
+final class SessionCommands {
+  private static final String DEFAULT_USER = "default";
+  private static final int NAME_LENGTH_MAX = 1024;
+
+  private SessionCommands() {}
+
+  static List<Command> all() {
+    return List.of(
+        Command.of("ping", -1, Kind.SESSION, SessionCommands::ping, "Answers"),
+        Command.of("echo", 2, Kind.SESSION, call -> call.out.bulk(call.bytes(1)), "Repeats"),
+        Command.of("select", 2, Kind.SESSION, SessionCommands::select, "Selects a database"),
+        Command.of("auth", -2, Kind.GREETING, SessionCommands::auth, "Gives the token"),
+        Command.of("hello", -1, Kind.GREETING, SessionCommands::hello, "Chooses the protocol"),
+        Command.of("quit", -1, Kind.CONTROL, SessionCommands::quit, "Closes the connection"),
+        Command.of("reset", 1, Kind.CONTROL, SessionCommands::reset, "Begins the connection anew"),
+        Command.of("client", -2, Kind.SESSION, SessionCommands::client, "About connections"));
+  }
+
+  /** Whether a command may come before the token. */
+  static boolean mayComeFirst(Command command) {
+    return command.kind() == Kind.GREETING
+        || command.name().equals("quit")
+        || command.name().equals("reset");
+  }
+
+  private static void ping(Call call) {
+    if (call.count() > 2) {
+      throw CommandError.wrongArity(call.name);
+    }
+    if (call.count() == 2) {
+      call.out.bulk(call.bytes(1));
+    } else {
+      call.out.simple("PONG");
+    }
+  }
+
+  private static void select(Call call) {
+    int database = KeyCommands.database(call.integer(1));
+    call.out.ok();
+    call.session.database = database;
+  }
+
+  private static void quit(Call call) {
+    call.out.ok();
+    call.session.closing = true;
+  }
+
+  private static void reset(Call call) {
+    Session session = call.session;
+    session.discard(call.server.budget());
+    session.database = 0;
+    session.name = "";
+    session.protocol = 2;
+    session.trusted = call.server.options().token() == null;
+    session.replies.protocol(2);
+    call.out.simple("RESET");
+  }
+
+  private static void auth(Call call) {
+    if (call.count() > 3) {
+      throw CommandError.syntax();
+    }
+    boolean named = call.count() == 3;
+    if (!named && call.server.options().token() == null) {
+      throw new CommandError(
+          "ERR AUTH <password> called without any password configured for the default user."
+              + " Are you sure your configuration is correct?");
+    }
+    authenticate(
+        call, named ? call.bytes(1) : DEFAULT_USER.getBytes(UTF_8), call.bytes(named ? 2 : 1));
+    call.out.ok();
+  }
+
+  private static void authenticate(Call call, byte[] user, byte[] token) {
+    String expected = call.server.options().token();
+    boolean right = expected == null || isSame(expected.getBytes(UTF_8), token);
+    if (!right || !DEFAULT_USER.equals(new String(user, UTF_8))) {
+      throw new CommandError("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+    call.session.trusted = true;
+  }
+
+  /** Takes the same time wherever they differ, and whatever their lengths. */
+  private static boolean isSame(byte[] expected, byte[] given) {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      return MessageDigest.isEqual(digest.digest(expected), digest.digest(given));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+
+  private static void hello(Call call) {
+    Session session = call.session;
+    long version = session.protocol;
+    int at = 1;
+    if (call.count() > 1) {
+      try {
+        version = call.integer(at++);
+      } catch (CommandError e) {
+        throw new CommandError("ERR Protocol version is not an integer or out of range");
+      }
+      if (version != 2 && version != 3) {
+        throw new CommandError("NOPROTO unsupported protocol version");
+      }
+    }
+    String name = null;
+    int auth = 0;
+    while (at < call.count()) {
+      String word = call.word(at);
+      if (word.equals("AUTH") && call.count() - at > 2) {
+        auth = at;
+        at += 3;
+      } else if (word.equals("SETNAME") && call.count() - at > 1) {
+        name = checkedName(call.text(at + 1));
+        at += 2;
+      } else {
+        throw new CommandError("ERR Syntax error in HELLO option '" + call.text(at) + "'");
+      }
+    }
+    if (auth > 0) {
+      authenticate(call, call.bytes(auth + 1), call.bytes(auth + 2));
+    }
+    if (!session.trusted) {
+      throw new CommandError(
+          "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO"
+              + " <proto> AUTH <user> <pass> option can be used to authenticate the client and"
+              + " select the RESP protocol version at the same time");
+    }
+    session.name = name == null ? session.name : name;
+    session.protocol = (int) version;
+    call.out.protocol(session.protocol);
+    greet(call);
+  }
+
+  private static void greet(Call call) {
+    Replies out = call.out;
+    out.map(7);
+    pair(out, "server", "redis");
+    pair(out, "version", ServerCommands.REDIS_VERSION);
+    out.bulk("proto");
+    out.integer(call.session.protocol);
+    out.bulk("id");
+    out.integer(call.session.id);
+    pair(out, "mode", "standalone");
+    pair(out, "role", "master");
+    out.bulk("modules");
+    out.array(0);
+  }
+
+  private static void pair(Replies out, String name, String value) {
+    out.bulk(name);
+    out.bulk(value);
+  }
+
+  private static String checkedName(String name) {
+    if (name.length() > NAME_LENGTH_MAX || !name.chars().allMatch(c -> c > ' ' && c <= '~')) {
+      throw new CommandError(
+          "ERR Client names cannot contain spaces, newlines or special characters.");
+    }
+    return name;
+  }
+
+  private static void client(Call call) {
+    Session session = call.session;
+    String word = call.word(1);
+    switch (word) {
+      case "ID" -> {
+        ServerCommands.requireCount(call, 2);
+        call.out.integer(session.id);
+      }
+      case "GETNAME" -> {
+        ServerCommands.requireCount(call, 2);
+        call.out.bulkOrNull(session.name.isEmpty() ? null : session.name.getBytes(UTF_8));
+      }
+      case "SETNAME" -> {
+        ServerCommands.requireCount(call, 3);
+        session.name = checkedName(call.text(2));
+        call.out.ok();
+      }
+      case "SETINFO" -> setInfo(call);
+      case "INFO" -> {
+        ServerCommands.requireCount(call, 2);
+        call.out.verbatim(session.describe(call.nowMillis()) + "\n");
+      }
+      case "LIST" -> list(call);
+      case "NO-EVICT", "NO-TOUCH" -> {
+        // Nothing is ever evicted, so both are as asked for.
+        ServerCommands.requireCount(call, 3);
+        if (!call.word(2).equals("ON") && !call.word(2).equals("OFF")) {
+          throw CommandError.syntax();
+        }
+        call.out.ok();
+      }
+      default -> throw ServerCommands.unknownSubcommand(call);
+    }
+  }
+
+  private static void setInfo(Call call) {
+    ServerCommands.requireCount(call, 4);
+    String value = checkedName(call.text(3));
+    switch (call.word(2)) {
+      case "LIB-NAME" -> call.session.libraryName = value;
+      case "LIB-VER" -> call.session.libraryVersion = value;
+      default -> throw new CommandError("ERR Unrecognized option '" + call.text(2) + "'");
+    }
+    call.out.ok();
+  }
+
+  private static void list(Call call) {
+    ServerCommands.requireCount(call, 2);
+    StringBuilder lines = new StringBuilder();
+    for (Session session : call.server.sessions()) {
+      lines.append(session.describe(call.nowMillis())).append('\n');
+    }
+    call.out.verbatim(lines.toString());
+  }
+}

@@ -1,0 +1,186 @@
+package io.kvsep.server.redis;
+
+import io.kvsep.KvStore;
+import io.kvsep.Transaction;
+import io.kvsep.WriteBatch;
+import io.kvsep.error.ConflictException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Writing commands of many connections that become one commit: a batch when none of them reads, a
+ * transaction of the store otherwise. Replies are written at once and cut back when the commit
+ * fails or meets a conflict; they are sent after it. Where a group fails, each of its commands is
+ * tried alone, so that nobody gets the error of another.
+ *
+ * <p>Conflicts with other users of the store are met again and again until there is none; after a
+ * few, other lanes are kept out meanwhile. Of one lane's thread.
+ */
+final class WriteGroup {
+  private static final int COMMANDS_MAX = 1024;
+  private static final long BYTES_MAX = 1 << 20;
+
+  /** Tries beside other lanes. */
+  private static final int SHARED_TRIES = 3;
+
+  /** With the pauses between them, more than a minute. */
+  private static final int TRIES_MAX = 10_000;
+
+  private static final long PAUSE_NANOS_MIN = 16_000;
+  private static final long PAUSE_NANOS_MAX = 8_192_000;
+
+  private record Entry(Session session, Command command, Request request) {
+    boolean onlyWrites() {
+      return command.onlyWrites().test(request.arguments);
+    }
+
+    boolean endsTransaction() {
+      return command.name().equals(TransactionCommands.EXEC);
+    }
+  }
+
+  private final ServerState server;
+  private final List<Entry> entries = new ArrayList<>();
+  private final WriteBatch batch = new WriteBatch();
+  private long bytes;
+
+  WriteGroup(ServerState server) {
+    this.server = server;
+  }
+
+  void add(Session session, Command command, Request request) {
+    if (session.inGroup++ == 0) {
+      mark(session);
+    }
+    entries.add(new Entry(session, command, request));
+    bytes += request.bytes + session.queuedBytes;
+  }
+
+  boolean isFull() {
+    return entries.size() >= COMMANDS_MAX || bytes >= BYTES_MAX;
+  }
+
+  /** Carries everything out; every command has its reply then. */
+  void commit() {
+    if (entries.isEmpty()) {
+      return;
+    }
+    try {
+      try {
+        commit(entries);
+      } catch (RuntimeException | Error e) {
+        entries.forEach(entry -> cutBack(entry.session));
+        if (entries.size() == 1) {
+          refuse(entries.get(0), e);
+        } else {
+          entries.forEach(this::commitAlone);
+        }
+      }
+    } finally {
+      entries.forEach(this::finish);
+      entries.clear();
+      batch.clear();
+      bytes = 0;
+    }
+  }
+
+  private void commitAlone(Entry entry) {
+    mark(entry.session);
+    try {
+      commit(List.of(entry));
+    } catch (RuntimeException | Error e) {
+      cutBack(entry.session);
+      refuse(entry, e);
+    }
+  }
+
+  private void commit(List<Entry> some) {
+    boolean onlyWrites = some.stream().allMatch(Entry::onlyWrites);
+    long pause = PAUSE_NANOS_MIN;
+    for (int tries = 1; ; tries++) {
+      Lock lock = tries > SHARED_TRIES ? server.commits().writeLock() : server.commits().readLock();
+      lock.lock();
+      try {
+        if (onlyWrites) {
+          write(some);
+        } else {
+          transact(some);
+        }
+        return;
+      } catch (ConflictException e) {
+        if (tries == TRIES_MAX) {
+          throw e;
+        }
+        some.forEach(entry -> cutBack(entry.session));
+      } finally {
+        lock.unlock();
+      }
+      LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause));
+      pause = Math.min(PAUSE_NANOS_MAX, 2 * pause);
+    }
+  }
+
+  private void write(List<Entry> some) {
+    batch.clear();
+    Entries.Spaces spaces = server.databases().in(batch);
+    for (Entry entry : some) {
+      run(entry, spaces);
+    }
+    server.store().write(batch);
+  }
+
+  private void transact(List<Entry> some) {
+    KvStore store = server.store();
+    try (Transaction transaction = store.begin()) {
+      Entries.Spaces spaces = server.databases().in(transaction);
+      for (Entry entry : some) {
+        run(entry, spaces);
+      }
+      transaction.commit();
+    }
+  }
+
+  private void run(Entry entry, Entries.Spaces spaces) {
+    Session session = entry.session;
+    Replies out = session.replies;
+    int mark = out.begin();
+    try {
+      entry
+          .command
+          .body()
+          .run(
+              new Call(
+                  server, session, spaces, out, entry.command.name(), entry.request.arguments));
+    } catch (CommandError e) {
+      out.cutBackTo(mark);
+      out.error(e.reply());
+    }
+  }
+
+  private void refuse(Entry entry, Throwable failure) {
+    server.failed(failure);
+    entry.session.replies.begin();
+    entry.session.replies.error(StoreErrors.reply(failure));
+  }
+
+  private void finish(Entry entry) {
+    entry.session.inGroup = 0;
+    server.budget().release(entry.request.reservedBytes);
+    if (entry.endsTransaction() && entry.session.queue != null) {
+      entry.session.discard(server.budget());
+    }
+  }
+
+  private static void mark(Session session) {
+    session.groupMark = session.replies.length();
+    session.groupDatabase = session.database;
+  }
+
+  private static void cutBack(Session session) {
+    session.replies.cutBackTo(session.groupMark);
+    session.database = session.groupDatabase;
+  }
+}

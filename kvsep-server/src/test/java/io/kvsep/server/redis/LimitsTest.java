@@ -1,0 +1,192 @@
+package io.kvsep.server.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each limit with what a client is told, and that others go on. */
+final class LimitsTest {
+  private static final String TOKEN = "a token";
+
+  @TempDir Path directory;
+  private RunningRedis redis;
+
+  @BeforeEach
+  void open() throws IOException {
+    redis =
+        RunningRedis.in(
+            directory, Clock.systemUTC(), options -> options.withLimits(RunningRedis.small()));
+  }
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  @Test
+  void tooManyArguments() throws IOException {
+    refused("*21^", "invalid multibulk length");
+    refused("PING" + " x".repeat(30) + "^", "invalid multibulk length");
+  }
+
+  @Test
+  void tooManyBytes() throws IOException {
+    refused("*2^$1048577^", "invalid bulk length");
+    refused("*2^$3^GET^$1048574^", "invalid bulk length");
+  }
+
+  @Test
+  void allCommandsTogether() throws IOException {
+    try (RawClient first = redis.connect();
+        RawClient second = redis.connect()) {
+      begin(first);
+      begin(second);
+      refused("*2^$3^GET^$1048000^", "no memory for this command beside those under way");
+      first.expect(
+          "x".repeat(1_048_000), "-ERR a key must not be longer than 65535 bytes, has 1048000^");
+      begin(first);
+    }
+    try (RawClient later = redis.connect()) {
+      assertEquals("+OK^", later.command("SET", "k", "v".repeat(1_000_000)));
+    }
+  }
+
+  /** The answer shows that what was sent with its question was seen. */
+  private static void begin(RawClient client) throws IOException {
+    client.send("PING^*2^$3^GET^$1048000^");
+    assertEquals("+PONG^", client.reply());
+  }
+
+  private void refused(String sent, String why) throws IOException {
+    try (RawClient client = redis.connect();
+        RawClient other = redis.connect()) {
+      client.send(sent);
+      assertEquals("-ERR Protocol error: " + why + "^", client.reply());
+      assertTrue(client.isEnded());
+      other.expect("PING", "+PONG^");
+    }
+  }
+
+  @Test
+  void tooManyConnections() throws IOException {
+    List<RawClient> clients = new ArrayList<>();
+    try {
+      for (int i = 0; i < 5; i++) {
+        clients.add(redis.connect());
+        clients.get(i).expect("PING", "+PONG^");
+      }
+      try (RawClient last = redis.connect()) {
+        assertEquals("-ERR max number of clients reached^", last.reply());
+        assertTrue(last.isEnded());
+      }
+      clients.get(4).expect("PING", "+PONG^");
+    } finally {
+      for (RawClient client : clients) {
+        client.close();
+      }
+    }
+  }
+
+  @Test
+  void longPipelinesAreReadInParts() throws IOException {
+    try (RawClient client = redis.connect()) {
+      client.send("INCR n^".repeat(5000));
+      for (int i = 1; i <= 5000; i++) {
+        assertEquals(":" + i + "^", client.reply());
+      }
+    }
+  }
+
+  @Test
+  void aClientThatTakesNoRepliesIsClosedAndHoldsNothingUp() throws IOException {
+    try (RawClient slow = redis.connect();
+        RawClient other = redis.connect()) {
+      assertEquals("+OK^", other.command("SET", "k", "v".repeat(1_000_000)));
+      String id = slow.ask("CLIENT ID").replace(":", "id=").replace("^", " ");
+      slow.send("GET k^".repeat(200));
+      long deadline = System.nanoTime() + 30_000_000_000L;
+      while (other.ask("CLIENT LIST").contains(id) && System.nanoTime() - deadline < 0) {
+        other.expect("PING", "+PONG^");
+      }
+      long taken = slow.drain();
+      assertTrue(taken < 100_000_000, () -> "everything was sent: " + taken);
+      assertTrue(slow.isEnded());
+    }
+  }
+
+  @Test
+  void repliesThatAreTooLongAreRefused() throws IOException {
+    try (RawClient client = redis.connect()) {
+      assertEquals("+OK^", client.command("SET", "k", "v".repeat(600_000)));
+      String refusal = "-ERR the reply would have more than 1048576 bytes^";
+      client.expect("MGET k k", refusal);
+      client.expect("MULTI", "+OK^");
+      client.expect("SET n 1", "+QUEUED^");
+      client.expect("GET k", "+QUEUED^");
+      client.expect("GET k", "+QUEUED^");
+      client.expect("EXEC", refusal);
+      client.expect("EXISTS n", ":0^");
+      client.expect(
+          "SETRANGE k 1048576 x", "-ERR string exceeds maximum allowed size (proto-max-bulk-len)^");
+    }
+  }
+
+  @Test
+  void strangersGetLittleAndNotForLong() throws IOException {
+    redis.close();
+    redis =
+        RunningRedis.in(
+            directory,
+            Clock.systemUTC(),
+            options -> RunningRedis.withToken(options.withLimits(RunningRedis.small()), TOKEN));
+    refusedStranger("*11^", "unauthenticated multibulk length");
+    refusedStranger("*2^$3^GET^$16385^", "unauthenticated bulk length");
+    try (RawClient client = redis.connect()) {
+      client.expect("GET a", "-NOAUTH Authentication required.^");
+      client.expect("PING", "-NOAUTH Authentication required.^");
+      assertTrue(client.ask("HELLO 3").startsWith("-NOAUTH HELLO must be called"));
+      client.expect(
+          "AUTH wrong", "-WRONGPASS invalid username-password pair or user is disabled.^");
+      client.expect(
+          "AUTH other \"a token\"",
+          "-WRONGPASS invalid username-password pair or user is disabled.^");
+      client.expect("AUTH \"a token\"", "+OK^");
+      client.expect("GET a", "$-1^");
+      client.expect("RESET", "+RESET^");
+      client.expect("GET a", "-NOAUTH Authentication required.^");
+      client.send("AUTH default \"a token\"^" + RawClient.array("SET", "a", "v".repeat(100_000)));
+      assertEquals("+OK^", client.reply());
+      assertEquals("+OK^", client.reply());
+    }
+    try (RawClient idle = redis.connect()) {
+      assertTrue(idle.isEnded());
+    }
+  }
+
+  private void refusedStranger(String sent, String why) throws IOException {
+    try (RawClient client = redis.connect()) {
+      client.send(sent);
+      assertEquals("-ERR Protocol error: " + why + "^", client.reply());
+    }
+  }
+
+  @Test
+  void otherAddressesThanLoopbackNeedAToken() {
+    InetSocketAddress anywhere = new InetSocketAddress("0.0.0.0", 0);
+
+    assertThrows(IllegalArgumentException.class, () -> RedisOptions.on(anywhere, null));
+    assertThrows(IllegalArgumentException.class, () -> RedisOptions.on(anywhere, ""));
+    assertTrue(!RedisOptions.on(anywhere, TOKEN).toString().contains(TOKEN));
+  }
+}
