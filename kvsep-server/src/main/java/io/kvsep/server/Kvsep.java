@@ -91,6 +91,7 @@ public final class Kvsep {
     line.addSubcommand(new RestoreCommand(streams));
     line.addSubcommand(new VerifyCommand(streams));
     line.addSubcommand(new RepairCommand(streams));
+    line.addSubcommand(new ServeCommand(streams));
     line.addSubcommand(new CrashWriterCommand(streams));
     line.addMixin("common", new CommonOptions());
     line.getSubcommands()

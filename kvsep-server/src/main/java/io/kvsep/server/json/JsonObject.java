@@ -1,5 +1,6 @@
 package io.kvsep.server.json;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -33,6 +34,10 @@ public final class JsonObject {
 
   public JsonObject putNames(String name, List<String> values) {
     return raw(name, values.stream().map(JsonObject::quoted).toList().toString());
+  }
+
+  public JsonObject putNumbers(String name, long[] values) {
+    return raw(name, Arrays.toString(values));
   }
 
   public JsonObject put(String name, JsonObject value) {
