@@ -2,6 +2,8 @@ package io.kvsep.server.http;
 
 import com.linecorp.armeria.common.TlsKeyPair;
 import com.linecorp.armeria.common.util.BlockingTaskExecutor;
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import com.linecorp.armeria.common.util.ThreadFactories;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerPort;
@@ -78,6 +80,8 @@ public final class HttpFront implements AutoCloseable {
     }
     return builder
         .workerGroup(loops, false)
+        .bossGroupFactory(HttpFront::acceptor)
+        .meterRegistry(insight.registry())
         .blockingTaskExecutor(workers, true)
         .serviceUnder("/", dispatcher)
         .errorHandler(problems)
@@ -90,9 +94,18 @@ public final class HttpFront implements AutoCloseable {
         .http2MaxHeaderListSize(TARGET_BYTES_MAX + HEADER_BYTES_MAX)
         .http2MaxStreamsPerConnection(STREAMS_MAX)
         .gracefulShutdownTimeout(STOP_QUIET, Duration.ofSeconds(STOP_SECONDS))
-        .addHeader("x-content-type-options", "nosniff")
+        .setHeader(Problem.SNIFFING, Problem.NO_SNIFFING)
         .verboseResponses(false)
         .disableServerHeader()
+        .build();
+  }
+
+  /** The default waits for two seconds at the end, for nothing. */
+  private static EventLoopGroup acceptor(String name) {
+    return EventLoopGroups.builder()
+        .numThreads(1)
+        .threadFactory(ThreadFactories.newThreadFactory(name, true))
+        .gracefulShutdown(Duration.ZERO, Duration.ofSeconds(5))
         .build();
   }
 

@@ -16,6 +16,12 @@ import io.kvsep.server.json.JsonObject;
  */
 final class Problem extends RuntimeException {
   private static final long serialVersionUID = 1L;
+
+  /** Values are bytes of anybody; no browser is to take one for a page. */
+  static final String SNIFFING = "x-content-type-options";
+
+  static final String NO_SNIFFING = "nosniff";
+
   private static final MediaType TYPE = MediaType.create("application", "problem+json");
 
   private final transient HttpStatus status;
@@ -77,6 +83,7 @@ final class Problem extends RuntimeException {
             .add(headers.build())
             .contentType(TYPE)
             .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
+            .set(SNIFFING, NO_SNIFFING)
             .build();
     return AggregatedHttpResponse.of(all, HttpData.ofUtf8(body.toString()));
   }
