@@ -94,6 +94,7 @@ public final class HttpFront implements AutoCloseable {
         .http2MaxHeaderListSize(TARGET_BYTES_MAX + HEADER_BYTES_MAX)
         .http2MaxStreamsPerConnection(STREAMS_MAX)
         .gracefulShutdownTimeout(STOP_QUIET, Duration.ofSeconds(STOP_SECONDS))
+        .connectionDrainDuration(STOP_QUIET)
         .setHeader(Problem.SNIFFING, Problem.NO_SNIFFING)
         .verboseResponses(false)
         .disableServerHeader()

@@ -2,9 +2,12 @@ package io.kvsep.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ProtocolViolationException;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseCompleteException;
 import com.linecorp.armeria.common.logging.RequestLogProperty;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpResponseException;
@@ -74,10 +77,14 @@ final class Problems implements ServerErrorHandler {
     if (cause instanceof RequestTimeoutException && context != null && !isReceived(context)) {
       return Problem.of(
               HttpStatus.REQUEST_TIMEOUT, "slow-request", "the request did not come fast enough")
+          .header(HttpHeaderNames.CONNECTION, "close")
           .response();
     }
     if (cause instanceof Problem problem) {
       return problem.response();
+    }
+    if (cause instanceof HttpStatusException && cause.getCause() != null) {
+      return response(context, cause.getCause());
     }
     if (cause instanceof HttpResponseException || cause instanceof HttpStatusException) {
       HttpStatus status =
@@ -109,6 +116,13 @@ final class Problems implements ServerErrorHandler {
       return Problem.of(HttpStatus.CONFLICT, "wrong-state", detail(cause));
     } else if (cause instanceof OutOfMemoryError) {
       return Problem.overloaded("not enough memory for this request");
+    }
+    if (cause instanceof ProtocolViolationException
+        || cause instanceof ResponseCompleteException
+        || Exceptions.isExpected(cause)
+        || Exceptions.isStreamCancelling(cause)) {
+      // Mostly a client that has left in the middle of it, so that nobody sees this.
+      return Problem.malformed("the request is not complete, or is no HTTP");
     }
     LOG.log(Level.WARNING, "a request failed: " + cause, cause);
     return Problem.of(

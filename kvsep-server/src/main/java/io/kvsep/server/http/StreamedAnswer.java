@@ -4,7 +4,7 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.ResponseHeaders;
-import com.linecorp.armeria.common.stream.CancelledSubscriptionException;
+import com.linecorp.armeria.common.util.Exceptions;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -96,7 +96,7 @@ final class StreamedAnswer {
 
   /** The status is gone out already: all that can be done is to break off, which clients see. */
   private void fail(Throwable failure) {
-    if (!(failure instanceof CancelledSubscriptionException)) {
+    if (!Exceptions.isStreamCancelling(failure)) {
       LOG.log(Level.WARNING, "an answer broke off: " + failure.getMessage(), failure);
     }
     writer.close(failure);

@@ -21,8 +21,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 final class EntriesHttpTest {
   @TempDir Path folder;
@@ -38,41 +36,38 @@ final class EntriesHttpTest {
     served.close();
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "61",
-        "612f62",
-        "2f",
-        "2f2f61",
-        "25",
-        "3f",
-        "23",
-        "3b61",
-        "612e2e62",
-        "ff",
-        "c3a4",
-        "2b",
-        "20",
-        "612f2e2f62",
-        "5c",
-        "227b7d",
-        "807f"
-      })
-  void keysOfManyBytesGoByPercentEncodedPath(String hex) {
-    byte[] key = HexFormat.of().parseHex(hex);
-    if (hex.equals("807f")) {
-      key = new byte[] {(byte) 0x80, '~'};
+  @Test
+  void keysOfManyBytesGoByPercentEncodedPath() {
+    for (String hex :
+        List.of(
+            "61",
+            "612f62",
+            "2f",
+            "2f2f61",
+            "25",
+            "3f",
+            "23",
+            "3b61",
+            "612e2e62",
+            "ff",
+            "c3a4",
+            "2b",
+            "20",
+            "612f2e2f62",
+            "5c",
+            "227b7d",
+            "807e")) {
+      byte[] key = HexFormat.of().parseHex(hex);
+      String encoded = "%" + HexFormat.ofDelimiter("%").formatHex(key);
+
+      served.put("/v1/keys/" + encoded, "v" + hex).is(204);
+
+      assertArrayEquals(("v" + hex).getBytes(UTF_8), served.store().get(key));
+      assertEquals("v" + hex, served.get("/v1/keys/" + encoded).is(200).text());
+      served.delete("/v1/keys/" + encoded).is(204);
+      assertNull(served.store().get(key));
+      served.get("/v1/keys/" + encoded).isProblem(404, "no-such-key");
     }
-    String encoded = HexFormat.ofDelimiter("%").withPrefix("%").formatHex(key).replace("%%", "%");
-
-    served.put("/v1/keys/" + encoded, "v" + hex).is(204);
-
-    assertArrayEquals(("v" + hex).getBytes(UTF_8), served.store().get(key));
-    assertEquals("v" + hex, served.get("/v1/keys/" + encoded).is(200).text());
-    served.delete("/v1/keys/" + encoded).is(204);
-    assertNull(served.store().get(key));
-    served.get("/v1/keys/" + encoded).isProblem(404, "no-such-key");
   }
 
   @Test

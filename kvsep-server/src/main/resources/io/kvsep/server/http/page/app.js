@@ -198,7 +198,7 @@ async function look() {
     get('up').textContent = upText(stats.server.upMillis);
     charts ??= {
       operations: new LineChart(get('chart-operations'), ['reads', 'writes'], countText),
-      latency: new LineChart(get('chart-latency'), ['reads p50', 'p99', 'writes p50', 'p99'], microsText),
+      latency: new LineChart(get('chart-latency'), ['reads p50', 'p99', 'writes p50', 'p99'], microsText, true),
       written: new LineChart(get('chart-written'), ['by clients', 'to the device', 'of it by reclaim'], bytesText),
     };
     // A server that was started anew counts from zero.

@@ -24,7 +24,9 @@ function ceiling(highest) {
 }
 
 export class LineChart {
-  constructor(parent, names, format) {
+  // isLog: steps by powers of ten, for what differs by orders of magnitude.
+  constructor(parent, names, format, isLog = false) {
+    this.isLog = isLog;
     this.names = names;
     this.format = format;
     this.samples = [];
@@ -38,21 +40,24 @@ export class LineChart {
   add(atMillis, values, spanMillis) {
     this.samples.push({ atMillis, values });
     this.samples = this.samples.filter((sample) => atMillis - sample.atMillis <= spanMillis);
-    this.draw(atMillis, spanMillis);
+    const age = atMillis - this.samples[0].atMillis;
+    this.draw(atMillis, Math.min(spanMillis, Math.max(60000, 60000 * Math.ceil(age / 60000))));
   }
 
   draw(now, span) {
     const highest = Math.max(0, ...this.samples.flatMap((sample) => sample.values.map((value) => value ?? 0)));
-    const top = ceiling(highest);
+    const top = this.isLog ? 10 ** Math.max(2, Math.ceil(Math.log10(Math.max(highest, 1)))) : ceiling(highest);
     const x = (at) => WIDTH - ((now - at) / span) * (WIDTH - LEFT);
-    const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
+    const share = (value) => (this.isLog ? Math.log10(Math.max(value, 1)) / Math.log10(top) : value / top);
+    const y = (value) => HEIGHT - BOTTOM - share(value) * (HEIGHT - BOTTOM - TOP);
+    const steps = this.isLog ? Array.from({ length: Math.log10(top) + 1 }, (any, i) => 10 ** i) : [0, top / 2, top];
     const parts = [];
-    for (const share of [0, 0.5, 1]) {
-      const height = y(top * share);
+    for (const step of steps) {
+      const height = y(step);
       parts.push(element('line', { class: 'axis', x1: LEFT, x2: WIDTH, y1: height, y2: height }));
-      parts.push(element('text', { x: LEFT - 6, y: height + 4, 'text-anchor': 'end' }, this.format(top * share)));
+      parts.push(element('text', { x: LEFT - 6, y: height + 4, 'text-anchor': 'end' }, this.format(step)));
     }
-    parts.push(element('text', { x: LEFT, y: HEIGHT - 3 }, `${Math.round(span / 60000)} minutes ago`));
+    parts.push(element('text', { x: LEFT, y: HEIGHT - 3 }, span === 60000 ? '1 minute ago' : `${Math.round(span / 60000)} minutes ago`));
     parts.push(element('text', { x: WIDTH, y: HEIGHT - 3, 'text-anchor': 'end' }, 'now'));
     this.names.forEach((name, i) => {
       let run = [];
