@@ -33,7 +33,7 @@ final class ServeCommandTest {
     try {
       String address = address(server);
       assertEquals(204, put(address, "/v1/keys/a", "x", false));
-      server.destroy();
+      server.toHandle().destroy();
       assertTrue(server.waitFor(60, TimeUnit.SECONDS));
       assertEquals("", new String(server.getErrorStream().readAllBytes(), UTF_8));
     } finally {
