@@ -2,6 +2,7 @@ package io.kvsep.server;
 
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
+import io.kvsep.server.json.JsonObject;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

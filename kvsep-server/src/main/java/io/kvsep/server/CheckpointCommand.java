@@ -2,6 +2,7 @@ package io.kvsep.server;
 
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
+import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -6,6 +6,8 @@ import io.kvsep.Durability;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
+import io.kvsep.server.json.JsonObject;
+import io.kvsep.server.json.StoreFigures;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -258,7 +260,7 @@ final class Demo {
             .put("logBytes", stats.logBytes())
             .put("logLiveBytes", stats.logLiveBytes())
             .put("tableBytes", stats.tableBytes())
-            .put("levels", InfoCommand.levels(stats)));
+            .put("levels", StoreFigures.levels(stats)));
   }
 
   private long storeBytes() throws IOException {

@@ -1,5 +1,6 @@
 package io.kvsep.server;
 
+import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import io.kvsep.server.json.ByteText;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -104,7 +105,7 @@ final class ExpectedEntries {
       while (cursor.next()) {
         byte[] key = cursor.key();
         if (Arrays.compareUnsigned(last, key) >= 0) {
-          throw CommandFailure.failed("the cursor is out of order at " + KeyNotation.show(key));
+          throw CommandFailure.failed("the cursor is out of order at " + ByteText.show(key));
         }
         last = key;
         count++;
@@ -166,7 +167,7 @@ final class ExpectedEntries {
       } else if (digest == null) {
         problem = "was deleted and is there";
       }
-      return "the entry " + KeyNotation.show(key) + " " + problem;
+      return "the entry " + ByteText.show(key) + " " + problem;
     }
   }
 }

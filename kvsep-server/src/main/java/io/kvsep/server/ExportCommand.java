@@ -4,6 +4,7 @@ import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import io.kvsep.error.CorruptionException;
+import io.kvsep.server.json.ByteText;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -79,7 +80,7 @@ final class ExportCommand implements Callable<Integer> {
       refusal = e.getMessage();
     }
     if (refusal != null) {
-      skipped.add(KeyNotation.show(key), refusal);
+      skipped.add(ByteText.show(key), refusal);
     } else {
       files++;
       bytes += cursor.valueLength();

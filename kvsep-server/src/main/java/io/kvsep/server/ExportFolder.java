@@ -1,5 +1,6 @@
 package io.kvsep.server;
 
+import io.kvsep.server.json.ByteText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -59,7 +60,7 @@ final class ExportFolder {
   }
 
   private Path relative(byte[] key) throws UnusableNameException {
-    String text = KeyNotation.text(key);
+    String text = ByteText.text(key);
     if (text == null) {
       throw new UnusableNameException("not UTF-8");
     }

@@ -1,6 +1,7 @@
 package io.kvsep.server;
 
 import io.kvsep.KvStore;
+import io.kvsep.server.json.ByteText;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -42,7 +43,7 @@ final class GetCommand implements Callable<Integer> {
     try (KvStore open = store.openToRead()) {
       @Nullable Boolean found = keyspace.reader(open).read(keyBytes, this::written);
       if (found == null) {
-        throw CommandFailure.failed("no such key: " + KeyNotation.show(keyBytes));
+        throw CommandFailure.failed("no such key: " + ByteText.show(keyBytes));
       }
     } catch (UncheckedIOException e) {
       throw e.getCause();

@@ -3,10 +3,10 @@ package io.kvsep.server;
 import io.kvsep.KvStore;
 import io.kvsep.SegmentStats;
 import io.kvsep.StoreStats;
+import io.kvsep.server.json.StoreFigures;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -38,8 +38,8 @@ final class InfoCommand implements Callable<Integer> {
       streams
           .output()
           .line(
-              json(stats)
-                  .put("segments", segments(segments))
+              StoreFigures.json(stats)
+                  .put("segments", StoreFigures.segments(segments))
                   .put("directory", store.directory().toString())
                   .toString());
     } else {
@@ -47,84 +47,6 @@ final class InfoCommand implements Callable<Integer> {
       show(segments);
     }
     return Kvsep.DONE;
-  }
-
-  /** Every figure there is, under its name; those of work are those of opening the store. */
-  private static JsonObject json(StoreStats stats) {
-    return new JsonObject()
-        .put("entriesEstimate", stats.entriesEstimate())
-        .put("keyBytes", stats.keyBytes())
-        .put("logBytes", stats.logBytes())
-        .put("logLiveBytes", stats.logLiveBytes())
-        .put("logSegments", stats.logSegments())
-        .put("tableBytes", stats.tableBytes())
-        .put("memoryBytes", memory(stats))
-        .put("memoryPeakBytes", stats.memoryPeakBytes())
-        .put("levels", levels(stats))
-        .put("userBytesWritten", stats.userBytesWritten())
-        .put("deviceBytesWritten", stats.deviceBytesWritten())
-        .put("logBytesWritten", stats.logBytesWritten())
-        .put("writeAmplification", stats.writeAmplification())
-        .put("spaceAmplification", stats.spaceAmplification())
-        .put("commits", stats.commits())
-        .put("syncs", stats.syncs())
-        .put("flushes", stats.flushes())
-        .put("compactions", stats.compactions())
-        .put("stalls", stats.stalls())
-        .put("stallNanos", stats.stallNanos())
-        .put("cacheHits", stats.cacheHits())
-        .put("cacheMisses", stats.cacheMisses())
-        .put("openSnapshots", stats.openSnapshots())
-        .put("openCursors", stats.openCursors())
-        .put("oldestSnapshotNanos", stats.oldestSnapshotNanos())
-        .put("oldestCursorNanos", stats.oldestCursorNanos())
-        .put("pinned", pinned(stats.pinned()))
-        .put("reclaim", reclaim(stats.reclaim()))
-        .put("replayedBytes", stats.replayedBytes())
-        .put("tornBytes", stats.tornBytes());
-  }
-
-  private static JsonObject memory(StoreStats stats) {
-    JsonObject memory = new JsonObject();
-    new TreeMap<>(stats.memoryBytes()).forEach(memory::put);
-    return memory;
-  }
-
-  private static JsonObject pinned(StoreStats.Pinned pinned) {
-    return new JsonObject()
-        .put("tables", pinned.tables())
-        .put("tableBytes", pinned.tableBytes())
-        .put("segments", pinned.segments())
-        .put("logBytes", pinned.logBytes())
-        .put("memtableBytes", pinned.memtableBytes());
-  }
-
-  private static JsonObject reclaim(StoreStats.Reclaim reclaim) {
-    return new JsonObject()
-        .put("filesRewritten", reclaim.filesRewritten())
-        .put("bytesRead", reclaim.bytesRead())
-        .put("bytesWritten", reclaim.bytesWritten())
-        .put("reclaimableBytes", reclaim.reclaimableBytes())
-        .putNames("damagedFiles", reclaim.damagedFiles());
-  }
-
-  private static List<JsonObject> segments(List<SegmentStats> segments) {
-    return segments.stream()
-        .map(
-            segment ->
-                new JsonObject()
-                    .put("file", segment.file())
-                    .put("bytes", segment.bytes())
-                    .put("liveBytes", segment.liveBytes())
-                    .put("relocated", segment.relocated())
-                    .put("pinned", segment.pinned()))
-        .toList();
-  }
-
-  static List<JsonObject> levels(StoreStats stats) {
-    return stats.levels().stream()
-        .map(level -> new JsonObject().put("tables", level.tables()).put("bytes", level.bytes()))
-        .toList();
   }
 
   /** The levels that hold something, such as {@code L0: 2 tables, 1.3 MB; L1: ...}. */

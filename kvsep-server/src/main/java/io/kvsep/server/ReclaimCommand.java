@@ -3,6 +3,7 @@ package io.kvsep.server;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.ReclaimReport;
+import io.kvsep.server.json.StoreFigures;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -38,7 +39,7 @@ final class ReclaimCommand implements Callable<Integer> {
     try (KvStore open = store.openExisting(KvOptions.builder())) {
       report = open.reclaim();
     }
-    streams.output().line(json ? json(report).toString() : line(report));
+    streams.output().line(json ? StoreFigures.json(report).toString() : line(report));
     if (!report.damagedFiles().isEmpty()) {
       throw CommandFailure.failed(
           "damaged, and kept as they are: " + String.join(", ", report.damagedFiles()));
@@ -60,17 +61,5 @@ final class ReclaimCommand implements Callable<Integer> {
         + ", wrote "
         + Amounts.bytes(report.bytesWritten())
         + String.format(Locale.ROOT, " in %.2f s", report.seconds());
-  }
-
-  private static JsonObject json(ReclaimReport report) {
-    return new JsonObject()
-        .put("filesExamined", report.filesExamined())
-        .put("filesRewritten", report.filesRewritten())
-        .put("filesRemoved", report.filesRemoved())
-        .put("bytesRead", report.bytesRead())
-        .put("bytesWritten", report.bytesWritten())
-        .put("bytesFreed", report.bytesFreed())
-        .put("seconds", report.seconds())
-        .putNames("damagedFiles", report.damagedFiles());
   }
 }

@@ -3,11 +3,10 @@ package io.kvsep.server;
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import io.kvsep.server.json.ByteText;
+import io.kvsep.server.json.EntryLine;
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.Base64;
-import java.util.HexFormat;
-import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -71,7 +70,7 @@ final class ScanCommand implements Callable<Integer> {
     try (KvStore open = store.openToRead();
         KvCursor cursor = keyspace.reader(open).cursor(options)) {
       while (cursor.next()) {
-        streams.output().line(json ? jsonLine(cursor) : line(cursor));
+        streams.output().line(json ? EntryLine.whole(cursor, !keysOnly) : line(cursor));
       }
     }
     return Kvsep.DONE;
@@ -100,16 +99,16 @@ final class ScanCommand implements Callable<Integer> {
   }
 
   private String line(KvCursor cursor) {
-    String key = KeyNotation.show(cursor.key());
+    String key = ByteText.show(cursor.key());
     if (keysOnly) {
       return key;
     }
     byte[] value = cursor.value();
     if (value.length <= SHOWN_BYTES) {
-      return key + '\t' + KeyNotation.showEscaped(value);
+      return key + '\t' + ByteText.showEscaped(value);
     }
     String length = Amounts.of(value.length, "byte");
-    return key + '\t' + KeyNotation.showEscaped(start(value)) + "... (" + length + ")";
+    return key + '\t' + ByteText.showEscaped(start(value)) + "... (" + length + ")";
   }
 
   /** Not in the middle of a character, if these are characters. */
@@ -119,25 +118,5 @@ final class ScanCommand implements Callable<Integer> {
       end--;
     }
     return Arrays.copyOf(value, end);
-  }
-
-  private String jsonLine(KvCursor cursor) {
-    byte[] key = cursor.key();
-    String text = KeyNotation.text(key);
-    JsonObject line = new JsonObject();
-    if (text != null) {
-      line.put("key", text);
-    } else {
-      line.put("key", KeyNotation.show(key)).put("keyHex", HexFormat.of().formatHex(key));
-    }
-    line.put("valueLength", cursor.valueLength());
-    if (!keysOnly) {
-      line.put("value", Base64.getEncoder().encodeToString(cursor.value()));
-    }
-    OptionalLong expiry = cursor.expiresAtMillis();
-    if (expiry.isPresent()) {
-      line.put("expiresAtMillis", expiry.getAsLong());
-    }
-    return line.toString();
   }
 }

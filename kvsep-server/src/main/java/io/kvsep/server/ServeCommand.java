@@ -1,67 +1,106 @@
 package io.kvsep.server;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kvsep.Durability;
 import io.kvsep.KvOptions;
-import io.kvsep.KvStore;
+import io.kvsep.server.http.HttpLimits;
+import io.kvsep.server.http.HttpOptions;
 import io.kvsep.server.redis.RedisOptions;
-import io.kvsep.server.redis.RedisServer;
-import io.netty.channel.EventLoopGroup;
-import io.netty.channel.IoHandlerFactory;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
-import io.netty.channel.nio.NioIoHandler;
-import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import java.io.File;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Puts the store behind a socket until the process is told to end. */
+/** Serves a store until the process is asked to stop. */
 @Command(
     name = "serve",
-    description = "Serve the store to Redis clients. Creates the store when there is none.")
+    description =
+        "Serve the store over HTTP and to Redis clients until the process is asked to stop "
+            + "(SIGTERM, SIGINT). Creates the store when there is none.",
+    footer = {
+      "",
+      "Without a token it listens at loopback only. docs/http.md and docs/redis.md have the",
+      "interfaces; a page for browsers is at /."
+    })
 final class ServeCommand implements Callable<Integer> {
+  private static final int TOKEN_FILE_BYTES_MAX = 4096;
+
+  /** In place of a port. */
+  private static final int NO_PORT = -1;
+
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
 
   @Option(
-      names = "--redis-port",
-      paramLabel = "PORT",
-      defaultValue = "6379",
-      description = "Port for Redis clients (default: 6379); 0 takes a free one.")
-  private int redisPort = 6379;
+      names = "--bind",
+      paramLabel = "ADDRESS",
+      defaultValue = "127.0.0.1",
+      description = "Listen at ADDRESS of this machine (default: 127.0.0.1). Others need a token.")
+  private String bind = "127.0.0.1";
 
   @Option(
-      names = "--bind",
-      paramLabel = "HOST",
-      defaultValue = "127.0.0.1",
-      description = "Address to listen on (default: 127.0.0.1). Any but loopback needs a token.")
-  private String bind = "127.0.0.1";
+      names = "--port",
+      paramLabel = "P",
+      defaultValue = "8480",
+      description = "Listen for HTTP at port P (default: 8480); 0 takes a free one.")
+  private int port;
+
+  @Option(
+      names = "--redis-port",
+      paramLabel = "P",
+      defaultValue = "6379",
+      description =
+          "Listen for Redis clients at port P (default: 6379); 0 takes a free one, -1 none.")
+  private int redisPort;
 
   @Option(
       names = "--token-file",
       paramLabel = "FILE",
-      description = "Clients have to give the first line of FILE.")
+      description = "Ask every client for the token that is the first line of FILE.")
   private @Nullable Path tokenFile;
 
   @Option(
       names = "--tls-cert",
       paramLabel = "FILE",
-      description = "Speak TLS with this certificate chain (PEM).")
-  private @Nullable File certificate;
+      description = "Encrypt, with this chain of certificates (PEM); needs --tls-key.")
+  private @Nullable Path certificate;
 
-  @Option(names = "--tls-key", paramLabel = "FILE", description = "The key of --tls-cert (PEM).")
-  private @Nullable File key;
+  @Option(
+      names = "--tls-key",
+      paramLabel = "FILE",
+      description = "The private key of the certificate (PEM, PKCS #8).")
+  private @Nullable Path key;
+
+  @Option(
+      names = "--checkpoints",
+      paramLabel = "DIR",
+      description = "Let clients have checkpoints made in DIR; without it they may not.")
+  private @Nullable Path checkpoints;
+
+  @Option(
+      names = "--value-max",
+      paramLabel = "BYTES",
+      description =
+          "Longest value that is taken over HTTP (default: 64 MiB or a quarter of the heap).")
+  private @Nullable Integer valueMax;
+
+  @Option(
+      names = "--sync",
+      paramLabel = "MILLIS",
+      defaultValue = "1000",
+      description =
+          "Bring writes to stable storage every MILLIS (default: 1000); 0 before each is answered.")
+  private int syncMillis;
 
   ServeCommand(Streams streams) {
     this.streams = streams;
@@ -69,52 +108,54 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    RedisOptions redis = redisOptions();
-    IoHandlerFactory io =
-        Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
-    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
-    EventLoopGroup loops = new MultiThreadIoEventLoopGroup(threads, io);
-    CountDownLatch ended = new CountDownLatch(1);
-    CountDownLatch closed = new CountDownLatch(1);
-    Thread hook = new Thread(() -> end(ended, closed), "kvsep-serve-end");
-    Runtime.getRuntime().addShutdownHook(hook);
-    try (KvStore open = store.openOrCreate(KvOptions.builder());
-        RedisServer server = new RedisServer(open, redis, loops)) {
-      server.start();
-      InetSocketAddress at = server.address();
-      streams.output().line("redis on " + at.getHostString() + ":" + at.getPort());
-      streams.output().flush();
-      ended.await();
-    } finally {
-      loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).addListener(done -> closed.countDown());
+    if (syncMillis < 0) {
+      throw CommandFailure.misused("--sync is negative: " + syncMillis);
     }
+    if ((certificate == null) != (key == null)) {
+      throw CommandFailure.misused("--tls-cert and --tls-key go together");
+    }
+    String token = tokenFile == null ? null : token(tokenFile);
+    HttpOptions http;
+    RedisOptions redis;
+    try {
+      InetAddress address = InetAddress.getByName(bind);
+      http = http(address, token);
+      redis =
+          redisPort == NO_PORT
+              ? null
+              : RedisOptions.on(new InetSocketAddress(address, redisPort), token);
+    } catch (UnknownHostException e) {
+      throw CommandFailure.misused("--bind: no such address: " + bind);
+    } catch (IllegalArgumentException e) {
+      throw CommandFailure.misused(String.valueOf(e.getMessage()));
+    }
+    // In a class of its own, so that other commands do not load what it needs.
+    new Serving(streams, store, options(), http, redis, certificate, key).run();
     return Kvsep.DONE;
   }
 
-  /** Keeps the process alive until everything is closed. */
-  private static void end(CountDownLatch ended, CountDownLatch closed) {
-    ended.countDown();
-    try {
-      closed.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+  private KvOptions.Builder options() {
+    return KvOptions.builder()
+        .durability(
+            syncMillis == 0 ? Durability.sync() : Durability.async(Duration.ofMillis(syncMillis)));
   }
 
-  private RedisOptions redisOptions() throws IOException {
-    if ((certificate == null) != (key == null)) {
-      throw CommandFailure.misused("--tls-cert and --tls-key need each other");
+  private HttpOptions http(InetAddress address, @Nullable String token) {
+    HttpOptions.Builder http =
+        HttpOptions.builder().bind(address).port(port).token(token).checkpoints(checkpoints);
+    if (valueMax != null) {
+      http.limits(HttpLimits.defaults().valueBytesMax(valueMax));
     }
-    String token =
-        tokenFile == null ? null : Files.readString(tokenFile).lines().findFirst().orElse("");
-    SslContext tls =
-        certificate == null || key == null
-            ? null
-            : SslContextBuilder.forServer(certificate, key).build();
-    try {
-      return RedisOptions.on(new InetSocketAddress(bind, redisPort), token).withTls(tls);
-    } catch (IllegalArgumentException e) {
-      throw CommandFailure.misused("--bind, --redis-port, --token-file: " + e.getMessage());
+    if (certificate != null && key != null) {
+      http.tls(certificate, key);
     }
+    return http.build();
+  }
+
+  private static String token(Path file) throws IOException {
+    if (Files.size(file) > TOKEN_FILE_BYTES_MAX) {
+      throw CommandFailure.misused("--token-file: " + file + " is too long for a token");
+    }
+    return Files.readString(file, UTF_8).lines().findFirst().orElse("").strip();
   }
 }

@@ -3,6 +3,7 @@ package io.kvsep.server;
 import io.kvsep.KvStore;
 import io.kvsep.VerifyReport;
 import io.kvsep.error.CorruptionException;
+import io.kvsep.server.json.StoreFigures;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
@@ -36,7 +37,7 @@ final class VerifyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     VerifyReport report = verify();
     if (json) {
-      streams.output().line(json(report).toString());
+      streams.output().line(StoreFigures.json(report).toString());
     } else {
       show(report);
     }
@@ -81,26 +82,5 @@ final class VerifyCommand implements Callable<Integer> {
                 + Amounts.count(report.records())
                 + " records of the log"
                 + String.format(Locale.ROOT, " in %.2f s", report.seconds()));
-  }
-
-  private static JsonObject json(VerifyReport report) {
-    return new JsonObject()
-        .put("sound", report.isSound())
-        .put("files", report.files())
-        .put("bytes", report.bytes())
-        .put("entries", report.entries())
-        .put("records", report.records())
-        .put("problemCount", report.problemCount())
-        .put("problems", report.problems().stream().map(VerifyCommand::json).toList())
-        .putNames("unknownFiles", report.unknownFiles())
-        .put("seconds", report.seconds());
-  }
-
-  private static JsonObject json(VerifyReport.Problem problem) {
-    return new JsonObject()
-        .put("file", problem.file())
-        .put("offset", problem.offset())
-        .put("expected", problem.expected())
-        .put("found", problem.found());
   }
 }

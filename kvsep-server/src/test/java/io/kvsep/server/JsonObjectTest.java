@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.kvsep.server.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -9,7 +9,7 @@ import java.util.Map;
  * Reads JSON as RFC 8259 has it and nothing more: no name twice, nothing behind the end. Objects
  * become maps, arrays lists, numbers longs or doubles.
  */
-final class JsonText {
+public final class JsonText {
   private static final String NUMBER = "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
 
   private final String text;
@@ -20,7 +20,7 @@ final class JsonText {
   }
 
   @SuppressWarnings("unchecked") // value() builds objects as exactly this type.
-  static Map<String, Object> object(String text) {
+  public static Map<String, Object> object(String text) {
     JsonText reader = new JsonText(text);
     Object value = reader.value();
     reader.skipBlanks();
@@ -41,7 +41,7 @@ final class JsonText {
       return string();
     }
     int start = position;
-    while (position < text.length() && ",]} \t".indexOf(text.charAt(position)) < 0) {
+    while (position < text.length() && ",]} \t\r\n".indexOf(text.charAt(position)) < 0) {
       position++;
     }
     String word = text.substring(start, position);

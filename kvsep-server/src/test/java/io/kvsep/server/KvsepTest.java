@@ -98,6 +98,12 @@ final class KvsepTest {
         "restore",
         "verify extra",
         "repair",
+        "serve extra",
+        "serve --port x",
+        "serve --port 70000",
+        "serve --bind 0.0.0.0",
+        "serve --tls-cert c.pem",
+        "serve --sync -1",
         "bench"
       })
   void wrongUsageIsOneLineThatLeadsToTheHelp(String line) {

@@ -1,41 +1,46 @@
-package io.kvsep.server;
+package io.kvsep.server.json;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
 /** Builds one JSON object on one line, members in the order they were added. */
-final class JsonObject {
+public final class JsonObject {
   private final StringBuilder text = new StringBuilder("{");
 
-  JsonObject put(String name, String value) {
+  public JsonObject put(String name, String value) {
     return raw(name, quoted(value));
   }
 
-  JsonObject put(String name, long value) {
+  public JsonObject put(String name, long value) {
     return raw(name, Long.toString(value));
   }
 
-  JsonObject put(String name, boolean value) {
+  public JsonObject put(String name, boolean value) {
     return raw(name, Boolean.toString(value));
   }
 
   /** Three decimals; JSON knows no infinity and no NaN, so neither may be given. */
-  JsonObject put(String name, double value) {
+  public JsonObject put(String name, double value) {
     if (!Double.isFinite(value)) {
       throw new IllegalArgumentException(name + " is no number: " + value);
     }
     return raw(name, String.format(Locale.ROOT, "%.3f", value));
   }
 
-  JsonObject put(String name, List<JsonObject> values) {
+  public JsonObject put(String name, List<JsonObject> values) {
     return raw(name, values.stream().map(JsonObject::toString).toList().toString());
   }
 
-  JsonObject putNames(String name, List<String> values) {
+  public JsonObject putNames(String name, List<String> values) {
     return raw(name, values.stream().map(JsonObject::quoted).toList().toString());
   }
 
-  JsonObject put(String name, JsonObject value) {
+  public JsonObject putNumbers(String name, long[] values) {
+    return raw(name, Arrays.toString(values));
+  }
+
+  public JsonObject put(String name, JsonObject value) {
     return raw(name, value.toString());
   }
 
@@ -47,7 +52,8 @@ final class JsonObject {
     return this;
   }
 
-  private static String quoted(String value) {
+  /** The text with its quotes. */
+  public static String quoted(String value) {
     StringBuilder quoted = new StringBuilder("\"");
     for (int i = 0; i < value.length(); i++) {
       char character = value.charAt(i);
@@ -71,6 +77,11 @@ final class JsonObject {
     return Character.isHighSurrogate(value.charAt(index))
         ? index + 1 < value.length() && Character.isLowSurrogate(value.charAt(index + 1))
         : index > 0 && Character.isHighSurrogate(value.charAt(index - 1));
+  }
+
+  /** What there is so far, to be gone on with. */
+  String unfinished() {
+    return text.toString();
   }
 
   @Override

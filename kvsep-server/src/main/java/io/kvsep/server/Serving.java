@@ -1,0 +1,139 @@
+package io.kvsep.server;
+
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import io.kvsep.KvOptions;
+import io.kvsep.KvStore;
+import io.kvsep.error.KvException;
+import io.kvsep.server.http.HttpFront;
+import io.kvsep.server.http.HttpOptions;
+import io.kvsep.server.redis.RedisOptions;
+import io.kvsep.server.redis.RedisServer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An open store and its listeners, from the start to the stop: event loops below, the store, then
+ * the listeners, and the other way round at the end.
+ */
+final class Serving {
+  private static final int STOP_SECONDS_MAX = 60;
+
+  private final Streams streams;
+  private final StoreOptions store;
+  private final KvOptions.Builder options;
+  private final HttpOptions http;
+  private final @Nullable RedisOptions redis;
+  private final @Nullable Path certificate;
+  private final @Nullable Path key;
+  private final CountDownLatch isAskedToStop = new CountDownLatch(1);
+  private final CountDownLatch hasStopped = new CountDownLatch(1);
+
+  /**
+   * @param redis null when Redis clients are not to be served
+   * @param certificate null for no encryption
+   * @param key of the certificate
+   */
+  Serving(
+      Streams streams,
+      StoreOptions store,
+      KvOptions.Builder options,
+      HttpOptions http,
+      @Nullable RedisOptions redis,
+      @Nullable Path certificate,
+      @Nullable Path key) {
+    this.streams = streams;
+    this.store = store;
+    this.options = options;
+    this.http = http;
+    this.redis = redis;
+    this.certificate = certificate;
+    this.key = key;
+  }
+
+  /** Returns when the process is asked to stop and everything is closed. */
+  void run() throws IOException, InterruptedException {
+    int loopCount = Runtime.getRuntime().availableProcessors();
+    EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(loopCount, "kvsep-loop");
+    SslContext tls = tls();
+    try (KvStore open = store.openOrCreate(options);
+        HttpFront front = started(open, loops);
+        RedisServer server = redis == null ? null : new RedisServer(open, redis.withTls(tls), loops)) {
+      if (server != null) {
+        server.start();
+      }
+      announce((http.isEncrypted() ? "https" : "http"), front.address());
+      if (server != null) {
+        announce(tls == null ? "redis" : "rediss", server.address());
+      }
+      streams.output().flush();
+      Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "kvsep-stop"));
+      isAskedToStop.await();
+    } finally {
+      loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+      hasStopped.countDown();
+    }
+  }
+
+  /** What Redis clients are met with; null for no encryption. */
+  private @Nullable SslContext tls() throws IOException {
+    if (certificate == null || key == null) {
+      return null;
+    }
+    try {
+      return SslContextBuilder.forServer(certificate.toFile(), key.toFile()).build();
+    } catch (IllegalArgumentException e) {
+      throw unusable(e);
+    }
+  }
+
+  private static CommandFailure unusable(IllegalArgumentException e) {
+    return CommandFailure.failed("cannot use these files for TLS: " + e.getMessage(), e);
+  }
+
+  private HttpFront started(KvStore open, EventLoopGroup loops) {
+    HttpFront front;
+    try {
+      front = new HttpFront(open, http, loops);
+    } catch (IllegalArgumentException e) {
+      throw unusable(e);
+    }
+    try {
+      front.start();
+      return front;
+    } catch (IllegalStateException e) {
+      front.close();
+      throw CommandFailure.failed(String.valueOf(e.getMessage()), e);
+    } catch (KvException e) {
+      front.close();
+      throw e;
+    }
+  }
+
+  private void announce(String scheme, InetSocketAddress address) throws IOException {
+    InetAddress host = Objects.requireNonNull(address.getAddress(), "resolved");
+    String name = host.getHostAddress();
+    String place = (name.contains(":") ? "[" + name + "]" : name) + ":" + address.getPort();
+    streams.output().line("serving " + store.directory() + " at " + scheme + "://" + place);
+  }
+
+  /** The process ends when its hooks do, so this one waits for the end. */
+  private void stop() {
+    isAskedToStop.countDown();
+    try {
+      if (!hasStopped.await(STOP_SECONDS_MAX, TimeUnit.SECONDS)) {
+        streams.errors().println(Kvsep.line("not stopped after " + STOP_SECONDS_MAX + " s"));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpObject;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import org.reactivestreams.Subscriber;
+import org.reactivestreams.Subscription;
+
+/**
+ * Takes the body of a request over into one array, piece by piece as it comes, so that it is on the
+ * heap once. For that its length has to be known; without {@code Content-Length} it may be {@value
+ * #UNANNOUNCED_BYTES_MAX} bytes long, which grow in the array.
+ *
+ * <p>What it reserves of the gate is given back at the end of the visit.
+ */
+final class BodyReader implements Subscriber<HttpObject> {
+  static final int UNANNOUNCED_BYTES_MAX = 1 << 20;
+
+  private static final int FIRST_BYTES = 4096;
+
+  private final Gate.Visit visit;
+  private final int bytesMax;
+  private final boolean isAnnounced;
+  private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
+  private Subscription subscription = NO_SUBSCRIPTION;
+  private byte[] bytes;
+  private int length;
+
+  private static final Subscription NO_SUBSCRIPTION =
+      new Subscription() {
+        @Override
+        public void request(long count) {}
+
+        @Override
+        public void cancel() {}
+      };
+
+  private BodyReader(Gate.Visit visit, int bytesMax, long announced) {
+    this.visit = visit;
+    this.bytesMax = bytesMax;
+    this.isAnnounced = announced >= 0;
+    if (announced > bytesMax) {
+      throw tooLong();
+    }
+    int first = isAnnounced ? (int) announced : FIRST_BYTES;
+    visit.reserve(first);
+    this.bytes = new byte[first];
+  }
+
+  /** Completes with the body, or with a {@link Problem}. */
+  static CompletableFuture<byte[]> read(
+      ServiceRequestContext context, HttpRequest request, int bytesMax, Gate.Visit visit) {
+    // The library has refused what is no number, and a number that the body does not keep to.
+    long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
+    BodyReader reader = new BodyReader(visit, bytesMax, announced);
+    request.subscribe(reader, context.eventLoop(), SubscriptionOption.WITH_POOLED_OBJECTS);
+    return reader.whole;
+  }
+
+  @Override
+  public void onSubscribe(Subscription begun) {
+    subscription = begun;
+    begun.request(Long.MAX_VALUE);
+  }
+
+  @Override
+  public void onNext(HttpObject part) {
+    if (part instanceof HttpData data) {
+      try (data) {
+        if (!whole.isDone()) {
+          append(data);
+        }
+      } catch (Problem e) {
+        whole.completeExceptionally(e);
+        subscription.cancel();
+      }
+    }
+  }
+
+  private void append(HttpData data) {
+    int count = data.length();
+    if (count > bytes.length - length) {
+      grow(count);
+    }
+    data.byteBuf().getBytes(data.byteBuf().readerIndex(), bytes, length, count);
+    length += count;
+  }
+
+  private void grow(int count) {
+    if (isAnnounced) {
+      throw Problem.malformed("the body is longer than Content-Length says");
+    }
+    if (count > bytesMax - length) {
+      throw tooLong();
+    }
+    if (count > UNANNOUNCED_BYTES_MAX - length) {
+      throw Problem.of(
+          HttpStatus.LENGTH_REQUIRED,
+          "length-required",
+          "a body of more than " + UNANNOUNCED_BYTES_MAX + " bytes needs Content-Length");
+    }
+    int wanted = Math.min(UNANNOUNCED_BYTES_MAX, Math.max(2 * bytes.length, length + count));
+    visit.reserve(wanted - bytes.length);
+    bytes = Arrays.copyOf(bytes, wanted);
+  }
+
+  private Problem tooLong() {
+    return Problem.tooLarge("the body is longer than " + bytesMax + " bytes");
+  }
+
+  @Override
+  public void onError(Throwable cause) {
+    whole.completeExceptionally(cause);
+  }
+
+  @Override
+  public void onComplete() {
+    if (isAnnounced && length < bytes.length) {
+      whole.completeExceptionally(
+          Problem.malformed("the body is shorter than Content-Length says"));
+    } else {
+      whole.complete(length == bytes.length ? bytes : Arrays.copyOf(bytes, length));
+    }
+  }
+}

@@ -1,0 +1,233 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import io.kvsep.Durability;
+import io.kvsep.KvReader;
+import io.kvsep.KvStore;
+import io.kvsep.KvView;
+import io.kvsep.KvWriter;
+import io.kvsep.Transaction;
+import io.kvsep.WriteBatch;
+import io.kvsep.server.json.ByteText;
+import io.kvsep.server.json.JsonObject;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Several writes at once: {@code /v1/batch}, {@code /v1/transaction}, {@code /v1/increment}. */
+final class Changes {
+  private final KvStore store;
+  private final KeyspaceCache keyspaces;
+  private final Entries entries;
+
+  Changes(KvStore store, KeyspaceCache keyspaces, Entries entries) {
+    this.store = store;
+    this.keyspaces = keyspaces;
+    this.entries = entries;
+  }
+
+  /** One write of a batch or a transaction. */
+  private sealed interface Change {
+    /** Null for the store's own. */
+    @Nullable String keyspace();
+  }
+
+  private record Put(
+      @Nullable String keyspace, byte[] key, byte[] value, @Nullable Duration timeToLive)
+      implements Change {}
+
+  private record Delete(@Nullable String keyspace, byte[] key) implements Change {}
+
+  private record DeleteRange(@Nullable String keyspace, byte[] from, byte[] to) implements Change {}
+
+  /** A read that has to find what it found before. */
+  private record Check(@Nullable String keyspace, byte[] key, @Nullable String tag) {}
+
+  /** All or nothing, in order, over all keyspaces. */
+  HttpResponse batch(Exchange exchange) {
+    boolean isSynced = Entries.isSynced(exchange.headers());
+    List<Document> documents = Document.many(exchange.body());
+    WriteBatch batch = new WriteBatch();
+    for (Document document : documents) {
+      add(batch, change(document));
+    }
+    if (isSynced) {
+      store.write(batch, Durability.sync());
+    } else {
+      store.write(batch);
+    }
+    return Answers.json(new JsonObject().put("operations", documents.size()));
+  }
+
+  /** All or nothing, if everything that was read before is still what it was. */
+  HttpResponse transaction(Exchange exchange) {
+    boolean isSynced = Entries.isSynced(exchange.headers());
+    Document document = Document.one(exchange.body());
+    document.allow(Set.of("checks", "operations"));
+    List<Check> checks = document.list("checks").stream().map(Changes::check).toList();
+    List<Change> changes = document.list("operations").stream().map(Changes::change).toList();
+    for (Check check : checks) {
+      keyspaces.view(check.keyspace());
+    }
+    for (Change change : changes) {
+      keyspaces.view(change.keyspace());
+    }
+    store.<@Nullable Object>transact(
+        transaction -> {
+          requireAll(transaction, checks);
+          for (Change change : changes) {
+            apply(writer(transaction, change.keyspace()), change);
+          }
+          return null;
+        });
+    entries.syncIf(isSynced);
+    return Answers.json(new JsonObject().put("operations", changes.size()));
+  }
+
+  HttpResponse increment(Exchange exchange) {
+    boolean isSynced = Entries.isSynced(exchange.headers());
+    Document document = Document.one(exchange.body());
+    document.allow(Set.of("key", "keyHex", "keyBase64", "keyspace", "delta"));
+    byte[] key = document.key();
+    Long delta = document.whole("delta");
+    KvView view = keyspaces.view(document.text("keyspace"));
+    KvWriter writer = view == null ? store : view;
+    long value;
+    try {
+      value = writer.increment(key, delta == null ? 1 : delta);
+    } catch (IllegalArgumentException | ArithmeticException e) {
+      throw Problem.of(HttpStatus.CONFLICT, "no-counter", String.valueOf(e.getMessage()));
+    }
+    entries.syncIf(isSynced);
+    return Answers.json(new JsonObject().put("value", value));
+  }
+
+  private static Change change(Document document) {
+    String keyspace = document.text("keyspace");
+    String kind = document.requiredText("op");
+    switch (kind) {
+      case "put" -> {
+        document.allow(
+            Set.of(
+                "op",
+                "keyspace",
+                "key",
+                "keyHex",
+                "keyBase64",
+                "value",
+                "valueHex",
+                "valueBase64",
+                "ttlMillis"));
+        return new Put(keyspace, document.key(), document.bytes("value"), timeToLive(document));
+      }
+      case "delete" -> {
+        document.allow(Set.of("op", "keyspace", "key", "keyHex", "keyBase64"));
+        return new Delete(keyspace, document.key());
+      }
+      case "deleteRange" -> {
+        document.allow(
+            Set.of("op", "keyspace", "from", "fromHex", "fromBase64", "to", "toHex", "toBase64"));
+        return new DeleteRange(keyspace, document.bytes("from"), document.bytes("to"));
+      }
+      default -> throw document.wrong("op is put, delete or deleteRange");
+    }
+  }
+
+  private static @Nullable Duration timeToLive(Document document) {
+    Long millis = document.whole("ttlMillis");
+    if (millis == null) {
+      return null;
+    }
+    if (millis <= 0) {
+      throw document.wrong("ttlMillis must be above 0");
+    }
+    return Duration.ofMillis(millis);
+  }
+
+  private static Check check(Document document) {
+    document.allow(Set.of("keyspace", "key", "keyHex", "keyBase64", "etag", "absent"));
+    String tag = document.text("etag");
+    if ((tag != null) == document.flag("absent")) {
+      throw document.wrong("one of etag and \"absent\": true is wanted");
+    }
+    return new Check(document.text("keyspace"), document.key(), tag);
+  }
+
+  private void add(WriteBatch batch, Change change) {
+    String keyspace = change.keyspace();
+    if (keyspace == null) {
+      batch.inDefault();
+    } else {
+      batch.in(keyspaces.existing(keyspace));
+    }
+    if (change instanceof Put put) {
+      Duration timeToLive = put.timeToLive();
+      if (timeToLive == null) {
+        batch.put(put.key(), put.value());
+      } else {
+        batch.put(put.key(), put.value(), timeToLive);
+      }
+    } else if (change instanceof Delete delete) {
+      batch.delete(delete.key());
+    } else if (change instanceof DeleteRange range) {
+      batch.deleteRange(range.from(), range.to());
+    }
+  }
+
+  private static void apply(KvWriter writer, Change change) {
+    if (change instanceof Put put) {
+      Duration timeToLive = put.timeToLive();
+      if (timeToLive == null) {
+        writer.put(put.key(), put.value());
+      } else {
+        writer.put(put.key(), put.value(), timeToLive);
+      }
+    } else if (change instanceof Delete delete) {
+      writer.delete(delete.key());
+    } else if (change instanceof DeleteRange range) {
+      writer.deleteRange(range.from(), range.to());
+    }
+  }
+
+  private void requireAll(Transaction transaction, List<Check> checks) {
+    List<JsonObject> conflicts = new ArrayList<>();
+    for (Check check : checks) {
+      String keyspace = check.keyspace();
+      KvReader reader =
+          keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
+      @Nullable String found = reader.read(check.key(), EntityTag::of);
+      if (found == null ? check.tag() != null : !found.equals(check.tag())) {
+        conflicts.add(conflict(check, found));
+      }
+    }
+    if (!conflicts.isEmpty()) {
+      Problem problem =
+          Problem.of(HttpStatus.CONFLICT, "conflict", "what was read before has changed");
+      problem.more().put("conflicts", conflicts);
+      throw problem;
+    }
+  }
+
+  private static JsonObject conflict(Check check, @Nullable String found) {
+    JsonObject conflict = new JsonObject();
+    String keyspace = check.keyspace();
+    if (keyspace != null) {
+      conflict.put("keyspace", keyspace);
+    }
+    String text = ByteText.text(check.key());
+    if (text != null) {
+      conflict.put("key", text);
+    } else {
+      conflict.put("keyBase64", Base64.getEncoder().encodeToString(check.key()));
+    }
+    return found == null ? conflict.put("absent", true) : conflict.put("etag", found);
+  }
+
+  private KvWriter writer(Transaction transaction, @Nullable String keyspace) {
+    return keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
+  }
+}

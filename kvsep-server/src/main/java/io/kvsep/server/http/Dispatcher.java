@@ -1,0 +1,180 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.kvsep.server.http.Route.Body;
+import io.kvsep.server.http.Route.LoopHandler;
+import io.kvsep.server.http.Route.Operation;
+import io.kvsep.server.http.Route.Time;
+import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes a request from the event loop to whoever answers it: who may ask, what there is, how much
+ * is going on, the body; then a thread that may wait.
+ */
+final class Dispatcher implements HttpService {
+  private final Routes routes;
+  private final Access access;
+  private final Gate gate;
+  private final Problems problems;
+  private final HttpLimits limits;
+  private final LoopReads loopReads = new LoopReads();
+
+  Dispatcher(Routes routes, Access access, Gate gate, Problems problems, HttpLimits limits) {
+    this.routes = routes;
+    this.access = access;
+    this.gate = gate;
+    this.problems = problems;
+    this.limits = limits;
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    try {
+      return dispatch(context, request);
+    } catch (Throwable e) {
+      return problems.response(context, e).toHttpResponse();
+    }
+  }
+
+  private HttpResponse dispatch(ServiceRequestContext context, HttpRequest request) {
+    RequestHeaders headers = request.headers();
+    String target = context.rawPath();
+    int mark = target.indexOf('?');
+    Routes.Match match = routes.find(mark < 0 ? target : target.substring(0, mark));
+    access.check(headers, match != null && match.route().isOpen());
+    if (match == null) {
+      throw Problem.of(HttpStatus.NOT_FOUND, "no-such-resource", "there is nothing here");
+    }
+    Operation operation = match.route().operations().get(headers.method());
+    if (operation == null) {
+      throw Problem.of(
+              HttpStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "that cannot be done here")
+          .header(HttpHeaderNames.ALLOW, methods(match.route()));
+    }
+    @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
+    Exchange exchange =
+        new Exchange(context, headers, match.route(), match.values(), query, new byte[0]);
+    LoopHandler onLoop = operation.onLoop();
+    HttpResponse atOnce = onLoop == null ? null : onLoop(operation, onLoop, exchange);
+    return atOnce == null ? elsewhere(operation, exchange, request) : atOnce;
+  }
+
+  private @Nullable HttpResponse onLoop(
+      Operation operation, LoopHandler handler, Exchange exchange) {
+    long start = System.nanoTime();
+    if (!loopReads.areAllowed(start)) {
+      return null;
+    }
+    HttpResponse answer;
+    try {
+      answer = handler.answer(exchange);
+    } catch (Throwable e) {
+      operation.kind().refuse();
+      answer = problems.response(exchange.context(), e).toHttpResponse();
+    }
+    long end = System.nanoTime();
+    loopReads.took(start, end);
+    if (answer != null) {
+      operation.kind().record(end - start);
+    }
+    return answer;
+  }
+
+  private HttpResponse elsewhere(Operation operation, Exchange exchange, HttpRequest request) {
+    ServiceRequestContext context = exchange.context();
+    Gate.Visit visit = gate.enter();
+    CompletableFuture<HttpResponse> answer = new CompletableFuture<>();
+    HttpResponse response = HttpResponse.of(answer);
+    CompletableFuture<?> unusedEnd =
+        response.whenComplete().whenComplete((nothing, failure) -> visit.partIsDone());
+    setTime(operation, exchange);
+    CompletableFuture<?> unusedBody =
+        received(operation, exchange, request, visit)
+            .whenComplete(
+                (body, failure) -> {
+                  if (failure != null) {
+                    operation.kind().refuse();
+                    answer.complete(problems.response(context, failure).toHttpResponse());
+                    visit.partIsDone();
+                  } else {
+                    work(operation, exchange, body, answer, visit);
+                  }
+                });
+    return response;
+  }
+
+  private void work(
+      Operation operation,
+      Exchange exchange,
+      byte[] body,
+      CompletableFuture<HttpResponse> answer,
+      Gate.Visit visit) {
+    long start = System.nanoTime();
+    Exchange whole = body.length == 0 ? exchange : exchange.with(body);
+    exchange
+        .context()
+        .blockingTaskExecutor()
+        .execute(
+            () -> {
+              answer.complete(answered(operation, whole, start));
+              visit.partIsDone();
+            });
+  }
+
+  private void setTime(Operation operation, Exchange exchange) {
+    if (operation.time() == Time.ANY) {
+      exchange.context().clearRequestTimeout();
+    } else if (operation.body() == Body.VALUE) {
+      long length = exchange.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
+      exchange
+          .context()
+          .setRequestTimeoutMillis(limits.millisFor(Math.min(length, limits.valueBytesMax())));
+    }
+  }
+
+  private CompletableFuture<byte[]> received(
+      Operation operation, Exchange exchange, HttpRequest request, Gate.Visit visit) {
+    try {
+      return switch (operation.body()) {
+        case NONE -> CompletableFuture.completedFuture(new byte[0]);
+        case VALUE -> BodyReader.read(exchange.context(), request, limits.valueBytesMax(), visit);
+        case DOCUMENT ->
+            BodyReader.read(exchange.context(), request, limits.documentBytesMax(), visit);
+      };
+    } catch (Problem e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private HttpResponse answered(Operation operation, Exchange exchange, long startNanos) {
+    try {
+      if (exchange.context().isCancelled()) {
+        // Nobody waits any more, and nothing has been done yet.
+        return HttpResponse.of(HttpStatus.SERVICE_UNAVAILABLE);
+      }
+      return operation.handler().answer(exchange);
+    } catch (Throwable e) {
+      operation.kind().refuse();
+      return problems.response(exchange.context(), e).toHttpResponse();
+    } finally {
+      operation.kind().record(System.nanoTime() - startNanos);
+    }
+  }
+
+  private static String methods(Route route) {
+    return route.operations().keySet().stream()
+        .sorted(Comparator.naturalOrder())
+        .map(HttpMethod::name)
+        .collect(Collectors.joining(", "));
+  }
+}

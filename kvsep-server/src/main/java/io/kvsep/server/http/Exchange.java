@@ -1,0 +1,65 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way through a handler.
+ *
+ * @param values of the variables of the route, still encoded
+ * @param query null when there is none
+ * @param body empty where the operation takes none
+ */
+record Exchange(
+    ServiceRequestContext context,
+    RequestHeaders headers,
+    Route route,
+    List<String> values,
+    @Nullable String query,
+    byte[] body) {
+  static final int KEY_BYTES_MAX = 65_535;
+
+  Exchange with(byte[] received) {
+    return new Exchange(context, headers, route, values, query, received);
+  }
+
+  boolean isHead() {
+    return headers.method() == HttpMethod.HEAD;
+  }
+
+  /** The last variable of the route: percent-encoded, or base64url below {@code keys64}. */
+  byte[] key() {
+    String text = values.get(values.size() - 1);
+    byte[] key =
+        route.template().contains("/keys64/")
+            ? Percent.base64("the key", text)
+            : Percent.decode("the key", text);
+    return checked(key);
+  }
+
+  static byte[] checked(byte[] key) {
+    if (key.length == 0) {
+      throw Problem.malformed("the key is empty");
+    }
+    if (key.length > KEY_BYTES_MAX) {
+      throw Problem.tooLarge("the key has " + key.length + " bytes, the limit is " + KEY_BYTES_MAX);
+    }
+    return key;
+  }
+
+  /** Null for the store's own. */
+  @Nullable String keyspace() {
+    return route.template().startsWith("/v1/keyspaces/{name}")
+        ? Percent.text("the name of the keyspace", values.get(0))
+        : null;
+  }
+
+  Map<String, byte[]> parameters(Set<String> known) {
+    return Percent.query(query, known);
+  }
+}

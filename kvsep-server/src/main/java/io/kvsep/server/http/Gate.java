@@ -1,0 +1,68 @@
+package io.kvsep.server.http;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** How much is going on at once: requests, and bytes of their bodies. Thread safe. */
+final class Gate {
+  private final HttpLimits limits;
+  private final AtomicInteger requests = new AtomicInteger();
+  private final AtomicLong bodyBytes = new AtomicLong();
+
+  Gate(HttpLimits limits) {
+    this.limits = limits;
+  }
+
+  /** Throws when there are too many. */
+  Visit enter() {
+    if (requests.incrementAndGet() > limits.requestsMax()) {
+      requests.decrementAndGet();
+      throw Problem.overloaded("more than " + limits.requestsMax() + " requests at once");
+    }
+    return new Visit();
+  }
+
+  int requests() {
+    return requests.get();
+  }
+
+  long bodyBytes() {
+    return bodyBytes.get();
+  }
+
+  private void take(long bytes) {
+    long before;
+    do {
+      before = bodyBytes.get();
+      if (bytes > limits.bodiesBytesMax() - before) {
+        throw Problem.overloaded(
+            "more than " + limits.bodiesBytesMax() + " bytes of requests at once");
+      }
+    } while (!bodyBytes.compareAndSet(before, before + bytes));
+  }
+
+  /**
+   * One request. It is over when its work is done and its answer is gone, in whatever order: a
+   * client that leaves does not make room for the next one while a thread still works for it.
+   */
+  final class Visit {
+    private final AtomicInteger parts = new AtomicInteger(2);
+    private final AtomicLong reserved = new AtomicLong();
+
+    private Visit() {}
+
+    /** Throws when there is no room for so much more of the body. */
+    void reserve(long bytes) {
+      take(bytes);
+      reserved.addAndGet(bytes);
+    }
+
+    /** To be called twice: for the work and for the answer. */
+    void partIsDone() {
+      if (parts.decrementAndGet() == 0) {
+        bodyBytes.addAndGet(-reserved.get());
+        requests.decrementAndGet();
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.Flags;
+import com.linecorp.armeria.common.TlsKeyPair;
+import com.linecorp.armeria.common.util.BlockingTaskExecutor;
+import com.linecorp.armeria.common.util.ThreadFactories;
+import com.linecorp.armeria.common.util.TransportType;
+import com.linecorp.armeria.server.Server;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServerPort;
+import io.kvsep.KvStore;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.Future;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A store served over HTTP. The store and the event loops belong to the caller, who may use them
+ * for other listeners as well, and closes them after this.
+ *
+ * <p>Thread safe. {@link #close} takes no new requests, lets those that are under way come to their
+ * end for up to {@value #STOP_SECONDS} seconds, and syncs the store.
+ */
+public final class HttpFront implements AutoCloseable {
+  private static final int STOP_SECONDS = 15;
+
+  /** With none at all the library would not wait for running requests. */
+  private static final Duration STOP_QUIET = Duration.ofMillis(20);
+
+  /** Writers that wait for one sync together; queued requests are bounded by the gate. */
+  private static final int WORKERS = 64;
+
+  /** A key of full length, each byte percent-encoded, and the rest of a target. */
+  private static final int TARGET_BYTES_MAX = 3 * 65_535 + 4096;
+
+  private static final int HEADER_BYTES_MAX = 16 << 10;
+  private static final int STREAMS_MAX = 256;
+
+  private final KvStore store;
+  private final Insight insight;
+  private final Routes routes;
+  private final BlockingTaskExecutor workers;
+  private final Server server;
+  private final AtomicBoolean isClosed = new AtomicBoolean();
+
+  /** Listens from {@link #start} on. */
+  public HttpFront(KvStore store, HttpOptions options, EventLoopGroup loops) {
+    this.store = Objects.requireNonNull(store, "store");
+    Gate gate = new Gate(options.limits());
+    Problems problems = new Problems();
+    RequestMeter meter = new RequestMeter();
+    insight = new Insight(store, meter, gate, problems);
+    routes = new Routes(store, options, meter, insight);
+    insight.bind();
+    workers =
+        BlockingTaskExecutor.builder()
+            .threadNamePrefix("kvsep-http")
+            .numThreads(WORKERS)
+            .keepAliveTime(Duration.ofSeconds(30))
+            .build();
+    Dispatcher dispatcher =
+        new Dispatcher(routes, new Access(options.token()), gate, problems, options.limits());
+    server = server(options, loops, dispatcher, problems);
+  }
+
+  private Server server(
+      HttpOptions options, EventLoopGroup loops, Dispatcher dispatcher, Problems problems) {
+    HttpLimits limits = options.limits();
+    ServerBuilder builder = Server.builder();
+    Path certificate = options.certificate();
+    Path key = options.key();
+    if (certificate != null && key != null) {
+      builder.https(options.address()).tls(TlsKeyPair.of(key.toFile(), certificate.toFile()));
+    } else {
+      builder.http(options.address());
+    }
+    return builder
+        .workerGroup(loops, false)
+        .bossGroupFactory(HttpFront::acceptor)
+        .meterRegistry(insight.registry())
+        .blockingTaskExecutor(workers, true)
+        .serviceUnder("/", dispatcher)
+        .errorHandler(problems)
+        .maxNumConnections(limits.connectionsMax())
+        .idleTimeout(limits.idleTime())
+        .requestTimeout(limits.requestTime())
+        .maxRequestLength(Math.max(limits.valueBytesMax(), limits.documentBytesMax()))
+        .http1MaxInitialLineLength(TARGET_BYTES_MAX)
+        .http1MaxHeaderSize(HEADER_BYTES_MAX)
+        .http2MaxHeaderListSize(TARGET_BYTES_MAX + HEADER_BYTES_MAX)
+        .http2MaxStreamsPerConnection(STREAMS_MAX)
+        .gracefulShutdownTimeout(STOP_QUIET, Duration.ofSeconds(STOP_SECONDS))
+        .connectionDrainDuration(STOP_QUIET)
+        .setHeader(Problem.SNIFFING, Problem.NO_SNIFFING)
+        .verboseResponses(false)
+        .disableServerHeader()
+        .build();
+  }
+
+  /** By default it would be waited for two seconds at the end, for nothing. */
+  private static EventLoopGroup acceptor(String name) {
+    IoHandlerFactory io =
+        Flags.transportType() == TransportType.EPOLL
+            ? EpollIoHandler.newFactory()
+            : NioIoHandler.newFactory();
+    return new MultiThreadIoEventLoopGroup(1, ThreadFactories.newThreadFactory(name, true), io) {
+      @Override
+      public Future<?> shutdownGracefully() {
+        return shutdownGracefully(0, 5, TimeUnit.SECONDS);
+      }
+    };
+  }
+
+  /** Begins to listen; throws when the address cannot be had or the key pair is none. */
+  public void start() {
+    try {
+      server.start().join();
+    } catch (CompletionException e) {
+      throw new IllegalStateException(
+          "cannot listen: " + Objects.requireNonNullElse(e.getCause(), e).getMessage(), e);
+    }
+  }
+
+  /** Where it listens; the port is the real one. */
+  public InetSocketAddress address() {
+    ServerPort port = server.activePort();
+    if (port == null) {
+      throw new IllegalStateException("not listening");
+    }
+    return port.localAddress();
+  }
+
+  /** What {@code /metrics} shows; other listeners of the same store may add to it. */
+  public MeterRegistry meters() {
+    return insight.registry();
+  }
+
+  Routes routes() {
+    return routes;
+  }
+
+  @Override
+  public void close() {
+    if (!isClosed.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      server.stop().orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
+    } finally {
+      insight.close();
+      store.sync();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.kvsep.server.http;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a server takes on at most. Whatever goes beyond is refused with an error of its own, and
+ * nothing of it was done.
+ *
+ * @param valueBytesMax bytes of one value in a request
+ * @param documentBytesMax bytes of a batch, a transaction or any other JSON in a request
+ * @param bodiesBytesMax bytes of all bodies being received or worked on at once
+ * @param requestsMax requests being worked on at once, streams included
+ * @param connectionsMax open connections
+ * @param requestTime how long a request may take, besides what its bytes take at bytesPerSecondMin;
+ *     also how long a stream may stand still. Upkeep, such as compaction, may take any time
+ * @param idleTime how long a connection may be open without a request
+ * @param scanTime how long one answer of a scan goes on; then it ends with a cursor
+ * @param bytesPerSecondMin how fast long bodies have to go, either way
+ */
+public record HttpLimits(
+    int valueBytesMax,
+    int documentBytesMax,
+    long bodiesBytesMax,
+    int requestsMax,
+    int connectionsMax,
+    Duration requestTime,
+    Duration idleTime,
+    Duration scanTime,
+    int bytesPerSecondMin) {
+  private static final int MIB = 1 << 20;
+
+  /** Checks everything at once. */
+  public HttpLimits {
+    List<String> problems = new ArrayList<>();
+    check(problems, "valueBytesMax", valueBytesMax, 1 << 30);
+    check(problems, "documentBytesMax", documentBytesMax, 1 << 30);
+    check(problems, "bodiesBytesMax", bodiesBytesMax, Long.MAX_VALUE);
+    check(problems, "requestsMax", requestsMax, 1 << 20);
+    check(problems, "connectionsMax", connectionsMax, 1 << 20);
+    check(problems, "requestTime", requestTime.toMillis(), Integer.MAX_VALUE);
+    check(problems, "idleTime", idleTime.toMillis(), Integer.MAX_VALUE);
+    check(problems, "scanTime", scanTime.toMillis(), Integer.MAX_VALUE);
+    check(problems, "bytesPerSecondMin", bytesPerSecondMin, Integer.MAX_VALUE);
+    if (!problems.isEmpty()) {
+      throw new IllegalArgumentException("invalid limits: " + String.join("; ", problems));
+    }
+  }
+
+  /** What suits most; bodies take at most a quarter of the heap. */
+  public static HttpLimits defaults() {
+    long quarter = Runtime.getRuntime().maxMemory() / 4;
+    int value = (int) Math.min(64 * MIB, quarter);
+    return new HttpLimits(
+        value,
+        (int) Math.min(16 * MIB, quarter),
+        quarter,
+        1024,
+        4096,
+        Duration.ofSeconds(30),
+        Duration.ofSeconds(60),
+        Duration.ofSeconds(30),
+        64 << 10);
+  }
+
+  /** The same with another valueBytesMax; bodiesBytesMax grows with it where it has to. */
+  public HttpLimits valueBytesMax(int bytes) {
+    return new HttpLimits(
+        bytes,
+        documentBytesMax,
+        Math.max(bodiesBytesMax, bytes),
+        requestsMax,
+        connectionsMax,
+        requestTime,
+        idleTime,
+        scanTime,
+        bytesPerSecondMin);
+  }
+
+  /** How long a request of this many bytes, one way or the other, may take. */
+  long millisFor(long bytes) {
+    return requestTime.toMillis() + bytes * 1000 / bytesPerSecondMin;
+  }
+
+  private static void check(List<String> problems, String name, long value, long max) {
+    if (value < 1 || value > max) {
+      problems.add(name + " must be from 1 to " + max + ", is " + value);
+    }
+  }
+}

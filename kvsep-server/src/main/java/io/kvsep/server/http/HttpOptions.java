@@ -1,0 +1,128 @@
+package io.kvsep.server.http;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Where and for whom a store is served. Immutable; {@code HttpOptions.builder()…build()}. */
+public final class HttpOptions {
+  private static final int TOKEN_CHARACTERS_MIN = 8;
+
+  private final Builder values;
+
+  private HttpOptions(Builder values) {
+    this.values = values;
+  }
+
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  InetSocketAddress address() {
+    return new InetSocketAddress(values.bind, values.port);
+  }
+
+  @Nullable String token() {
+    return values.token;
+  }
+
+  HttpLimits limits() {
+    return values.limits;
+  }
+
+  /** Whether clients have to speak TLS. */
+  public boolean isEncrypted() {
+    return values.certificate != null;
+  }
+
+  @Nullable Path certificate() {
+    return values.certificate;
+  }
+
+  @Nullable Path key() {
+    return values.key;
+  }
+
+  @Nullable Path checkpoints() {
+    return values.checkpoints;
+  }
+
+  /** Collects options; not thread safe. */
+  public static final class Builder {
+    private InetAddress bind = InetAddress.getLoopbackAddress();
+    private int port;
+    private @Nullable String token;
+    private HttpLimits limits = HttpLimits.defaults();
+    private @Nullable Path certificate;
+    private @Nullable Path key;
+    private @Nullable Path checkpoints;
+
+    private Builder() {}
+
+    /** The address of this machine to listen at. Default: loopback. Others need a token. */
+    public Builder bind(InetAddress address) {
+      bind = Objects.requireNonNull(address, "address");
+      return this;
+    }
+
+    /** The port; 0, the default, takes a free one. */
+    public Builder port(int number) {
+      port = number;
+      return this;
+    }
+
+    /** What clients have to show as a bearer token, at least 8 visible ASCII characters. */
+    public Builder token(@Nullable String secret) {
+      token = secret;
+      return this;
+    }
+
+    public Builder limits(HttpLimits bounds) {
+      limits = Objects.requireNonNull(bounds, "limits");
+      return this;
+    }
+
+    /** Encrypts all connections; certificate chain and private key (PKCS #8), both PEM. */
+    public Builder tls(Path certificateChain, Path privateKey) {
+      certificate = Objects.requireNonNull(certificateChain, "certificateChain");
+      key = Objects.requireNonNull(privateKey, "privateKey");
+      return this;
+    }
+
+    /** The directory in which clients may have checkpoints made; without it they may not. */
+    public Builder checkpoints(@Nullable Path directory) {
+      checkpoints = directory;
+      return this;
+    }
+
+    /** The options, or an {@link IllegalArgumentException} that says what does not go together. */
+    public HttpOptions build() {
+      if (port < 0 || port > 65_535) {
+        throw new IllegalArgumentException("port must be from 0 to 65535, is " + port);
+      }
+      if (token == null && !bind.isLoopbackAddress()) {
+        throw new IllegalArgumentException(
+            "serving at " + bind.getHostAddress() + " needs a token: others can reach it");
+      }
+      if (token != null
+          && (token.length() < TOKEN_CHARACTERS_MIN
+              || !token.chars().allMatch(character -> character > ' ' && character < 0x7f))) {
+        throw new IllegalArgumentException(
+            "the token must have at least "
+                + TOKEN_CHARACTERS_MIN
+                + " characters, all of them visible ASCII");
+      }
+      Builder copy = new Builder();
+      copy.bind = bind;
+      copy.port = port;
+      copy.token = token;
+      copy.limits = limits;
+      copy.certificate = certificate;
+      copy.key = key;
+      copy.checkpoints = checkpoints;
+      return new HttpOptions(copy);
+    }
+  }
+}

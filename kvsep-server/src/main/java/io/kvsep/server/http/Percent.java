@@ -1,0 +1,88 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kvsep.server.json.ByteText;
+import java.io.ByteArrayOutputStream;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Bytes out of the target of a request: percent-encoded, or base64url. */
+final class Percent {
+  private Percent() {}
+
+  static byte[] decode(String name, String text) {
+    return decode(name, text, false);
+  }
+
+  /** As UTF-8. */
+  static String text(String name, String encoded) {
+    return text(name, decode(name, encoded, false));
+  }
+
+  static byte[] base64(String name, String text) {
+    try {
+      return Base64.getUrlDecoder().decode(text);
+    } catch (IllegalArgumentException e) {
+      throw Problem.malformed(name + " is not base64url");
+    }
+  }
+
+  /** The parameters of a query, which must be of those that are known, and come once each. */
+  static Map<String, byte[]> query(@Nullable String query, Set<String> known) {
+    Map<String, byte[]> parameters = new HashMap<>();
+    if (query == null || query.isEmpty()) {
+      return parameters;
+    }
+    for (String pair : query.split("&", -1)) {
+      int equals = pair.indexOf('=');
+      String name =
+          text("a parameter", decode("a parameter", equals < 0 ? pair : pair.substring(0, equals)));
+      if (!known.contains(name)) {
+        throw Problem.malformed("no such parameter: " + ByteText.showEscaped(bytes(name)));
+      }
+      byte[] value = equals < 0 ? new byte[0] : decode(name, pair.substring(equals + 1), true);
+      if (parameters.put(name, value) != null) {
+        throw Problem.malformed("parameter " + name + " comes twice");
+      }
+    }
+    return parameters;
+  }
+
+  static String text(String name, byte[] bytes) {
+    String text = ByteText.text(bytes);
+    if (text == null) {
+      throw Problem.malformed(name + " is not UTF-8");
+    }
+    return text;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+
+  /** In a query, as forms write it, a plus stands for a space. */
+  private static byte[] decode(String name, String text, boolean isForm) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
+    for (int i = 0; i < text.length(); i++) {
+      char character = text.charAt(i);
+      if (character == '%') {
+        int high = i + 2 < text.length() ? Character.digit(text.charAt(i + 1), 16) : -1;
+        int low = i + 2 < text.length() ? Character.digit(text.charAt(i + 2), 16) : -1;
+        if (high < 0 || low < 0) {
+          throw Problem.malformed(name + " has a % without two hexadecimal digits");
+        }
+        bytes.write(high << 4 | low);
+        i += 2;
+      } else if (character <= ' ' || character >= 0x7f) {
+        throw Problem.malformed(name + " has a character that must be percent-encoded");
+      } else {
+        bytes.write(isForm && character == '+' ? ' ' : character);
+      }
+    }
+    return bytes.toByteArray();
+  }
+}

@@ -1,0 +1,90 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpHeaders;
+import com.linecorp.armeria.common.HttpHeadersBuilder;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
+import io.kvsep.server.json.JsonObject;
+
+/**
+ * Why a request was not carried out, as RFC 9457 has it. Thrown by whatever finds it; has no stack
+ * trace, since it is an answer and no defect.
+ */
+final class Problem extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** Values are bytes of anybody; no browser is to take one for a page. */
+  static final String SNIFFING = "x-content-type-options";
+
+  static final String NO_SNIFFING = "nosniff";
+
+  private static final MediaType TYPE = MediaType.create("application", "problem+json");
+
+  private final transient HttpStatus status;
+  private final String kind;
+  private final transient JsonObject body;
+  private final transient HttpHeadersBuilder headers = HttpHeaders.builder();
+
+  private Problem(HttpStatus status, String kind, String detail) {
+    super(detail, null, false, false);
+    this.status = status;
+    this.kind = kind;
+    this.body =
+        new JsonObject()
+            .put("type", "urn:kvsep:problem:" + kind)
+            .put("title", status.reasonPhrase())
+            .put("status", status.code())
+            .put("detail", detail);
+  }
+
+  static Problem of(HttpStatus status, String kind, String detail) {
+    return new Problem(status, kind, detail);
+  }
+
+  static Problem malformed(String detail) {
+    return new Problem(HttpStatus.BAD_REQUEST, "malformed-request", detail);
+  }
+
+  static Problem tooLarge(String detail) {
+    return new Problem(HttpStatus.REQUEST_ENTITY_TOO_LARGE, "limit-exceeded", detail);
+  }
+
+  /** Something that goes away by itself. */
+  static Problem overloaded(String detail) {
+    return new Problem(HttpStatus.SERVICE_UNAVAILABLE, "overloaded", detail)
+        .header(HttpHeaderNames.RETRY_AFTER, "1");
+  }
+
+  Problem header(CharSequence name, String value) {
+    headers.set(name, value);
+    return this;
+  }
+
+  /** What is worth knowing beside the detail. */
+  JsonObject more() {
+    return body;
+  }
+
+  HttpStatus status() {
+    return status;
+  }
+
+  String kind() {
+    return kind;
+  }
+
+  AggregatedHttpResponse response() {
+    ResponseHeaders all =
+        ResponseHeaders.builder(status)
+            .add(headers.build())
+            .contentType(TYPE)
+            .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
+            .set(SNIFFING, NO_SNIFFING)
+            .build();
+    return AggregatedHttpResponse.of(all, HttpData.ofUtf8(body.toString()));
+  }
+}

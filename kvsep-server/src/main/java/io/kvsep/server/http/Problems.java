@@ -1,0 +1,194 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ProtocolViolationException;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.logging.RequestLogProperty;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.HttpResponseException;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
+import com.linecorp.armeria.server.ServerErrorHandler;
+import com.linecorp.armeria.server.ServiceConfig;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.kvsep.error.ConflictException;
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.KvException;
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreFailedException;
+import io.kvsep.error.StoreLockedException;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** What to answer when something went wrong: one row for each error there is. */
+final class Problems implements ServerErrorHandler {
+  private static final Logger LOG = Logger.getLogger("io.kvsep.server.http");
+
+  /** Set for good by the first failed sync, so that /health tells without a write. */
+  private volatile boolean storeFailed;
+
+  boolean storeFailed() {
+    return storeFailed;
+  }
+
+  @Override
+  public HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
+    return response(context, cause).toHttpResponse();
+  }
+
+  /** What the library finds by itself, such as a request line that is too long. */
+  @Override
+  public AggregatedHttpResponse renderStatus(
+      @Nullable ServiceRequestContext context,
+      ServiceConfig config,
+      @Nullable RequestHeaders headers,
+      HttpStatus status,
+      @Nullable String description,
+      @Nullable Throwable cause) {
+    if (cause instanceof HttpStatusException wrapped && wrapped.getCause() != null) {
+      return response(context, wrapped.getCause());
+    }
+    String detail = Objects.requireNonNullElse(description, status.reasonPhrase());
+    return switch (status.code()) {
+      case 400 -> Problem.malformed(detail + pathHint(detail)).response();
+      case 413 -> Problem.tooLarge("the body is longer than any that is taken").response();
+      case 414 ->
+          Problem.of(status, "limit-exceeded", "the target of the request is too long").response();
+      case 431 ->
+          Problem.of(status, "limit-exceeded", "the headers of the request are too long")
+              .response();
+      default -> Problem.of(status, kind(status), detail).response();
+    };
+  }
+
+  AggregatedHttpResponse response(@Nullable ServiceRequestContext context, Throwable failure) {
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof RequestTimeoutException && context != null && !isReceived(context)) {
+      return Problem.of(
+              HttpStatus.REQUEST_TIMEOUT, "slow-request", "the request did not come fast enough")
+          .header(HttpHeaderNames.CONNECTION, "close")
+          .response();
+    }
+    if (cause instanceof Problem problem) {
+      return problem.response();
+    }
+    if (cause instanceof HttpStatusException && cause.getCause() != null) {
+      return response(context, cause.getCause());
+    }
+    if (cause instanceof HttpResponseException || cause instanceof HttpStatusException) {
+      HttpStatus status =
+          cause instanceof HttpStatusException known
+              ? known.httpStatus()
+              : HttpStatus.INTERNAL_SERVER_ERROR;
+      return Problem.of(status, kind(status), status.reasonPhrase()).response();
+    }
+    return of(cause).response();
+  }
+
+  private static boolean isReceived(ServiceRequestContext context) {
+    return context.log().isAvailable(RequestLogProperty.REQUEST_END_TIME);
+  }
+
+  private Problem of(Throwable cause) {
+    if (cause instanceof KvException error) {
+      return of(error);
+    } else if (cause instanceof ContentTooLargeException) {
+      return Problem.tooLarge("the body is longer than any that is taken");
+    } else if (cause instanceof RequestTimeoutException) {
+      return Problem.of(
+          HttpStatus.SERVICE_UNAVAILABLE,
+          "timeout",
+          "the request took too long; a write may have been carried out or not");
+    } else if (cause instanceof IllegalArgumentException) {
+      return Problem.malformed(detail(cause));
+    } else if (cause instanceof IllegalStateException) {
+      return Problem.of(HttpStatus.CONFLICT, "wrong-state", detail(cause));
+    } else if (cause instanceof OutOfMemoryError) {
+      return Problem.overloaded("not enough memory for this request");
+    }
+    if (cause instanceof ProtocolViolationException
+        || cause instanceof ResponseCompleteException
+        || Exceptions.isExpected(cause)
+        || Exceptions.isStreamCancelling(cause)) {
+      // Mostly a client that has left in the middle of it, so that nobody sees this.
+      return Problem.malformed("the request is not complete, or is no HTTP");
+    }
+    LOG.log(Level.WARNING, "a request failed: " + cause, cause);
+    return Problem.of(
+        HttpStatus.INTERNAL_SERVER_ERROR,
+        "internal",
+        "an unexpected error; the server's log tells");
+  }
+
+  /** The error table, row by row. */
+  private Problem of(KvException error) {
+    if (error instanceof CorruptionException damage) {
+      LOG.log(Level.WARNING, damage.getMessage());
+      Problem problem = Problem.of(HttpStatus.INTERNAL_SERVER_ERROR, "corruption", detail(damage));
+      problem
+          .more()
+          .put("file", damage.file())
+          .put("offset", damage.offset())
+          .put("expected", damage.expected())
+          .put("found", damage.found());
+      return problem;
+    } else if (error instanceof StorageException) {
+      return isFullDisk(error)
+          ? Problem.of(HttpStatus.INSUFFICIENT_STORAGE, "disk-full", detail(error))
+          : Problem.of(HttpStatus.INTERNAL_SERVER_ERROR, "storage", detail(error));
+    } else if (error instanceof StoreFailedException) {
+      storeFailed = true;
+      return Problem.of(HttpStatus.SERVICE_UNAVAILABLE, "store-failed", detail(error));
+    } else if (error instanceof StoreClosedException) {
+      return Problem.of(HttpStatus.SERVICE_UNAVAILABLE, "store-closed", detail(error));
+    } else if (error instanceof StoreLockedException) {
+      return Problem.of(HttpStatus.SERVICE_UNAVAILABLE, "store-locked", detail(error));
+    } else if (error instanceof ConflictException) {
+      return Problem.of(HttpStatus.CONFLICT, "conflict", detail(error));
+    } else if (error instanceof LimitExceededException) {
+      return Problem.tooLarge(detail(error));
+    } else if (error instanceof IncompatibleFormatException format) {
+      Problem problem =
+          Problem.of(HttpStatus.INTERNAL_SERVER_ERROR, "incompatible-format", detail(error));
+      problem.more().put("file", format.file()).put("reason", format.reason().name());
+      return problem;
+    }
+    throw new AssertionError(error);
+  }
+
+  /** The JDK has no type for it; every system's message names the device's space or a quota. */
+  private static boolean isFullDisk(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      String message = String.valueOf(cause.getMessage()).toLowerCase(Locale.ROOT);
+      if (message.contains("space") || message.contains("quota")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String detail(Throwable error) {
+    return Objects.requireNonNullElse(error.getMessage(), error.getClass().getSimpleName());
+  }
+
+  private static String pathHint(String detail) {
+    return detail.contains("path")
+        ? "; keys with control characters or with .. between slashes go by /v1/keys64/"
+        : "";
+  }
+
+  private static String kind(HttpStatus status) {
+    return status.reasonPhrase().toLowerCase(Locale.ROOT).replace(' ', '-');
+  }
+}

@@ -1,0 +1,114 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpResponse;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kind of path, and what can be done there. Templates are those of the OpenAPI document. A
+ * variable takes what lies up to the next slash; {@code {key}} takes all that follows. Paths are
+ * compared as they were sent, so that an encoded slash is no slash.
+ */
+final class Route {
+  /** What a request brings. */
+  enum Body {
+    NONE,
+    VALUE,
+    DOCUMENT
+  }
+
+  /** How long an operation may take. */
+  enum Time {
+    BOUNDED,
+    ANY
+  }
+
+  /** Answers one request; runs on a thread that may wait. */
+  interface Handler {
+    HttpResponse answer(Exchange exchange);
+  }
+
+  /** Answers at once, on an event loop, or gives null where that would take too long. */
+  interface LoopHandler {
+    @Nullable HttpResponse answer(Exchange exchange);
+  }
+
+  /** What a method does. */
+  record Operation(
+      RequestMeter.Kind kind,
+      Body body,
+      Time time,
+      Handler handler,
+      @Nullable LoopHandler onLoop) {}
+
+  private static final String REST = "{key}";
+
+  private final String template;
+  private final List<String> parts;
+  private final boolean isOpen;
+  private final Map<HttpMethod, Operation> operations = new EnumMap<>(HttpMethod.class);
+
+  private Route(String template, boolean isOpen) {
+    this.template = template;
+    this.parts = List.of(template.substring(1).split("/", -1));
+    this.isOpen = isOpen;
+  }
+
+  static Route at(String template) {
+    return new Route(template, false);
+  }
+
+  /** One that shows nothing of the store and so asks for no token. */
+  static Route openAt(String template) {
+    return new Route(template, true);
+  }
+
+  Route on(HttpMethod method, Operation operation) {
+    operations.put(method, operation);
+    return this;
+  }
+
+  String template() {
+    return template;
+  }
+
+  boolean isOpen() {
+    return isOpen;
+  }
+
+  Map<HttpMethod, Operation> operations() {
+    return operations;
+  }
+
+  /** The values of the variables, still encoded, or null when the path is of another kind. */
+  @Nullable List<String> match(String path) {
+    List<String> values = new ArrayList<>(2);
+    int position = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      if (position >= path.length() || path.charAt(position) != '/') {
+        return null;
+      }
+      position++;
+      String part = parts.get(i);
+      if (part.equals(REST)) {
+        values.add(path.substring(position));
+        return values;
+      }
+      if (part.startsWith("{")) {
+        int slash = path.indexOf('/', position);
+        int end = slash < 0 ? path.length() : slash;
+        values.add(path.substring(position, end));
+        position = end;
+      } else if (path.startsWith(part, position)) {
+        position += part.length();
+      } else {
+        return null;
+      }
+    }
+    return position == path.length() ? values : null;
+  }
+}

@@ -1,0 +1,161 @@
+package io.kvsep.server.http;
+
+import static com.linecorp.armeria.common.HttpMethod.DELETE;
+import static com.linecorp.armeria.common.HttpMethod.GET;
+import static com.linecorp.armeria.common.HttpMethod.HEAD;
+import static com.linecorp.armeria.common.HttpMethod.POST;
+import static com.linecorp.armeria.common.HttpMethod.PUT;
+
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import io.kvsep.KvStore;
+import io.kvsep.server.http.Route.Body;
+import io.kvsep.server.http.Route.Handler;
+import io.kvsep.server.http.Route.Operation;
+import io.kvsep.server.http.Route.Time;
+import io.kvsep.server.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** All that can be asked of the server; a test holds the OpenAPI document to it. */
+final class Routes {
+  private static final String JAVASCRIPT = "text/javascript; charset=utf-8";
+
+  private final RequestMeter meter;
+  private final KeyspaceCache keyspaces;
+  private final List<Route> all = new ArrayList<>();
+
+  /**
+   * @param values of the variables, still encoded
+   */
+  record Match(Route route, List<String> values) {}
+
+  Routes(KvStore store, HttpOptions options, RequestMeter meter, Insight insight) {
+    this.meter = meter;
+    this.keyspaces = new KeyspaceCache(store);
+    Entries entries = new Entries(store, keyspaces, options.limits());
+    addEntries(entries);
+    addRanges(new Scans(store, keyspaces, options.limits()));
+    addChanges(new Changes(store, keyspaces, entries));
+    addKeyspaces();
+    addUpkeep(new Upkeep(store, options.checkpoints()));
+    addInsight(insight);
+    addFiles();
+  }
+
+  List<Route> all() {
+    return all;
+  }
+
+  /** Null where there is nothing of the kind. */
+  @Nullable Match find(String path) {
+    for (Route route : all) {
+      List<String> values = route.match(path);
+      if (values != null) {
+        return new Match(route, values);
+      }
+    }
+    return null;
+  }
+
+  private void addEntries(Entries entries) {
+    Operation get =
+        new Operation(meter.kind("get"), Body.NONE, Time.BOUNDED, entries::get, entries::getOnLoop);
+    for (String template :
+        List.of(
+            "/v1/keys/{key}",
+            "/v1/keys64/{key}",
+            "/v1/keyspaces/{name}/keys/{key}",
+            "/v1/keyspaces/{name}/keys64/{key}")) {
+      all.add(
+          Route.at(template)
+              .on(GET, get)
+              .on(HEAD, get)
+              .on(PUT, operation("put", Body.VALUE, entries::put))
+              .on(DELETE, operation("delete", Body.NONE, entries::delete)));
+    }
+  }
+
+  private void addRanges(Scans scans) {
+    Operation scan = operation("scan", Body.NONE, scans::scan);
+    all.add(Route.at("/v1/scan").on(GET, scan));
+    all.add(Route.at("/v1/keyspaces/{name}/scan").on(GET, scan));
+  }
+
+  private void addChanges(Changes changes) {
+    all.add(Route.at("/v1/batch").on(POST, operation("batch", Body.DOCUMENT, changes::batch)));
+    all.add(
+        Route.at("/v1/transaction")
+            .on(POST, operation("transaction", Body.DOCUMENT, changes::transaction)));
+    all.add(
+        Route.at("/v1/increment")
+            .on(POST, operation("increment", Body.DOCUMENT, changes::increment)));
+  }
+
+  private void addKeyspaces() {
+    all.add(
+        Route.at("/v1/keyspaces")
+            .on(
+                GET,
+                operation(
+                    "keyspaces",
+                    Body.NONE,
+                    exchange ->
+                        Answers.json(new JsonObject().putNames("keyspaces", keyspaces.names())))));
+    all.add(
+        Route.at("/v1/keyspaces/{name}")
+            .on(PUT, operation("keyspaces", Body.NONE, this::createKeyspace))
+            .on(DELETE, operation("keyspaces", Body.NONE, this::dropKeyspace)));
+  }
+
+  private HttpResponse createKeyspace(Exchange exchange) {
+    boolean isNew = keyspaces.create(String.valueOf(exchange.keyspace()));
+    return isNew ? HttpResponse.of(HttpStatus.CREATED) : Answers.done();
+  }
+
+  private HttpResponse dropKeyspace(Exchange exchange) {
+    keyspaces.drop(String.valueOf(exchange.keyspace()));
+    return Answers.done();
+  }
+
+  private void addUpkeep(Upkeep upkeep) {
+    addUpkeep("sync", Body.NONE, upkeep::sync);
+    addUpkeep("flush", Body.NONE, upkeep::flush);
+    addUpkeep("compact", Body.NONE, upkeep::compact);
+    addUpkeep("reclaim", Body.NONE, upkeep::reclaim);
+    addUpkeep("verify", Body.NONE, upkeep::verify);
+    addUpkeep("checkpoint", Body.DOCUMENT, upkeep::checkpoint);
+  }
+
+  private void addUpkeep(String name, Body body, Handler handler) {
+    all.add(
+        Route.at("/v1/admin/" + name)
+            .on(POST, new Operation(meter.kind("admin"), body, Time.ANY, handler, null)));
+  }
+
+  private void addInsight(Insight insight) {
+    all.add(Route.at("/v1/stats").on(GET, operation("stats", Body.NONE, insight::stats)));
+    all.add(Route.at("/metrics").on(GET, operation("metrics", Body.NONE, insight::metrics)));
+    all.add(Route.openAt("/health").on(GET, operation("health", Body.NONE, insight::health)));
+  }
+
+  private void addFiles() {
+    addFile("/", "page/index.html", "text/html; charset=utf-8");
+    addFile("/page/style.css", "page/style.css", "text/css; charset=utf-8");
+    for (String script : List.of("app.js", "charts.js", "api.js", "browse.js")) {
+      addFile("/page/" + script, "page/" + script, JAVASCRIPT);
+    }
+    addFile("/page/icon.svg", "page/icon.svg", "image/svg+xml");
+    addFile("/v1/openapi.json", "openapi.json", "application/json");
+  }
+
+  private void addFile(String template, String name, String contentType) {
+    Operation file = operation("page", Body.NONE, PageFiles.file(name, contentType));
+    all.add(Route.openAt(template).on(GET, file).on(HEAD, file));
+  }
+
+  private Operation operation(String kind, Body body, Handler handler) {
+    return new Operation(meter.kind(kind), body, Time.BOUNDED, handler, null);
+  }
+}

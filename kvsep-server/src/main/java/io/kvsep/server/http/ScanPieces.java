@@ -1,0 +1,190 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.linecorp.armeria.common.HttpData;
+import io.kvsep.KvCursor;
+import io.kvsep.server.json.EntryLine;
+import io.kvsep.server.json.JsonObject;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The entries of a cursor in pieces of about {@value #PIECE_BYTES} bytes, whatever the length of
+ * the values: a long one is begun in one piece and goes on in the next.
+ *
+ * <p>The time for all of them is looked at between entries, so that the cursor is not kept for
+ * ever.
+ *
+ * <pre>
+ * lines   one object a line; {"cursor":"..."} as the last one when there is more
+ * binary  u32 length of the key, u32 length of the value, key, value; highest byte first.
+ *         When there is more: u32 0, u32 length of the cursor, the cursor
+ * </pre>
+ */
+final class ScanPieces {
+  private static final int PIECE_BYTES = 64 << 10;
+
+  /** A multiple of three, so that base64 of the parts is base64 of the whole. */
+  private static final int ENCODED_AT_ONCE = 24 << 10;
+
+  private final ByteBufAllocator allocator;
+  private final KvCursor cursor;
+  private final long endNanos;
+  private final long limit;
+  private final boolean keysOnly;
+  private long count;
+
+  /** What is left of the value that was begun. */
+  private @Nullable ByteBuffer rest;
+
+  private boolean isOver;
+
+  ScanPieces(
+      ByteBufAllocator allocator, KvCursor cursor, Duration time, long limit, boolean keysOnly) {
+    this.allocator = allocator;
+    this.cursor = cursor;
+    this.endNanos = System.nanoTime() + time.toNanos();
+    this.limit = limit;
+    this.keysOnly = keysOnly;
+  }
+
+  StreamedAnswer.Source lines() {
+    return new Lines();
+  }
+
+  StreamedAnswer.Source binary() {
+    return new Binary();
+  }
+
+  private abstract class Pieces implements StreamedAnswer.Source {
+    @Override
+    public @Nullable HttpData next() {
+      if (isOver) {
+        return null;
+      }
+      ByteBuf piece = allocator.buffer(PIECE_BYTES);
+      try {
+        fill(piece);
+      } catch (Throwable e) {
+        piece.release();
+        throw e;
+      }
+      if (!piece.isReadable()) {
+        piece.release();
+        return null;
+      }
+      return HttpData.wrap(piece);
+    }
+
+    private void fill(ByteBuf piece) {
+      while (!isOver && piece.readableBytes() < PIECE_BYTES) {
+        ByteBuffer value = rest;
+        if (value != null) {
+          goOn(piece, value);
+          if (!value.hasRemaining()) {
+            finish(piece);
+            rest = null;
+          }
+        } else {
+          boolean mayGoOn = count < limit && (count == 0 || System.nanoTime() - endNanos < 0);
+          byte[] last = count > 0 && !mayGoOn ? cursor.key() : null;
+          if (!cursor.next()) {
+            isOver = true;
+          } else if (last != null) {
+            end(piece, last);
+            isOver = true;
+          } else {
+            count++;
+            begin(piece);
+            rest = keysOnly ? null : cursor.valueView();
+            if (keysOnly) {
+              finish(piece);
+            }
+          }
+        }
+      }
+    }
+
+    /** Up to the value, or all of it where there is none. */
+    abstract void begin(ByteBuf piece);
+
+    /** Some bytes of the value. */
+    abstract void goOn(ByteBuf piece, ByteBuffer value);
+
+    /** What follows the value. */
+    abstract void finish(ByteBuf piece);
+
+    /** There is more, behind this key. */
+    abstract void end(ByteBuf piece, byte[] last);
+
+    @Override
+    public void close() {
+      cursor.close();
+    }
+  }
+
+  private final class Lines extends Pieces {
+    @Override
+    void begin(ByteBuf piece) {
+      piece.writeCharSequence(
+          keysOnly ? EntryLine.whole(cursor, false) + '\n' : EntryLine.upToValue(cursor), UTF_8);
+    }
+
+    @Override
+    void goOn(ByteBuf piece, ByteBuffer value) {
+      byte[] some = new byte[Math.min(ENCODED_AT_ONCE, value.remaining())];
+      value.get(some);
+      piece.writeBytes(Base64.getEncoder().encode(some));
+    }
+
+    @Override
+    void finish(ByteBuf piece) {
+      if (!keysOnly) {
+        piece.writeCharSequence('"' + EntryLine.end(cursor) + '\n', UTF_8);
+      }
+    }
+
+    @Override
+    void end(ByteBuf piece, byte[] last) {
+      piece.writeCharSequence(new JsonObject().put("cursor", cursor(last)) + "\n", UTF_8);
+    }
+  }
+
+  private final class Binary extends Pieces {
+    @Override
+    void begin(ByteBuf piece) {
+      ByteBuffer key = cursor.keyView();
+      piece.writeInt(key.remaining());
+      piece.writeInt(keysOnly ? 0 : cursor.valueLength());
+      piece.writeBytes(key);
+    }
+
+    @Override
+    void goOn(ByteBuf piece, ByteBuffer value) {
+      int some = Math.min(ENCODED_AT_ONCE, value.remaining());
+      piece.writeBytes(value.slice(value.position(), some));
+      value.position(value.position() + some);
+    }
+
+    @Override
+    void finish(ByteBuf piece) {}
+
+    @Override
+    void end(ByteBuf piece, byte[] last) {
+      byte[] text = cursor(last).getBytes(US_ASCII);
+      piece.writeInt(0);
+      piece.writeInt(text.length);
+      piece.writeBytes(text);
+    }
+  }
+
+  private static String cursor(byte[] last) {
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(last);
+  }
+}

@@ -1,0 +1,184 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
+import io.kvsep.KvCursor;
+import io.kvsep.KvReader;
+import io.kvsep.KvStore;
+import io.kvsep.KvView;
+import io.kvsep.ScanOptions;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ranges of keys: {@code /v1/scan}. An answer that ends before the range does ends with a cursor,
+ * which is the last key that was in it; the rest of the question stays the same.
+ */
+final class Scans {
+  static final MediaType LINES = MediaType.create("application", "x-ndjson");
+  static final MediaType BINARY = MediaType.create("application", "vnd.kvsep.entries");
+
+  private static final Set<String> PARAMETERS =
+      Set.of(
+          "prefix",
+          "prefix64",
+          "from",
+          "from64",
+          "to",
+          "to64",
+          "limit",
+          "reverse",
+          "keysOnly",
+          "cursor");
+
+  private final KvStore store;
+  private final KeyspaceCache keyspaces;
+  private final HttpLimits limits;
+
+  Scans(KvStore store, KeyspaceCache keyspaces, HttpLimits limits) {
+    this.store = store;
+    this.keyspaces = keyspaces;
+    this.limits = limits;
+  }
+
+  HttpResponse scan(Exchange exchange) {
+    boolean isBinary = asksForBinary(exchange);
+    Map<String, byte[]> parameters = exchange.parameters(PARAMETERS);
+    boolean keysOnly = flag(parameters, "keysOnly");
+    long limit = limit(parameters);
+    ScanOptions options = options(parameters);
+    KvView view = keyspaces.view(exchange.keyspace());
+    KvReader reader = view == null ? store : view;
+    exchange
+        .context()
+        .setRequestTimeoutMillis(limits.scanTime().plus(limits.requestTime()).toMillis());
+    KvCursor cursor = reader.cursor(keysOnly ? options.keysOnly() : options);
+    ScanPieces pieces =
+        new ScanPieces(exchange.context().alloc(), cursor, limits.scanTime(), limit, keysOnly);
+    return StreamedAnswer.of(
+        ResponseHeaders.of(
+            HttpStatus.OK,
+            HttpHeaderNames.CONTENT_TYPE,
+            (isBinary ? BINARY : LINES).toString(),
+            HttpHeaderNames.CACHE_CONTROL,
+            "no-store"),
+        isBinary ? pieces.binary() : pieces.lines(),
+        exchange.context().blockingTaskExecutor());
+  }
+
+  private static ScanOptions options(Map<String, byte[]> parameters) {
+    byte[] prefix = bytes(parameters, "prefix");
+    byte[] from = bytes(parameters, "from");
+    byte[] to = bytes(parameters, "to");
+    boolean reverse = flag(parameters, "reverse");
+    if (prefix != null && (from != null || to != null)) {
+      throw Problem.malformed("prefix goes with neither from nor to");
+    }
+    byte[] last = bytes(parameters, "cursor");
+    if (last != null) {
+      if (last.length == 0) {
+        throw Problem.malformed("the cursor is empty");
+      }
+      if (prefix != null) {
+        from = prefix;
+        to = firstKeyAfter(prefix);
+        prefix = null;
+      }
+      if (reverse) {
+        to = to == null || Arrays.compareUnsigned(last, to) < 0 ? last : to;
+      } else {
+        byte[] next =
+            last.length < Exchange.KEY_BYTES_MAX
+                ? Arrays.copyOf(last, last.length + 1)
+                : firstKeyAfter(last);
+        if (next == null) {
+          throw Problem.malformed("nothing can follow this cursor");
+        }
+        from = from == null || Arrays.compareUnsigned(next, from) > 0 ? next : from;
+      }
+    }
+    ScanOptions options = prefix != null ? ScanOptions.prefix(prefix) : ScanOptions.range(from, to);
+    return reverse ? options.reverse() : options;
+  }
+
+  /** The smallest key greater than every key that begins with {@code prefix}; null for none. */
+  private static byte @Nullable [] firstKeyAfter(byte[] prefix) {
+    for (int i = prefix.length - 1; i >= 0; i--) {
+      if (prefix[i] != (byte) 0xff) {
+        byte[] after = Arrays.copyOf(prefix, i + 1);
+        after[i]++;
+        return after;
+      }
+    }
+    return null;
+  }
+
+  /** Percent-encoded, or in base64url under the same name with 64 behind it; so is a cursor. */
+  private static byte @Nullable [] bytes(Map<String, byte[]> parameters, String name) {
+    byte[] plain = parameters.get(name);
+    byte[] encoded = parameters.get(name + "64");
+    if (name.equals("cursor")) {
+      encoded = plain;
+      plain = null;
+    }
+    if (plain != null && encoded != null) {
+      throw Problem.malformed(name + " and " + name + "64 say the same thing");
+    }
+    byte[] bytes = encoded == null ? plain : Percent.base64(name, new String(encoded, UTF_8));
+    if (bytes != null && bytes.length > Exchange.KEY_BYTES_MAX) {
+      throw Problem.tooLarge(name + " is longer than any key");
+    }
+    return bytes;
+  }
+
+  private static boolean flag(Map<String, byte[]> parameters, String name) {
+    byte[] value = parameters.get(name);
+    String text = value == null ? "false" : new String(value, UTF_8);
+    return switch (text) {
+      case "", "true" -> true;
+      case "false" -> false;
+      default -> throw Problem.malformed(name + " is true or false");
+    };
+  }
+
+  private static long limit(Map<String, byte[]> parameters) {
+    byte[] value = parameters.get("limit");
+    if (value == null) {
+      return Long.MAX_VALUE;
+    }
+    try {
+      long limit = Long.parseLong(new String(value, UTF_8));
+      if (limit > 0) {
+        return limit;
+      }
+    } catch (NumberFormatException e) {
+      throw Problem.malformed("limit is no whole number");
+    }
+    throw Problem.malformed("limit must be above 0");
+  }
+
+  private static boolean asksForBinary(Exchange exchange) {
+    String accept = exchange.headers().get(HttpHeaderNames.ACCEPT, "*/*").toLowerCase(Locale.ROOT);
+    if (accept.contains("application/vnd.kvsep.entries")
+        || accept.contains("application/octet-stream")) {
+      return true;
+    }
+    if (accept.contains("application/x-ndjson")
+        || accept.contains("*/*")
+        || accept.contains("application/*")) {
+      return false;
+    }
+    throw Problem.of(
+        HttpStatus.NOT_ACCEPTABLE,
+        "not-acceptable",
+        "there are application/x-ndjson and application/vnd.kvsep.entries");
+  }
+}

@@ -1,0 +1,55 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.server.JsonText;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.http.HttpRequest;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/** The OpenAPI document, to hold answers to. */
+final class ApiDocument {
+  /** What any path may answer, which the document says once for all. */
+  private static final Set<Integer> EVERYWHERE = Set.of(405, 414, 431);
+
+  private static final Map<String, Object> DOCUMENT = read();
+
+  private ApiDocument() {}
+
+  static Map<String, Object> paths() {
+    return object(DOCUMENT, "paths");
+  }
+
+  @SuppressWarnings("unchecked") // JsonText makes objects of this type and no other.
+  static Map<String, Object> object(Map<String, Object> parent, String name) {
+    return (Map<String, Object>) Objects.requireNonNull(parent.get(name), name);
+  }
+
+  static void check(Routes routes, HttpRequest request, int status) {
+    String path = request.uri().getRawPath();
+    Routes.Match match = routes.find(path);
+    if (match == null || EVERYWHERE.contains(status)) {
+      return;
+    }
+    String method = request.method().toLowerCase(Locale.ROOT);
+    Map<String, Object> operation = object(object(paths(), match.route().template()), method);
+    assertTrue(
+        object(operation, "responses").containsKey(Integer.toString(status)),
+        () -> "the document says nothing of " + status + " for " + method + " " + path);
+  }
+
+  private static Map<String, Object> read() {
+    try (InputStream file =
+        Objects.requireNonNull(HttpFront.class.getResourceAsStream("openapi.json"))) {
+      return JsonText.object(new String(file.readAllBytes(), UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

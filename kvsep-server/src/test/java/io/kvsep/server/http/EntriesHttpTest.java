@@ -1,0 +1,244 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class EntriesHttpTest {
+  @TempDir Path folder;
+  private Served served;
+
+  @BeforeEach
+  void serve() {
+    served = Served.at(folder);
+  }
+
+  @AfterEach
+  void close() {
+    served.close();
+  }
+
+  @Test
+  void keysOfManyBytesGoByPercentEncodedPath() {
+    for (String hex :
+        List.of(
+            "61",
+            "612f62",
+            "2f",
+            "2f2f61",
+            "25",
+            "3f",
+            "23",
+            "3b61",
+            "612e2e62",
+            "ff",
+            "c3a4",
+            "2b",
+            "20",
+            "612f2e2f62",
+            "5c",
+            "227b7d",
+            "807e")) {
+      byte[] key = HexFormat.of().parseHex(hex);
+      String encoded = "%" + HexFormat.ofDelimiter("%").formatHex(key);
+
+      served.put("/v1/keys/" + encoded, "v" + hex).is(204);
+
+      assertArrayEquals(("v" + hex).getBytes(UTF_8), served.store().get(key));
+      assertEquals("v" + hex, served.get("/v1/keys/" + encoded).is(200).text());
+      served.delete("/v1/keys/" + encoded).is(204);
+      assertNull(served.store().get(key));
+      served.get("/v1/keys/" + encoded).isProblem(404, "no-such-key");
+    }
+  }
+
+  @Test
+  void allBytesGoByBase64() {
+    byte[] key = new byte[300];
+    for (int i = 0; i < key.length; i++) {
+      key[i] = (byte) i;
+    }
+    String encoded = Base64.getUrlEncoder().withoutPadding().encodeToString(key);
+
+    served.put("/v1/keys64/" + encoded, "all").is(204);
+
+    assertEquals("all", served.get("/v1/keys64/" + encoded).is(200).text());
+    assertArrayEquals("all".getBytes(UTF_8), served.store().get(key));
+    served.get("/v1/keys64/***").isProblem(400, "malformed-request");
+  }
+
+  @Test
+  void whatNoPathCanHoldIsRefusedAndToldWhereItGoes() {
+    for (String path : List.of("%00", "a%0ab", "a/../b", "a%2f..%2fb", "a%0d%0aSet-Cookie:x")) {
+      Served.Answer answer = served.put("/v1/keys/" + path, "x");
+      answer.is(400);
+      assertTrue(answer.text().contains("keys64"), answer.text());
+    }
+    assertFalse(served.store().cursor().next());
+  }
+
+  @Test
+  void aSlashInAPathIsPartOfTheKey() {
+    served.put("/v1/keys/a/b;c=d//e", "x").is(204);
+
+    assertArrayEquals("x".getBytes(UTF_8), served.store().get("a/b;c=d//e".getBytes(UTF_8)));
+  }
+
+  @Test
+  void theLongestKeyWorksAndOneByteMoreIsTooLong() throws Exception {
+    String longest = "%ff".repeat(65_535);
+
+    served.put("/v1/keys/" + longest, "x").is(204);
+
+    assertEquals("x", served.get("/v1/keys/" + longest).is(200).text());
+    served.get("/v1/keys/" + longest + "a").isProblem(413, "limit-exceeded");
+    served.get("/v1/keys/").isProblem(400, "malformed-request");
+    String bad =
+        served.raw(
+            "GET /v1/keys/%zz HTTP/1.1\r\nHost: localhost\r\nConnection: " + "close\r\n\r\n");
+    assertTrue(bad.startsWith("HTTP/1.1 400 ") && bad.contains("malformed-request"), bad);
+  }
+
+  @Test
+  void headTellsLengthAndVersionWithoutTheValue() {
+    served.put("/v1/keys/k", "twelve bytes").is(204);
+    served.put("/v1/keys/empty", new byte[0]).is(204);
+
+    Served.Answer head = served.head("/v1/keys/k").is(200);
+    assertEquals("12", head.header("content-length"));
+    assertEquals(served.get("/v1/keys/k").header("etag"), head.header("etag"));
+    assertEquals("0", served.get("/v1/keys/empty").is(200).header("content-length"));
+    served.head("/v1/keys/none").isProblem(404, "no-such-key");
+  }
+
+  @Test
+  void timesToLiveAreSetAndShown() {
+    long before = System.currentTimeMillis();
+    served.put("/v1/keys/k", "v", "Kvsep-Ttl-Millis", "60000").is(204);
+
+    long ends = Long.parseLong(served.get("/v1/keys/k").header("kvsep-expires-at-millis"));
+    assertTrue(ends >= before + 60_000 && ends <= System.currentTimeMillis() + 60_000);
+    served.put("/v1/keys/k", "v").is(204);
+    assertEquals("", served.get("/v1/keys/k").header("kvsep-expires-at-millis"));
+    for (String wrong : List.of("0", "-1", "x", "9999999999999999999")) {
+      served.put("/v1/keys/k", "v", "Kvsep-Ttl-Millis", wrong).isProblem(400, "malformed-request");
+    }
+    served.put("/v1/keys/k", "v", "Kvsep-Durability", "maybe").isProblem(400, "malformed-request");
+    served.put("/v1/keys/k", "v", "Kvsep-Durability", "sync").is(204);
+    assertTrue(served.store().stats().syncs() > 0);
+  }
+
+  @Test
+  void aVersionMakesReadsAndWritesConditional() {
+    String first = served.put("/v1/keys/k", "one", "If-None-Match", "*").is(201).header("etag");
+    assertEquals(first, served.get("/v1/keys/k").header("etag"));
+    served.put("/v1/keys/k", "x", "If-None-Match", "*").isProblem(412, "precondition-failed");
+    served.get("/v1/keys/k", "If-None-Match", first).is(304);
+    served.head("/v1/keys/k", "If-None-Match", "\"x\", W/" + first).is(304);
+    served.get("/v1/keys/k", "If-Match", "\"x\"").isProblem(412, "precondition-failed");
+
+    String second = served.put("/v1/keys/k", "two", "If-Match", first).is(204).header("etag");
+    Served.Answer lost = served.put("/v1/keys/k", "three", "If-Match", first);
+    lost.isProblem(412, "precondition-failed");
+    assertEquals(second, lost.header("etag"));
+    served.put("/v1/keys/k", "x", "If-Match", "W/" + second).isProblem(412, "precondition-failed");
+    assertEquals("two", served.get("/v1/keys/k").text());
+
+    served.delete("/v1/keys/k", "If-Match", first).isProblem(412, "precondition-failed");
+    served.delete("/v1/keys/k", "If-Match", "\"a\", " + second).is(204);
+    served.delete("/v1/keys/k", "If-Match", "*").isProblem(412, "precondition-failed");
+    served.put("/v1/keys/k", "x", "If-Match", "*").isProblem(412, "precondition-failed");
+    served.get("/v1/keys/k", "If-Match", "*").isProblem(412, "precondition-failed");
+    served.get("/v1/keys/k", "If-None-Match", "*").isProblem(404, "no-such-key");
+    for (String wrong : List.of("x", "\"x", "", ",")) {
+      served.put("/v1/keys/k", "x", "If-Match", wrong).isProblem(400, "malformed-request");
+    }
+  }
+
+  @Test
+  void ofManyClientsWithOneVersionExactlyOneWins() throws Exception {
+    ExecutorService clients = Executors.newFixedThreadPool(8);
+    try {
+      String version = served.put("/v1/keys/k", "0").is(204).header("etag");
+      for (int round = 1; round <= 10; round++) {
+        List<Future<Served.Answer>> answers = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+          String value = round + "/" + i;
+          String known = version;
+          answers.add(clients.submit(() -> served.put("/v1/keys/k", value, "If-Match", known)));
+        }
+        int won = 0;
+        for (Future<Served.Answer> answer : answers) {
+          if (answer.get().status() == 204) {
+            won++;
+            version = answer.get().header("etag");
+          } else {
+            answer.get().isProblem(412, "precondition-failed");
+          }
+        }
+        assertEquals(1, won);
+        assertEquals(version, served.get("/v1/keys/k").header("etag"));
+      }
+    } finally {
+      clients.shutdownNow();
+    }
+  }
+
+  @Test
+  void keyspacesHaveEntriesOfTheirOwn() {
+    served.put("/v1/keyspaces/a%2Fb/keys/k", "x").isProblem(404, "no-such-keyspace");
+    served.put("/v1/keyspaces/a%2Fb", "").is(201);
+    served.put("/v1/keyspaces/a%2Fb", "").is(204);
+    served.put("/v1/keyspaces/other", "").is(201);
+    assertEquals(List.of("a/b", "other"), served.get("/v1/keyspaces").json().get("keyspaces"));
+
+    String tag = served.put("/v1/keyspaces/a%2Fb/keys/k", "x").is(204).header("etag");
+    served.get("/v1/keys/k").is(404);
+    served.get("/v1/keyspaces/other/keys/k").is(404);
+    assertEquals("x", served.get("/v1/keyspaces/a%2Fb/keys64/aw").is(200).text());
+    served.put("/v1/keyspaces/a%2Fb/keys/k", "y", "If-Match", tag).is(204);
+    served.delete("/v1/keyspaces/a%2Fb/keys/k", "If-Match", tag).is(412);
+    served.delete("/v1/keyspaces/a%2Fb/keys/k").is(204);
+
+    served.store().dropKeyspace(served.store().keyspace("other"));
+    served.get("/v1/keyspaces/other/keys/k").isProblem(404, "no-such-keyspace");
+    served.delete("/v1/keyspaces/other").isProblem(404, "no-such-keyspace");
+    served.delete("/v1/keyspaces/a%2Fb").is(204);
+    served.get("/v1/keyspaces/%ff/keys/k").isProblem(400, "malformed-request");
+    served.put("/v1/keyspaces/" + "n".repeat(300), "").isProblem(400, "malformed-request");
+  }
+
+  @Test
+  void longValuesGoBothWaysInPieces() throws Exception {
+    byte[] value = new byte[20 << 20];
+    new Random(7).nextBytes(value);
+
+    String tag = served.put("/v1/keys/long", value).is(204).header("etag");
+
+    assertArrayEquals(value, served.get("/v1/keys/long").is(200).bytes());
+    assertEquals(value.length + "", served.head("/v1/keys/long").header("content-length"));
+    served.get("/v1/keys/long", "If-None-Match", tag).is(304);
+    try (InputStream begun = served.stream("/v1/keys/long").body()) {
+      assertEquals(value[0] & 0xff, begun.read());
+    }
+    Served.await(() -> served.store().stats().openCursors() == 0);
+  }
+}

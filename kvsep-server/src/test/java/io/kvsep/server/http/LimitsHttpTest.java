@@ -1,0 +1,281 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.KvStore;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class LimitsHttpTest {
+  @TempDir Path folder;
+
+  /** Limits that a test changes some of. */
+  static final class Draft {
+    int valueBytes = 64 << 20;
+    int documentBytes = 1 << 20;
+    long bodiesBytes = 256 << 20;
+    int requests = 1000;
+    int connections = 1000;
+    long requestMillis = 30_000;
+    long idleMillis = 60_000;
+    long scanMillis = 30_000;
+    int bytesPerSecond = 1 << 16;
+  }
+
+  static HttpLimits with(Consumer<Draft> change) {
+    Draft draft = new Draft();
+    change.accept(draft);
+    return new HttpLimits(
+        draft.valueBytes,
+        draft.documentBytes,
+        draft.bodiesBytes,
+        draft.requests,
+        draft.connections,
+        Duration.ofMillis(draft.requestMillis),
+        Duration.ofMillis(draft.idleMillis),
+        Duration.ofMillis(draft.scanMillis),
+        draft.bytesPerSecond);
+  }
+
+  private Served served(Consumer<Draft> change) {
+    return Served.at(folder, HttpOptions.builder().limits(with(change)).build());
+  }
+
+  @Test
+  void bodiesThatAreTooLongAreRefusedUnread() throws Exception {
+    try (Served served =
+        served(
+            limits -> {
+              limits.valueBytes = 3 << 20;
+              limits.documentBytes = 1000;
+            })) {
+      served.put("/v1/keys/a", new byte[3 << 20]).is(204);
+      served.post("/v1/batch", " ".repeat(1001)).isProblem(413, "limit-exceeded");
+      String tooLong =
+          served.raw(
+              "PUT /v1/keys/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3145729\r\n\r\nx");
+      assertTrue(tooLong.startsWith("HTTP/1.1 413 "), tooLong);
+      assertTrue(tooLong.contains("urn:kvsep:problem:limit-exceeded"), tooLong);
+
+      String chunk = Integer.toHexString(2 << 20) + "\r\n" + "x".repeat(2 << 20) + "\r\n0\r\n\r\n";
+      String chunked =
+          "PUT /v1/keys/c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+              + "Transfer-Encoding: chunked\r\n\r\n".toLowerCase(Locale.ROOT);
+      String unannounced = served.raw(chunked + chunk);
+      assertTrue(unannounced.startsWith("HTTP/1.1 411 "), unannounced);
+      String small = served.raw(chunked + "3\r\nabc\r\n0\r\n\r\n");
+      assertTrue(small.startsWith("HTTP/1.1 204 "), small);
+      assertEquals("abc", served.get("/v1/keys/c").text());
+      served.get("/v1/keys/b").is(404);
+    }
+  }
+
+  @Test
+  void targetsAndHeadersThatAreTooLongAreRefused() throws Exception {
+    try (Served served = served(limits -> {})) {
+      String target = served.raw("GET /" + "a".repeat(300_000) + " HTTP/1.1\r\n\r\n");
+      assertTrue(target.startsWith("HTTP/1.1 414 "), target);
+      assertTrue(target.contains("application/problem+json"), target);
+      String header =
+          served.raw("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a".repeat(40_000) + "\r\n\r\n");
+      assertTrue(header.startsWith("HTTP/1.1 431 "), header);
+      assertTrue(header.contains("application/problem+json"), header);
+    }
+  }
+
+  @Test
+  void bytesOfAllBodiesTogetherAreBounded() throws Exception {
+    try (Served served =
+        served(
+            limits -> {
+              limits.valueBytes = 1000;
+              limits.bodiesBytes = 1500;
+            })) {
+      try (Socket first = served.socket()) {
+        first
+            .getOutputStream()
+            .write(
+                "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+                    .getBytes(UTF_8));
+        Served.await(() -> served.get("/v1/stats").json().toString().contains("bodyBytes=1000"));
+        Served.Answer second = served.put("/v1/keys/b", new byte[1000]);
+        second.isProblem(503, "overloaded");
+        assertEquals("1", second.header("retry-after"));
+        served.put("/v1/keys/b", new byte[400]).is(204);
+      }
+      Served.await(() -> served.put("/v1/keys/b", new byte[1000]).status() == 204);
+    }
+  }
+
+  @Test
+  void aBodyThatComesTooSlowlyIsGivenUp() throws Exception {
+    try (Served served = served(limits -> limits.requestMillis = 300)) {
+      String answer =
+          served.raw("PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx");
+      assertTrue(answer.startsWith("HTTP/1.1 408 "), answer);
+      assertTrue(answer.contains("urn:kvsep:problem:slow-request"), answer);
+      served.get("/v1/keys/a").is(404);
+    }
+  }
+
+  @Test
+  void aReaderThatStandsStillIsCutOff() throws Exception {
+    try (Served served =
+        served(
+            limits -> {
+              limits.requestMillis = 300;
+              limits.scanMillis = 300;
+            })) {
+      for (int i = 0; i < 30; i++) {
+        served.store().put(("k" + i).getBytes(UTF_8), new byte[1 << 20]);
+      }
+      try (Socket slow = served.socket()) {
+        slow.getOutputStream()
+            .write("GET /v1/scan HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(UTF_8));
+        assertEquals('H', slow.getInputStream().read());
+        Served.await(() -> served.store().stats().openCursors() == 0);
+      }
+    }
+  }
+
+  @Test
+  void connectionsThatAskNothingAreClosed() throws Exception {
+    try (Served served = served(limits -> limits.idleMillis = 1000)) {
+      assertEquals("", served.raw(""));
+      assertEquals("", served.raw("GET / HT"));
+    }
+  }
+
+  @Test
+  void connectionsBeyondTheLimitAreClosed() throws Exception {
+    try (Served served = served(limits -> limits.connections = 2)) {
+      List<Socket> open = new ArrayList<>();
+      try {
+        for (int i = 0; i < 2; i++) {
+          Socket socket = served.socket();
+          open.add(socket);
+          ask(socket);
+        }
+        try (Socket third = served.socket()) {
+          assertTrue(isRefused(third));
+        }
+        ask(open.get(0));
+      } finally {
+        for (Socket socket : open) {
+          socket.close();
+        }
+      }
+    }
+  }
+
+  private static void ask(Socket socket) throws IOException {
+    OutputStream output = socket.getOutputStream();
+    output.write("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(UTF_8));
+    byte[] start = socket.getInputStream().readNBytes(9);
+    assertEquals("HTTP/1.1 ", new String(start, UTF_8));
+    while (socket.getInputStream().available() > 0) {
+      assertTrue(socket.getInputStream().read() >= 0);
+    }
+  }
+
+  private static boolean isRefused(Socket socket) throws IOException {
+    try {
+      return socket.getInputStream().read() < 0;
+    } catch (IOException e) {
+      return true;
+    }
+  }
+
+  @Test
+  void requestsBeyondTheLimitAreRefusedAndAStopWaitsForThoseUnderWay() throws Exception {
+    CountDownLatch entered = new CountDownLatch(2);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    HttpOptions options = HttpOptions.builder().limits(with(limits -> limits.requests = 2)).build();
+    ExecutorService clients = Executors.newFixedThreadPool(3);
+    Served served = Served.at(folder, options, blocking(entered, mayGoOn));
+    int port = served.port();
+    try {
+      Future<Served.Answer> first = clients.submit(() -> served.put("/v1/keys/a", "x"));
+      Future<Served.Answer> second = clients.submit(() -> served.put("/v1/keys/b", "x"));
+      entered.await();
+      served.put("/v1/keys/c", "x").isProblem(503, "overloaded");
+
+      CompletableFuture<Void> stop = CompletableFuture.runAsync(served.front()::close, clients);
+      assertFalse(stop.isDone());
+      mayGoOn.countDown();
+      assertEquals(204, first.get().status());
+      assertEquals(204, second.get().status());
+      stop.get();
+      assertTrue(served.store().stats().syncs() > 0);
+      InetAddress here = InetAddress.getLoopbackAddress();
+      assertThrows(IOException.class, () -> new Socket(here, port).close());
+    } finally {
+      mayGoOn.countDown();
+      clients.shutdown();
+      served.close();
+    }
+  }
+
+  private static UnaryOperator<KvStore> blocking(CountDownLatch entered, CountDownLatch mayGoOn) {
+    return store ->
+        (KvStore)
+            Proxy.newProxyInstance(
+                KvStore.class.getClassLoader(),
+                new Class<?>[] {KvStore.class},
+                (proxy, method, arguments) -> {
+                  if (method.getName().equals("put")) {
+                    entered.countDown();
+                    mayGoOn.await();
+                  }
+                  try {
+                    return method.invoke(store, arguments);
+                  } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                  }
+                });
+  }
+
+  @Test
+  void optionsThatDoNotGoTogetherAreRefused() throws Exception {
+    HttpOptions.Builder everywhere = HttpOptions.builder().bind(InetAddress.getByName("0.0.0.0"));
+    assertThrows(IllegalArgumentException.class, everywhere::build);
+    everywhere.token("long-enough").build();
+    assertThrows(IllegalArgumentException.class, () -> HttpOptions.builder().token("x").build());
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> HttpOptions.builder().token("with space in it").build());
+    assertThrows(IllegalArgumentException.class, () -> HttpOptions.builder().port(-1).build());
+    IllegalArgumentException all =
+        assertThrows(
+            IllegalArgumentException.class,
+            () ->
+                with(
+                    limits -> {
+                      limits.valueBytes = 0;
+                      limits.requests = -1;
+                    }));
+    assertTrue(String.valueOf(all.getMessage()).matches(".*valueBytesMax.*requestsMax.*"));
+  }
+}

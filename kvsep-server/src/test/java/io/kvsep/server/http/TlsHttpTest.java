@@ -1,0 +1,84 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.linecorp.armeria.common.TlsKeyPair;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.Base64;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TlsHttpTest {
+  @TempDir Path folder;
+
+  @Test
+  void everythingWorksEncryptedByHttp2() throws Exception {
+    TlsKeyPair pair = TlsKeyPair.ofSelfSigned("localhost");
+    Path certificate = pem("CERTIFICATE", pair.certificateChain().get(0).getEncoded());
+    Path key = pem("PRIVATE KEY", pair.privateKey().getEncoded());
+    HttpOptions options =
+        HttpOptions.builder().tls(certificate, key).token("correct-horse").build();
+    try (Served served = Served.at(folder.resolve("store"), options)) {
+      HttpClient client =
+          HttpClient.newBuilder()
+              .version(HttpClient.Version.HTTP_2)
+              .sslContext(trusting(pair))
+              .build();
+      URI uri = URI.create("https://localhost:" + served.port() + "/v1/keys/a%2Fb");
+      HttpRequest.Builder request =
+          HttpRequest.newBuilder(uri)
+              .timeout(Duration.ofSeconds(20))
+              .header("Authorization", "Bearer correct-horse");
+      byte[] value = new byte[1 << 20];
+      HttpResponse<byte[]> put =
+          client.send(
+              request.PUT(BodyPublishers.ofByteArray(value)).build(), BodyHandlers.ofByteArray());
+      assertEquals(204, put.statusCode());
+      assertEquals(HttpClient.Version.HTTP_2, put.version());
+      HttpResponse<byte[]> get = client.send(request.GET().build(), BodyHandlers.ofByteArray());
+      assertEquals(1 << 20, get.body().length);
+      assertThrows(UncheckedIOException.class, () -> served.get("/v1/keys/a"));
+    }
+  }
+
+  @Test
+  void filesThatAreNoKeyPairAreSaidSo() throws IOException {
+    Path nothing = pem("NOTHING", new byte[10]);
+    HttpOptions options = HttpOptions.builder().tls(nothing, nothing).build();
+    assertThrows(IllegalArgumentException.class, () -> Served.at(folder.resolve("store"), options));
+  }
+
+  private Path pem(String kind, byte[] content) throws IOException {
+    String text =
+        "-----BEGIN %s-----\n%s\n-----END %s-----\n"
+            .formatted(kind, Base64.getMimeEncoder().encodeToString(content), kind);
+    return Files.write(folder.resolve(kind.replace(' ', '-') + ".pem"), text.getBytes(US_ASCII));
+  }
+
+  private static SSLContext trusting(TlsKeyPair pair) throws Exception {
+    KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+    trusted.load(null, null);
+    trusted.setCertificateEntry("self", pair.certificateChain().get(0));
+    TrustManagerFactory factory =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    factory.init(trusted);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, factory.getTrustManagers(), null);
+    return context;
+  }
+}

@@ -1,0 +1,82 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.KvStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class UpkeepHttpTest {
+  @TempDir Path folder;
+
+  @Test
+  void upkeepIsDoneAndReported() {
+    try (Served served = Served.at(folder)) {
+      served.put("/v1/keys/a", "x".repeat(5000)).is(204);
+      served.post("/v1/admin/sync", "").is(204);
+      served.post("/v1/admin/flush", "").is(204);
+      assertEquals(1, served.store().stats().flushes());
+      served.post("/v1/admin/compact", "").is(204);
+      assertTrue(served.post("/v1/admin/reclaim", "").is(200).json().containsKey("bytesFreed"));
+      assertEquals(true, served.post("/v1/admin/verify", "").is(200).json().get("sound"));
+      served.get("/v1/admin/flush").isProblem(405, "method-not-allowed");
+    }
+  }
+
+  @Test
+  void checkpointsGoIntoTheirDirectoryOnly() {
+    Path allowed = folder.resolve("copies");
+    HttpOptions options = HttpOptions.builder().checkpoints(allowed).build();
+    try (Served served = Served.at(folder.resolve("store"), options)) {
+      served.put("/v1/keys/a", "x").is(204);
+      served.post("/v1/admin/checkpoint", "{\"name\":\"one\"}").is(200);
+      served.post("/v1/admin/checkpoint", "{\"name\":\"one\"}").isProblem(409, "exists");
+      for (String name : List.of("../x", "/x", "a/b", "", ".", "..", ".x", "-x", "a\\u0000")) {
+        served
+            .post("/v1/admin/checkpoint", "{\"name\":\"" + name + "\"}")
+            .isProblem(400, "malformed-request");
+      }
+    }
+    assertFalse(Files.exists(folder.resolve("x")));
+    try (KvStore copy = KvStore.open(allowed.resolve("one"))) {
+      assertArrayEquals("x".getBytes(UTF_8), copy.get("a".getBytes(UTF_8)));
+    }
+    try (Served served = Served.at(folder.resolve("other"))) {
+      served.post("/v1/admin/checkpoint", "{\"name\":\"one\"}").isProblem(403, "no-checkpoints");
+    }
+  }
+
+  @Test
+  void figuresTellOfStoreAndServer() {
+    try (Served served = Served.at(folder)) {
+      served.put("/v1/keys/a", "x").is(204);
+      served.get("/v1/keys/a").is(200);
+      served.get("/v1/keys/b").is(404);
+
+      var stats = served.get("/v1/stats").is(200).json();
+      assertEquals(1L, stats.get("commits"));
+      var get = ApiDocument.object(requests(stats), "get");
+      assertEquals(2L, get.get("count"));
+      assertEquals(1L, get.get("problems"));
+      assertEquals(1L, ApiDocument.object(requests(stats), "put").get("count"));
+      assertTrue(stats.containsKey("segments"));
+
+      String metrics = served.get("/metrics").is(200).text();
+      assertTrue(metrics.contains("\nkvsep_commits_total "), metrics);
+      assertTrue(metrics.contains("kvsep_http_requests_seconds_count{operation=\"get\"} 2"));
+      assertEquals("up", served.get("/health").is(200).json().get("status"));
+    }
+  }
+
+  private static Map<String, Object> requests(Map<String, Object> stats) {
+    return ApiDocument.object(ApiDocument.object(stats, "server"), "requests");
+  }
+}
