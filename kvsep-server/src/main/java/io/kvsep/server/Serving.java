@@ -66,7 +66,8 @@ final class Serving {
     SslContext tls = tls();
     try (KvStore open = store.openOrCreate(options);
         HttpFront front = started(open, loops);
-        RedisServer server = redis == null ? null : new RedisServer(open, redis.withTls(tls), loops)) {
+        RedisServer server =
+            redis == null ? null : new RedisServer(open, redis.withTls(tls), loops)) {
       if (server != null) {
         server.start();
       }
