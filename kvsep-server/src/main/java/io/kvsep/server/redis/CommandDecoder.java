@@ -125,7 +125,22 @@ final class CommandDecoder {
     if (words.size() > limits.arguments()) {
       throw new ProtocolException("invalid multibulk length");
     }
-    return words.isEmpty() ? null : Request.of(words.toArray(NO_ARGUMENTS), bytes, 0);
+    if (words.isEmpty()) {
+      return null;
+    }
+    requireNoHttp(words.get(0));
+    return Request.of(words.toArray(NO_ARGUMENTS), bytes, 0);
+  }
+
+  /**
+   * A page in a browser on this machine can have a request sent here, with lines in it that would
+   * be commands. What every such request begins with ends the connection, as in Redis.
+   */
+  private static void requireNoHttp(byte[] word) throws ProtocolException {
+    String text = new String(word, 0, Math.min(word.length, 5), ISO_8859_1);
+    if ((word.length == 4 && text.equalsIgnoreCase("post")) || text.equalsIgnoreCase("host:")) {
+      throw new ProtocolException("this is no HTTP server");
+    }
   }
 
   private void begin(int count) {

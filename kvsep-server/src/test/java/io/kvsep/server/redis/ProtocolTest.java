@@ -53,6 +53,20 @@ final class ProtocolTest {
     assertEquals("$5^a\0\n b^", client.reply());
   }
 
+  /** A page in a browser on this machine can have that sent to any port, and not be asked. */
+  @Test
+  void whatABrowserSendsIsNoListOfCommands() throws IOException {
+    client.expect("SET k v", "+OK^");
+    for (String head : new String[] {"POST / HTTP/1.1^", "PUT / HTTP/1.1^Host: localhost:6379^"}) {
+      try (RawClient browser = redis.connect()) {
+        browser.send(head + "Content-Length: 11^^DEL k^FLUSHALL^SET x y^");
+        browser.drain();
+      }
+    }
+    client.expect("GET k", "$1^v^");
+    client.expect("EXISTS x", ":0^");
+  }
+
   @Test
   void protocolErrorsAreSaidAndEndTheConnection() throws IOException {
     String[][] cases = {
