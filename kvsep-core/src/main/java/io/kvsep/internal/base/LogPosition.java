@@ -11,6 +11,11 @@ public record LogPosition(long segment, long offset) implements Comparable<LogPo
   /** Before everything. */
   public static final LogPosition START = new LogPosition(0, 0);
 
+  /** The one that is further on. */
+  public static LogPosition later(LogPosition a, LogPosition b) {
+    return a.compareTo(b) >= 0 ? a : b;
+  }
+
   @Override
   public int compareTo(LogPosition other) {
     return segment != other.segment

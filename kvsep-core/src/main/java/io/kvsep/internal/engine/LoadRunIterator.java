@@ -3,10 +3,10 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.iterator.ForwardIterator;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableReader;
@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Walks the tables of one run of a bulk load, which no version knows, with one of them open at a
- * time. Goes forward only. Not thread safe.
+ * time. Not thread safe.
  */
-final class LoadRunIterator extends InternalIterator {
+final class LoadRunIterator extends ForwardIterator {
   private final Storage storage;
   private final StoreId storeId;
   private final TableCache cache;
@@ -63,33 +63,9 @@ final class LoadRunIterator extends InternalIterator {
   }
 
   @Override
-  public void seekToLast() {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void seek(Region key, long offset, int length, long seekTag) {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void seekBefore(Region key, long offset, int length, long seekTag) {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void previous() {
-    throw forwardOnly();
-  }
-
-  @Override
   public void close() {
     valid = false;
     leave();
-  }
-
-  private static UnsupportedOperationException forwardOnly() {
-    return new UnsupportedOperationException("a run is merged from its first entry on");
   }
 
   /** To the first entry of the next table; every table has one. */

@@ -2,7 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.ForwardIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -16,9 +16,9 @@ import java.io.IOException;
  * same sequence number. Values that do not stay beside their key are put into their files as the
  * walk comes to them, so that they lie in the order of keys.
  *
- * <p>Goes forward only, each buffer once. Not thread safe.
+ * <p>Each buffer goes once. Not thread safe.
  */
-final class LoadedEntries extends InternalIterator {
+final class LoadedEntries extends ForwardIterator {
   private final LoadBuffer buffer;
   private final LoadValues values;
   private final int inlineValueBytesMax;
@@ -55,34 +55,10 @@ final class LoadedEntries extends InternalIterator {
     }
   }
 
-  @Override
-  public void seekToLast() {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void seek(Region key, long offset, int length, long seekTag) {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void seekBefore(Region key, long offset, int length, long seekTag) {
-    throw forwardOnly();
-  }
-
-  @Override
-  public void previous() {
-    throw forwardOnly();
-  }
-
   /** Frees what is held; buffer and values are the caller's. */
   @Override
   public void close() {
     pointer.close();
-  }
-
-  private static UnsupportedOperationException forwardOnly() {
-    return new UnsupportedOperationException("entries that are loaded pass by once");
   }
 
   /** Makes the buffer's current entry the current one. */

@@ -71,14 +71,14 @@ final class LogRecovery {
         long last = Math.max(lastSequence, leastSequence - 1);
         parts.add(new SoundPart(segment.id(), begin, end, complete, last));
         replayedBytes += end - begin;
-        claim = later(claim, scanner.durableClaim());
+        claim = LogPosition.later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
         if (complete) {
           continue;
         }
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
         if (segment.isSealed() || end < scanner.fileLength() || !isSpare(behind)) {
-          claim = later(claim, scanner.claimsBehind(leastSequence));
+          claim = LogPosition.later(claim, scanner.claimsBehind(leastSequence));
           cutOff(scanner, behind, claim, leastSequence);
         }
         break;
@@ -190,7 +190,7 @@ final class LogRecovery {
     tornBytes = scanner.fileLength() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
-        claim = later(claim, later.claimsFrom(leastSequence));
+        claim = LogPosition.later(claim, later.claimsFrom(leastSequence));
         tornBytes += later.fileLength();
       }
     }
@@ -198,9 +198,5 @@ final class LogRecovery {
       throw scanner.damage();
     }
     tornSegment = stop.segment();
-  }
-
-  private static LogPosition later(LogPosition a, LogPosition b) {
-    return a.compareTo(b) >= 0 ? a : b;
   }
 }

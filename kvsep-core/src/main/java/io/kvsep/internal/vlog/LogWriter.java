@@ -245,11 +245,9 @@ public final class LogWriter {
   /** Where the next frame goes, at the earliest. */
   public LogPosition end() {
     Segment segment = active;
-    return segment == null ? later(durable, detachedAt) : new LogPosition(segment.id(), end);
-  }
-
-  private static LogPosition later(LogPosition a, LogPosition b) {
-    return a.compareTo(b) >= 0 ? a : b;
+    return segment == null
+        ? LogPosition.later(durable, detachedAt)
+        : new LogPosition(segment.id(), end);
   }
 
   /** No record has a higher number. For the appending thread. */
