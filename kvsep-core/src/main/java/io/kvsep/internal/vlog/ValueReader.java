@@ -98,10 +98,9 @@ public final class ValueReader {
       timed = scratch.isTimed();
     } else if (length > LOAD_BYTES_MAX) {
       load(segment, offset, length, scratch);
-    } else if (fetch(segment, offset, length, length, scratch).isRead) {
+    } else if (fetch(segment, offset, length, length, !residency.isMostlyCold(), scratch).isRead) {
       // To look at them through the mapping would cost a page fault, and another one when the
-      // system
-      // wants the page back.
+      // system wants the page back.
       region = scratch.record.region();
       at = 0;
     }
@@ -158,7 +157,7 @@ public final class ValueReader {
     int buffer = Math.min(length, LOAD_BYTES_MAX);
     for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
       int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
-      Source source = fetch(segment, at, count, buffer, scratch);
+      Source source = fetch(segment, at, count, buffer, /* ask= */ true, scratch);
       if (source == Source.MAPPING) {
         return slow;
       }
@@ -185,9 +184,14 @@ public final class ValueReader {
     }
   }
 
-  /** Reads bytes that are not in memory into the record's scratch space. */
-  private Source fetch(Segment segment, long offset, int count, int buffer, Scratch scratch) {
-    if (segment.isInMemory(offset, count)) {
+  /**
+   * Reads bytes into the record's scratch space.
+   *
+   * @param ask whether to do without where they are in memory
+   */
+  private Source fetch(
+      Segment segment, long offset, int count, int buffer, boolean ask, Scratch scratch) {
+    if (ask && segment.isInMemory(offset, count)) {
       residency.note(/* slow= */ false);
       return Source.MEMORY;
     }

@@ -51,6 +51,30 @@ final class ResidencyTest {
   }
 
   @Test
+  void theSystemIsNotAskedWhileManyReadsAreFromTheDevice() {
+    assertFalse(residency.isMostlyCold());
+    noteOneIn(5, 10_000);
+    assertTrue(residency.isMostlyCold());
+    noteOneIn(20, 10_000);
+    assertFalse(residency.isMostlyCold());
+  }
+
+  @Test
+  void itIsAskedAgainSoonAfterAllIsInMemory() {
+    noteOneIn(1, 1_000_000);
+    for (int i = 0; i < Residency.SHARE_MAX; i++) {
+      residency.note(false);
+    }
+    assertFalse(residency.isMostlyCold());
+  }
+
+  private void noteOneIn(int reads, int count) {
+    for (int i = 0; i < count; i++) {
+      residency.note(i % reads == 0);
+    }
+  }
+
+  @Test
   void whatIsSlowDependsOnTheLength() {
     assertFalse(Residency.isSlow(1_000, 1_000));
     assertTrue(Residency.isSlow(90_000, 1_000));
