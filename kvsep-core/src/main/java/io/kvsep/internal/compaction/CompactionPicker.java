@@ -205,7 +205,8 @@ public final class CompactionPicker {
         : plan;
   }
 
-  private static CompactionPlan rewrite(List<TableFile> tables) {
+  /** Tables of the last level, side by side, rewritten in place. */
+  static CompactionPlan rewrite(List<TableFile> tables) {
     return new CompactionPlan(LAST, LAST, tables, List.of(), /* bottom= */ true, /* move= */ false);
   }
 

@@ -46,8 +46,6 @@ import org.jspecify.annotations.Nullable;
 final class BackgroundWork {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
 
-  private static final long NEVER_QUIET = -1;
-
   private final EngineConfig config;
   private final LiveView live;
   private final VersionSet versions;
@@ -60,6 +58,7 @@ final class BackgroundWork {
   private final CompactionConfig compaction;
   private final CompactionPicker picker;
   private final SparedFiles spared = new SparedFiles();
+  private final Settling settling;
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
@@ -73,18 +72,6 @@ final class BackgroundWork {
   private volatile boolean cancelled;
 
   private final RunningCompactions running;
-
-  /**
-   * The level that is being brought down because nobody writes, if any. Read and written where a
-   * plan is chosen.
-   */
-  private int settlingLevel = CompactionPicker.NO_LEVEL;
-
-  /** What was last written when the store was found quiet; another write ends settling at once. */
-  private volatile long quietSequence = NEVER_QUIET;
-
-  /** A store that cannot settle tries again when something was written. */
-  private volatile long settlingFailedAt = NEVER_QUIET;
 
   /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
   private volatile @Nullable Version stuck;
@@ -121,6 +108,7 @@ final class BackgroundWork {
     this.versions = versions;
     this.log = log;
     this.snapshots = snapshots;
+    this.settling = new Settling(picker, snapshots);
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
@@ -173,7 +161,7 @@ final class BackgroundWork {
     }
     Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.COMPACTION, start);
     if (refused != null) {
-      failed(refused, start.settling);
+      failed(refused, start.forReads);
       running.release(plan);
     }
     return refused == null;
@@ -183,7 +171,7 @@ final class BackgroundWork {
   private final class Start implements Runnable {
     private final long nowMillis;
     private @Nullable CompactionPlan plan;
-    private boolean settling;
+    private boolean forReads;
 
     Start(long nowMillis) {
       this.nowMillis = nowMillis;
@@ -193,9 +181,9 @@ final class BackgroundWork {
       Version version = versions.current();
       Set<TableFile> untouchable = untouchable(version, busy);
       plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
-      settling = plan == null;
-      if (settling) {
-        plan = pickSettling(version, untouchable);
+      forReads = plan == null;
+      if (forReads) {
+        plan = settling.pick(version, untouchable);
       }
       return plan;
     }
@@ -203,24 +191,9 @@ final class BackgroundWork {
     @Override
     public void run() {
       if (plan != null) {
-        runAndRelease(plan, settling);
+        runAndRelease(plan, forReads);
       }
     }
-  }
-
-  private @Nullable CompactionPlan pickSettling(Version version, Set<TableFile> untouchable) {
-    long sequence = snapshots.visibleSequence();
-    if (sequence != quietSequence || sequence == settlingFailedAt) {
-      settlingLevel = CompactionPicker.NO_LEVEL;
-      return null;
-    }
-    // A level that was begun is emptied, though on the way that looks less and less worth it.
-    if (settlingLevel == CompactionPicker.NO_LEVEL || version.tables(settlingLevel).length == 0) {
-      settlingLevel = picker.settlingLevel(version);
-    }
-    return settlingLevel == CompactionPicker.NO_LEVEL
-        ? null
-        : picker.pickSettling(version, settlingLevel, untouchable);
   }
 
   private Set<TableFile> untouchable(Version version, Set<TableFile> busy) {
@@ -249,12 +222,13 @@ final class BackgroundWork {
    * Looks after what was left over, called at intervals.
    *
    * @param quiet whether nothing was written for a while
+   * @param reclaim was called before this
    */
-  void tick(boolean quiet) {
+  void tick(boolean quiet, ReclaimWork reclaim) {
     if (!live.isOpen() || cancelled) {
       return;
     }
-    quietSequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
+    settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
     if (!retryTicks.isDue(flushError != null || compactionError != null)) {
       return;
     }
@@ -470,11 +444,11 @@ final class BackgroundWork {
    * Holds no version: a busy table stays in every version until this puts the result in force, and
    * a version would keep segments of the log too, which nobody here reads.
    */
-  private void runAndRelease(CompactionPlan plan, boolean settling) {
+  private void runAndRelease(CompactionPlan plan, boolean forReads) {
     boolean succeeded = false;
     try {
       run(plan);
-      if (!settling) {
+      if (!forReads) {
         compactionError = null;
       }
       succeeded = true;
@@ -485,8 +459,8 @@ final class BackgroundWork {
       // Others may go on without the damaged table; nobody has to wait for that one.
       succeeded = spared.spareOneOf(plan.tables(), e);
       if (!succeeded) {
-        failed(e, settling);
-      } else if (!settling) {
+        failed(e, forReads);
+      } else if (!forReads) {
         compactionError = null;
       }
     } finally {
@@ -497,10 +471,9 @@ final class BackgroundWork {
     }
   }
 
-  private void failed(Throwable cause, boolean settling) {
-    if (settling) {
-      // Nobody waits for this, and nobody is to hear of it.
-      settlingFailedAt = snapshots.visibleSequence();
+  private void failed(Throwable cause, boolean forReads) {
+    if (forReads) {
+      settling.failed();
     } else {
       compactionError = cause;
     }

@@ -102,6 +102,11 @@ public final class BulkLoads {
     return lock.isHeldByCurrentThread();
   }
 
+  /** Whether somebody loads, or is about to. */
+  boolean isAtWork() {
+    return lock.isLocked();
+  }
+
   /** Files of the load that is at work. */
   Set<String> files() {
     return owned.names();

@@ -1,6 +1,9 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.memory.EpochSlot;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 
 /** Opens readers of the changes that the log has. Thread safe. */
 public final class ChangeLog {
@@ -9,6 +12,9 @@ public final class ChangeLog {
   private final LogAppender appender;
   private final FailureState failure;
   private final ChangeReader.Source source;
+
+  /** Those that are not closed; one that nobody has any more need not be. */
+  private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   ChangeLog(
       EngineConfig config,
@@ -45,9 +51,23 @@ public final class ChangeLog {
       appender.sync();
       ChangeReader reader = new ChangeReader(source, after);
       reader.requireAll(source.versions().current());
+      synchronized (readers) {
+        readers.add(reader);
+      }
       return reader;
     } finally {
       writes.exit(slot);
+    }
+  }
+
+  /**
+   * The oldest segment in which an open reader is or comes to be; {@link Long#MAX_VALUE} without
+   * readers. What is before it may go without anybody's missing it now.
+   */
+  long readFrom() {
+    synchronized (readers) {
+      readers.removeIf(ChangeReader::isClosed);
+      return readers.stream().mapToLong(ChangeReader::segment).min().orElse(Long.MAX_VALUE);
     }
   }
 }

@@ -67,7 +67,7 @@ public final class ChangeReader {
   private long position;
 
   /** The segment in which the reader is, 0 before all of them. */
-  private long segment;
+  private volatile long segment;
 
   private volatile boolean closed;
 
@@ -115,6 +115,15 @@ public final class ChangeReader {
   /** Ends it; nothing has to be given back. */
   public void close() {
     closed = true;
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** The segment in which it is, 0 before all of them. */
+  long segment() {
+    return segment;
   }
 
   private @Nullable LoggedChange take() {
@@ -172,7 +181,7 @@ public final class ChangeReader {
     // In this order: whatever bulk load lies in front of something visible is in the version.
     long visible = source.snapshots().visibleSequence();
     Version version = source.versions().current();
-    LogPosition durable = later(source.log().durable(), version.replayFrom());
+    LogPosition durable = LogPosition.later(source.log().durable(), version.replayFrom());
     requireAll(version);
     Segment current = source.segments().find(segment);
     Outcome outcome = Outcome.ENDED;
@@ -230,9 +239,5 @@ public final class ChangeReader {
       return Math.min(durable.offset(), segment.publishedEnd());
     }
     return segment.id() < durable.segment() ? segment.publishedEnd() : 0;
-  }
-
-  private static LogPosition later(LogPosition a, LogPosition b) {
-    return a.compareTo(b) >= 0 ? a : b;
   }
 }

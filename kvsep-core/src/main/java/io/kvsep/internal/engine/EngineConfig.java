@@ -4,9 +4,11 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.PhysicalMemory;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.sstable.TableOptions;
 import java.time.Clock;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -93,21 +95,33 @@ public record EngineConfig(
    *
    * @param goal the limits
    * @param bytesPerSecondMin bytes read and written a second while there is little to do
+   * @param orderFromBytes from how many bytes of log and tables on values are put in the order of
+   *     keys while nobody writes; asked when that first matters
    */
-  public record Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
+  public record Reclaim(ReclaimGoal goal, long bytesPerSecondMin, LongSupplier orderFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
-    /** Holds the log's files at so many times what is live in them. */
+    /** Values stay in the order in which they were written, but for what reclaim moves. */
+    public Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
+      this(goal, bytesPerSecondMin, () -> Long.MAX_VALUE);
+    }
+
+    /**
+     * Holds the log's files at so many times what is live in them, and puts values in order where
+     * the store takes more than half of all memory.
+     */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
-          new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes), BYTES_PER_SECOND_MIN);
+          new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes),
+          BYTES_PER_SECOND_MIN,
+          () -> PhysicalMemory.bytes() / 2);
     }
 
     /** The same with so many bytes of the log left as they are. */
     public Reclaim retaining(long logBytes) {
-      return new Reclaim(goal.retaining(logBytes), bytesPerSecondMin);
+      return new Reclaim(goal.retaining(logBytes), bytesPerSecondMin, orderFromBytes);
     }
   }
 

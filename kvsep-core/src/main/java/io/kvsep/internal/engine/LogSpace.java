@@ -14,7 +14,8 @@ import java.util.Map;
 /**
  * How much room the files of the value log take, and how much of that is live. What tables need of
  * a relocated file is counted there and not in the segments that its records once came from. Every
- * figure costs a walk over the files. Thread safe; the caller is inside the epochs.
+ * figure costs a walk over the files. Thread safe. Where it says what live or pinned files take,
+ * the caller is inside the epochs.
  */
 final class LogSpace {
   private final SegmentDirectory segments;

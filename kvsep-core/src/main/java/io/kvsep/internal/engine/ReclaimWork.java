@@ -23,11 +23,14 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +58,7 @@ final class ReclaimWork {
   private final RefreshTargets refreshTargets;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
+  private final ValueOrdering ordering;
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
@@ -96,7 +100,9 @@ final class ReclaimWork {
       BackgroundWork background,
       LogRotation rotation,
       ReclaimPace pace,
-      RefreshTargets refreshTargets) {
+      RefreshTargets refreshTargets,
+      LogSpace space,
+      LongSupplier followedFrom) {
     this.config = config;
     this.live = live;
     this.versions = versions;
@@ -112,6 +118,7 @@ final class ReclaimWork {
     this.refreshTargets = refreshTargets;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
+    this.ordering = new ValueOrdering(config, epochs, ledger, space, picker, followedFrom);
   }
 
   /** Starts a job if one is due. That there is no thread for it is a job that failed. */
@@ -121,6 +128,7 @@ final class ReclaimWork {
     }
     Version version = versions.current();
     boolean due = version != fruitless && picker.isDue(version);
+    due |= ordering.isDue(version);
     if (!due && rotation.garbageBytes() < sealBytes(version)) {
       return;
     }
@@ -133,11 +141,21 @@ final class ReclaimWork {
     }
   }
 
-  /** Looks again at intervals, in longer ones after what failed. */
-  void tick() {
+  /**
+   * Looks again at intervals, in longer ones after what failed.
+   *
+   * @param quiet whether nothing was written for a while
+   */
+  void tick(boolean quiet) {
+    ordering.tick(quiet);
     if (retryTicks.isDue(error != null)) {
       needed();
     }
+  }
+
+  /** Whether no job runs or is about to. */
+  boolean isAtRest() {
+    return !scheduled.get() && !jobLock.isLocked();
   }
 
   /** Rewrites all that is worth it, on the calling thread. */
@@ -198,6 +216,9 @@ final class ReclaimWork {
         more = runOne(/* all= */ false, pace);
       }
       error = null;
+      if (!cancelled && live.isOpen()) {
+        order();
+      }
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
       return;
@@ -226,7 +247,17 @@ final class ReclaimWork {
         fruitless = claim.hindered() ? null : claim.version();
         return false;
       }
-      rewrite(claim.version(), plan, jobPace);
+      Rewrite rewrite = new Rewrite(plan, jobPace, /* readsAhead= */ () -> false);
+      try {
+        rewrite.write(claim.version());
+      } catch (StorageException | InternalError e) {
+        if (stubborn.failed(plan.files(), e)) {
+          return true;
+        }
+        throw e;
+      }
+      stubborn.succeeded();
+      rewrite.putInForce();
       return true;
     } catch (CorruptionException | IncompatibleFormatException e) {
       if (!spared.spareAnother(e, sparedBefore)) {
@@ -243,34 +274,76 @@ final class ReclaimWork {
     return all ? picker.pickAll(version, damage, filesMax) : picker.pick(version, damage, filesMax);
   }
 
-  private void rewrite(Version version, ReclaimPlan plan, Pace jobPace) throws IOException {
-    ReclaimEvent event = FlightEvents.beginReclaim();
-    long file = versions.newSegmentId();
-    ReclaimContext context =
-        new ReclaimContext(
-            config.storage(),
-            versions.storeId(),
-            ledger,
-            segments,
-            epochs,
-            jobPace,
-            () -> cancelled);
-    ReclaimJob.Output output;
+  /** One job that puts values in order, if any: whoever waits for the lock comes between them. */
+  private void order() {
     try {
-      output = ReclaimJob.run(context, version, plan, file);
-    } catch (StorageException | InternalError e) {
-      if (stubborn.failed(plan.files(), e)) {
-        return;
+      Version looked = versions.retainCurrent();
+      try {
+        if (!ordering.isDue(looked)) {
+          return;
+        }
+        sparedBefore = spared.names();
+        ordering.look(looked, spared.damage(Set.of()), () -> cancelled);
+      } finally {
+        looked.release();
       }
+      try (RefreshTargets.Claim claim =
+          refreshTargets.claim(
+              (version, pinned) -> ordering.choose(version, spared.damage(pinned)))) {
+        ReclaimPlan plan = claim.plan();
+        if (plan != null) {
+          Rewrite rewrite = new Rewrite(plan, ordering.pace(pace), ordering::isQuiet);
+          rewrite.write(claim.version());
+          rewrite.putInForce();
+        }
+      }
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      if (!spared.spareAnother(e, sparedBefore)) {
+        ordering.failed();
+      }
+    } catch (CancellationException e) {
       throw e;
+    } catch (IOException | RuntimeException | Error e) {
+      // Whoever needs what cannot be read or written finds out himself.
+      ordering.failed();
     }
-    stubborn.succeeded();
-    bytesRead.addAndGet(output.recordBytes());
-    bytesWritten.addAndGet(output.fileBytes());
-    deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));
-    filesRewritten.addAndGet(plan.files().size());
-    record(event, plan, output);
-    deadSegments.remove();
+  }
+
+  /** A job from its first byte on. */
+  private final class Rewrite {
+    private final @Nullable ReclaimEvent event = FlightEvents.beginReclaim();
+    private final long file = versions.newSegmentId();
+    private final ReclaimPlan plan;
+    private final ReclaimContext context;
+    private ReclaimJob.@Nullable Output output;
+
+    Rewrite(ReclaimPlan plan, Pace jobPace, BooleanSupplier readsAhead) {
+      this.plan = plan;
+      this.context =
+          new ReclaimContext(
+              config.storage(),
+              versions.storeId(),
+              ledger,
+              segments,
+              epochs,
+              jobPace,
+              () -> cancelled,
+              readsAhead);
+    }
+
+    void write(Version version) throws IOException {
+      output = ReclaimJob.run(context, version, plan, file);
+    }
+
+    void putInForce() {
+      ReclaimJob.Output written = Objects.requireNonNull(output);
+      bytesRead.addAndGet(written.recordBytes());
+      bytesWritten.addAndGet(written.fileBytes());
+      deadSegments.exclusively(() -> install(plan, file, written.fileBytes()));
+      filesRewritten.addAndGet(plan.files().size());
+      record(event, plan, written);
+      deadSegments.remove();
+    }
   }
 
   private void record(@Nullable ReclaimEvent event, ReclaimPlan plan, ReclaimJob.Output output) {

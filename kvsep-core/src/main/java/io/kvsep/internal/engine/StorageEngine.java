@@ -466,7 +466,9 @@ public final class StorageEngine implements AutoCloseable {
         background,
         rotation,
         pace,
-        targets);
+        targets,
+        logSpace,
+        () -> changes.readFrom());
   }
 
   /** Puts what the log holds behind the last flush into memtables, and those into tables. */
@@ -502,8 +504,9 @@ public final class StorageEngine implements AutoCloseable {
             TICK_NANOS,
             () -> {
               epochs.collect();
-              background.tick(rotation.tick(pipeline.commits()));
-              reclaim.tick();
+              boolean quiet = rotation.tick(pipeline.commits()) && !loads.isAtWork();
+              reclaim.tick(quiet);
+              background.tick(quiet, reclaim);
             });
     if (config.sync() == CommitSync.INTERVAL) {
       config.scheduler().repeat(config.syncIntervalNanos(), this::syncInBackground);

@@ -13,6 +13,8 @@ import java.util.function.BooleanSupplier;
  * @param segments finds the records
  * @param epochs keeps what is found from going away while it is copied
  * @param cancelled whether the job should give up
+ * @param readsAhead whether victims may be brought into memory from end to end before their records
+ *     are copied one by one
  */
 public record ReclaimContext(
     Storage storage,
@@ -21,4 +23,5 @@ public record ReclaimContext(
     SegmentDirectory segments,
     Epochs<?> epochs,
     Pace pace,
-    BooleanSupplier cancelled) {}
+    BooleanSupplier cancelled,
+    BooleanSupplier readsAhead) {}

@@ -2,7 +2,6 @@ package io.kvsep.internal.reclaim;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
-import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.IteratorSources;
@@ -18,6 +17,7 @@ import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.RelocationWriter;
+import io.kvsep.internal.vlog.WarmUp;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,6 +81,7 @@ public final class ReclaimJob {
                 context.ledger(),
                 context.segments(),
                 plan.segments())) {
+      warmUp(context.epochs());
       entries.seekToFirst();
       while (entries.isValid()) {
         context.pace().moved(2 * copySome(context.epochs(), entries, writer));
@@ -92,6 +93,28 @@ public final class ReclaimJob {
       Region.requirePagesRead();
       long bytes = writer.finish();
       return new Output(bytes, writer.recordCount(), recordBytes);
+    }
+  }
+
+  /**
+   * Where most of the victims' bytes are going to be copied, in the order of keys, those that are
+   * not in memory would have to be fetched one by one.
+   */
+  private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
+    try (WarmUp files = new WarmUp(context.segments(), context.ledger())) {
+      for (long file : plan.files()) {
+        files.restart();
+        boolean more = true;
+        while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
+          EpochSlot<C> slot = epochs.enter();
+          try {
+            more = files.step(file);
+          } finally {
+            epochs.exit(slot);
+          }
+          context.pace().moved(WarmUp.STEP_BYTES);
+        }
+      }
     }
   }
 

@@ -10,7 +10,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +32,9 @@ public final class ReclaimPicker {
 
   /** Below this part of garbage no job takes a file, not even when asked. */
   public static final double SHARE_MIN_ASKED = 0.03;
+
+  /** Longer records are fetched one by one at hardly any more than in order. */
+  private static final long SCATTERED_RECORD_BYTES_MAX = 16 << 10;
 
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
@@ -99,6 +105,43 @@ public final class ReclaimPicker {
     List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN);
     long outputBytesMax = outputBytes(balance.neededBytes);
     return plan(version, records, candidates, tooMuch, outputBytesMax, filesMax);
+  }
+
+  /**
+   * Segments of the log of which the order of records matters, garbage or not.
+   *
+   * @param before no later segments than this one
+   */
+  public Set<Long> orderable(Version version, Damage damage, long before) {
+    Set<Long> ids = new TreeSet<>();
+    orderable(version, new Records(version), damage, before).forEach(file -> ids.add(file.id()));
+    return ids;
+  }
+
+  /**
+   * A job that puts files of the log in the order of keys; null when there is none.
+   *
+   * @param before no later segments than this one
+   * @param scattered whether the records of a segment do not lie in that order
+   * @param bytesMax length of a file that it writes
+   */
+  public @Nullable ReclaimPlan pickScattered(
+      Version version, Damage damage, long before, LongPredicate scattered, long bytesMax) {
+    Records records = new Records(version);
+    List<LogFile> files = orderable(version, records, damage, before);
+    files.removeIf(file -> !scattered.test(file.id()));
+    long outputBytesMax = Math.min(bytesMax, outputBytes(version.liveBytes()));
+    return plan(version, records, files, Long.MAX_VALUE, outputBytesMax, FILES_MAX);
+  }
+
+  private List<LogFile> orderable(Version version, Records records, Damage damage, long before) {
+    List<LogFile> files = candidates(version, records, damage, /* shareMin= */ 0);
+    files.removeIf(
+        file ->
+            file.id() >= before
+                || !Objects.requireNonNull(version.segments().get(file.id())).isLog()
+                || file.neededBytes() / file.records() >= SCATTERED_RECORD_BYTES_MAX);
+    return files;
   }
 
   /** The next job on the way to no garbage at all; null when hardly any is left. */

@@ -1,0 +1,125 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.compaction.CompactionPicker;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.Detours;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to compact in a store that nobody writes to, for the sake of reads: first levels that are
+ * worth bringing down, so that a read looks into fewer tables, and then, when reclaim has nothing
+ * to do either, tables that point to values by way of segments that are gone. The next write ends
+ * it.
+ *
+ * <p>{@link #pick} is called by one at a time; the rest is thread safe.
+ */
+final class Settling {
+  private static final long NEVER_QUIET = -1;
+
+  private static final long UNKNOWN = -1;
+
+  private final CompactionPicker picker;
+  private final SnapshotRegistry snapshots;
+
+  /** The level that is being brought down, if any. */
+  private int level = CompactionPicker.NO_LEVEL;
+
+  /** What was last written when the store was found quiet; another write ends settling at once. */
+  private volatile long quietSequence = NEVER_QUIET;
+
+  /** A store that cannot settle tries again when something was written. */
+  private volatile long failedAt = NEVER_QUIET;
+
+  private volatile boolean valuesAtRest;
+
+  /** Of the timer. */
+  private long filesMoved;
+
+  /**
+   * No newer table is pointed straight at its values, until reclaim moved others: whatever a
+   * rewrite comes to, it is not done again and again.
+   */
+  private volatile long newestTable = UNKNOWN;
+
+  /** Where no table leads astray: as long as it is in force, looking again is no use. */
+  private @Nullable Version straight;
+
+  Settling(CompactionPicker picker, SnapshotRegistry snapshots) {
+    this.picker = picker;
+    this.snapshots = snapshots;
+  }
+
+  /**
+   * Called at intervals.
+   *
+   * @param quiet whether nothing was written for a while
+   * @param valuesAtRest whether reclaim does nothing and has nothing to do
+   * @param filesMoved files of values that it has moved so far
+   */
+  void tick(boolean quiet, boolean valuesAtRest, long filesMoved) {
+    if (filesMoved != this.filesMoved) {
+      this.filesMoved = filesMoved;
+      newestTable = UNKNOWN;
+    }
+    // Last: whoever sees it sees the other one.
+    this.valuesAtRest = valuesAtRest;
+    quietSequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
+  }
+
+  /** The next step, none of whose tables is untouchable; null when there is none. */
+  @Nullable CompactionPlan pick(Version version, Set<TableFile> untouchable) {
+    long sequence = snapshots.visibleSequence();
+    if (sequence != quietSequence || sequence == failedAt) {
+      level = CompactionPicker.NO_LEVEL;
+      return null;
+    }
+    // A level that was begun is emptied, though on the way that looks less and less worth it.
+    if (level == CompactionPicker.NO_LEVEL || version.tables(level).length == 0) {
+      level = picker.settlingLevel(version);
+    }
+    return level == CompactionPicker.NO_LEVEL
+        ? pickDetours(version, untouchable)
+        : picker.pickSettling(version, level, untouchable);
+  }
+
+  private @Nullable CompactionPlan pickDetours(Version version, Set<TableFile> untouchable) {
+    if (!valuesAtRest || version == straight) {
+      return null;
+    }
+    long newest = newestTable;
+    if (newest == UNKNOWN) {
+      newest = newestTable(version);
+      newestTable = newest;
+    }
+    long limit = newest;
+    boolean[] busy = {false};
+    CompactionPlan plan =
+        Detours.pick(
+            version,
+            table -> {
+              boolean old = table.meta().number() <= limit;
+              busy[0] |= old && untouchable.contains(table);
+              return old && !untouchable.contains(table);
+            });
+    straight = plan == null && !busy[0] ? version : null;
+    return plan;
+  }
+
+  private static long newestTable(Version version) {
+    long newest = 0;
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        newest = Math.max(newest, table.meta().number());
+      }
+    }
+    return newest;
+  }
+
+  /** Nobody waits for what failed, and nobody is to hear of it. */
+  void failed() {
+    failedAt = snapshots.visibleSequence();
+  }
+}
