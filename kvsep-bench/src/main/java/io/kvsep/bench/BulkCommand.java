@@ -18,15 +18,24 @@ import java.util.Set;
 final class BulkCommand {
   private static final int BATCH = 1000;
 
+  /** Odd, so that values begin at as many places as there are. */
+  private static final long NOISE_STEP = 0x9e3779b97f4a7c15L;
+
+  /** What values are taken from, so that to make them costs little beside to store them. */
+  private static final int NOISE_BYTES = 16 << 20;
+
   private final Dataset dataset;
   private final boolean shuffled;
   private final StoreArguments store;
   private final Figures figures = new Figures(System.out);
+  private final byte[] noise;
 
   private BulkCommand(Dataset dataset, boolean shuffled, StoreArguments store) {
     this.dataset = dataset;
     this.shuffled = shuffled;
     this.store = store;
+    this.noise = new byte[NOISE_BYTES + dataset.valueBytes()];
+    dataset.putValue(0, noise);
   }
 
   static void run(List<String> words) {
@@ -127,7 +136,8 @@ final class BulkCommand {
       long ordinal = shuffled ? dataset.shuffled(index) : index;
       index++;
       dataset.putKey(ordinal, key);
-      dataset.putValue(ordinal, value);
+      int from = (int) ((ordinal * NOISE_STEP) & (NOISE_BYTES - 1));
+      System.arraycopy(noise, from, value, 0, value.length);
       return entry;
     }
   }

@@ -110,7 +110,8 @@ final class KvsepEngine implements Engine {
     StoreStats stats = store.stats();
     boolean idle =
         stats.deviceBytesWritten() == deviceBytes
-            && stats.memoryBytes().getOrDefault("table_build", 0L) == 0;
+            && stats.memoryBytes().getOrDefault("table_build", 0L) == 0
+            && stats.memoryBytes().getOrDefault("reclaim", 0L) == 0;
     deviceBytes = stats.deviceBytesWritten();
     return idle;
   }

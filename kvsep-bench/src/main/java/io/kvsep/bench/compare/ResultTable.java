@@ -43,6 +43,7 @@ final class ResultTable {
     return List.of(
         new Line("load", "until_written", "load, batches of 1000" + mode, false),
         new Line("load", "until_settled", "  until settled and closed", false),
+        new Line("load", "at_rest", "  work when it has nothing to do", true),
         new Line("load", "longest", "  longest batch", true),
         new Line("load", "disk_by_raw", "  bytes on disk / raw", true),
         new Line("load", "written_by_raw", "  bytes written / raw", true),

@@ -15,6 +15,9 @@ final class Sequence implements AutoCloseable {
   /** Idle for so long means that no work is left; it is not counted. */
   private static final long QUIET_NANOS = 300_000_000;
 
+  /** The same before reads: some work begins only in a store that has nothing to do. */
+  private static final long REST_QUIET_NANOS = 3_000_000_000L;
+
   private static final int SYNCED_THREADS = 16;
 
   private final ChildOptions options;
@@ -77,13 +80,26 @@ final class Sequence implements AutoCloseable {
     long start = System.nanoTime();
     new WriteWorkloads(options, entries, opened, output).load();
     output.rate("load", "until_written", entries.count(), System.nanoTime() - start);
-    long quiet = settle(opened);
+    long quiet = settle(opened, QUIET_NANOS);
     close();
     long nanos = System.nanoTime() - start - quiet;
     output.rate("load", "until_settled", entries.count(), nanos);
     output.seconds("load", "seconds", nanos);
+    rest();
     DiskSpace.writeOut(options.directory());
     space("load", ProcessStatus.writtenBytes() - written, entries.rawBytes());
+  }
+
+  /** Lets the store do what it does when it has nothing to do. */
+  private void rest() {
+    if (!Engines.worksInBackground(options.engine())) {
+      return;
+    }
+    Engine opened = open(options.durability());
+    long start = System.nanoTime();
+    long quiet = settle(opened, REST_QUIET_NANOS);
+    output.seconds("load", "at_rest", System.nanoTime() - start - quiet);
+    close();
   }
 
   private void reads(Engine opened) {
@@ -139,7 +155,7 @@ final class Sequence implements AutoCloseable {
       done = new WriteWorkloads(options, entries, opened, output).overwrite();
     }
     output.rate("overwrite", "rate", done.entries(), System.nanoTime() - start);
-    long quiet = settle(opened);
+    long quiet = settle(opened, QUIET_NANOS);
     long nanos = System.nanoTime() - start - quiet;
     output.rate("overwrite", "until_settled", done.entries(), nanos);
     output.seconds("overwrite", "seconds", nanos);
@@ -154,17 +170,17 @@ final class Sequence implements AutoCloseable {
   }
 
   /**
-   * Writes out everything, makes it durable, and waits for the work in the background; the part
-   * that is no work.
+   * Writes out everything, makes it durable, and waits until there was no work in the background
+   * for so long; the part that is no work.
    */
-  private long settle(Engine opened) {
+  private long settle(Engine opened, long quietNanos) {
     opened.flush();
     opened.sync();
     if (!Engines.worksInBackground(options.engine())) {
       return 0;
     }
     long quietSince = System.nanoTime();
-    while (System.nanoTime() - quietSince < QUIET_NANOS) {
+    while (System.nanoTime() - quietSince < quietNanos) {
       LockSupport.parkNanos(POLL_NANOS);
       if (!opened.isIdle()) {
         quietSince = System.nanoTime();
