@@ -38,9 +38,11 @@ final class LimitsHttpTest {
     long bodiesBytes = 256 << 20;
     int requests = 1000;
     int connections = 1000;
+    int feeds = 10;
     long requestMillis = 30_000;
     long idleMillis = 60_000;
     long scanMillis = 30_000;
+    long heartbeatMillis = 15_000;
     int bytesPerSecond = 1 << 16;
   }
 
@@ -53,9 +55,11 @@ final class LimitsHttpTest {
         draft.bodiesBytes,
         draft.requests,
         draft.connections,
+        draft.feeds,
         Duration.ofMillis(draft.requestMillis),
         Duration.ofMillis(draft.idleMillis),
         Duration.ofMillis(draft.scanMillis),
+        Duration.ofMillis(draft.heartbeatMillis),
         draft.bytesPerSecond);
   }
 
