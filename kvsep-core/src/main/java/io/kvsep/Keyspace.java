@@ -25,7 +25,8 @@ public final class Keyspace {
     return name;
   }
 
-  int id() {
+  /** Its number, which is never used for another one: see {@link Change#keyspaceId}. */
+  public int id() {
     return id;
   }
 

@@ -102,6 +102,15 @@ final class ServeCommand implements Callable<Integer> {
           "Bring writes to stable storage every MILLIS (default: 1000); 0 before each is answered.")
   private int syncMillis;
 
+  @Option(
+      names = "--retain-changes",
+      paramLabel = "SIZE",
+      converter = Amounts.ByteCount.class,
+      defaultValue = "0",
+      description =
+          "Keep SIZE (such as 2g) of the log for change feeds that are behind (default: 0).")
+  private long retainedChanges;
+
   ServeCommand(Streams streams) {
     this.streams = streams;
   }
@@ -115,9 +124,11 @@ final class ServeCommand implements Callable<Integer> {
       throw CommandFailure.misused("--tls-cert and --tls-key go together");
     }
     String token = tokenFile == null ? null : token(tokenFile);
+    KvOptions.Builder options = options();
     HttpOptions http;
     RedisOptions redis;
     try {
+      options.build();
       InetAddress address = InetAddress.getByName(bind);
       http = http(address, token);
       redis =
@@ -130,14 +141,15 @@ final class ServeCommand implements Callable<Integer> {
       throw CommandFailure.misused(String.valueOf(e.getMessage()));
     }
     // In a class of its own, so that other commands do not load what it needs.
-    new Serving(streams, store, options(), http, redis, certificate, key).run();
+    new Serving(streams, store, options, http, redis, certificate, key).run();
     return Kvsep.DONE;
   }
 
   private KvOptions.Builder options() {
     return KvOptions.builder()
         .durability(
-            syncMillis == 0 ? Durability.sync() : Durability.async(Duration.ofMillis(syncMillis)));
+            syncMillis == 0 ? Durability.sync() : Durability.async(Duration.ofMillis(syncMillis)))
+        .changeRetentionBytes(retainedChanges);
   }
 
   private HttpOptions http(InetAddress address, @Nullable String token) {

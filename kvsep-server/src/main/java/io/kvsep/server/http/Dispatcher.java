@@ -52,6 +52,7 @@ final class Dispatcher implements HttpService {
     int mark = target.indexOf('?');
     Routes.Match match = routes.find(mark < 0 ? target : target.substring(0, mark));
     access.check(headers, match != null && match.route().isOpen());
+    gate.requireOpen();
     if (match == null) {
       throw Problem.of(HttpStatus.NOT_FOUND, "no-such-resource", "there is nothing here");
     }

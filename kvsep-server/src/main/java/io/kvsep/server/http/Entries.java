@@ -65,9 +65,7 @@ final class Entries {
       exchange.context().setRequestTimeoutMillis(limits.millisFor(length));
       isHandedOver = true;
       return StreamedAnswer.of(
-          headers(tag, cursor, length),
-          new Pieces(exchange, cursor, value),
-          exchange.context().blockingTaskExecutor());
+          headers(tag, cursor, length), new Pieces(exchange, cursor, value), exchange.context());
     } finally {
       if (!isHandedOver) {
         cursor.close();

@@ -4,7 +4,6 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +58,7 @@ record Exchange(
         : null;
   }
 
-  Map<String, byte[]> parameters(Set<String> known) {
-    return Percent.query(query, known);
+  Parameters parameters(Set<String> known) {
+    return Parameters.of(query, known);
   }
 }

@@ -1,16 +1,36 @@
 package io.kvsep.server.http;
 
+import com.linecorp.armeria.common.HttpHeaderNames;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How much is going on at once: requests, and bytes of their bodies. Thread safe. */
+/** How much is going on at once: requests, bytes of their bodies, feeds. Thread safe. */
 final class Gate {
   private final HttpLimits limits;
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicLong bodyBytes = new AtomicLong();
+  private final AtomicInteger feeds = new AtomicInteger();
+  private volatile boolean isStopping;
 
   Gate(HttpLimits limits) {
     this.limits = limits;
+  }
+
+  /** From now on nobody may come in; whoever is in stays. */
+  void stop() {
+    isStopping = true;
+  }
+
+  boolean isStopping() {
+    return isStopping;
+  }
+
+  /** Throws when the server is stopping: it would wait for ever for clients that go on asking. */
+  void requireOpen() {
+    if (isStopping) {
+      throw Problem.overloaded("the server is stopping")
+          .header(HttpHeaderNames.CONNECTION, "close");
+    }
   }
 
   /** Throws when there are too many. */
@@ -20,6 +40,22 @@ final class Gate {
       throw Problem.overloaded("more than " + limits.requestsMax() + " requests at once");
     }
     return new Visit();
+  }
+
+  /** Throws when there are too many; else {@link #closeFeed} is to follow. */
+  void openFeed() {
+    if (feeds.incrementAndGet() > limits.feedsMax()) {
+      feeds.decrementAndGet();
+      throw Problem.overloaded("more than " + limits.feedsMax() + " change feeds at once");
+    }
+  }
+
+  void closeFeed() {
+    feeds.decrementAndGet();
+  }
+
+  int feeds() {
+    return feeds.get();
   }
 
   int requests() {

@@ -28,8 +28,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * A store served over HTTP. The store and the event loops belong to the caller, who may use them
  * for other listeners as well, and closes them after this.
  *
- * <p>Thread safe. {@link #close} takes no new requests, lets those that are under way come to their
- * end for up to {@value #STOP_SECONDS} seconds, and syncs the store.
+ * <p>Thread safe. {@link #close} refuses new requests, ends change feeds, lets what else is under
+ * way come to their end for up to {@value #STOP_SECONDS} seconds, and syncs the store.
  */
 public final class HttpFront implements AutoCloseable {
   private static final int STOP_SECONDS = 15;
@@ -48,6 +48,8 @@ public final class HttpFront implements AutoCloseable {
 
   private final KvStore store;
   private final Insight insight;
+  private final Gate gate;
+  private final Feeds feeds;
   private final Routes routes;
   private final BlockingTaskExecutor workers;
   private final Server server;
@@ -56,11 +58,14 @@ public final class HttpFront implements AutoCloseable {
   /** Listens from {@link #start} on. */
   public HttpFront(KvStore store, HttpOptions options, EventLoopGroup loops) {
     this.store = Objects.requireNonNull(store, "store");
-    Gate gate = new Gate(options.limits());
+    gate = new Gate(options.limits());
     Problems problems = new Problems();
     RequestMeter meter = new RequestMeter();
     insight = new Insight(store, meter, gate, problems);
-    routes = new Routes(store, options, meter, insight);
+    KeyspaceCache keyspaces = new KeyspaceCache(store);
+    feeds =
+        new Feeds(store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
+    routes = new Routes(store, keyspaces, options, meter, insight, feeds);
     insight.bind();
     workers =
         BlockingTaskExecutor.builder()
@@ -154,6 +159,8 @@ public final class HttpFront implements AutoCloseable {
     if (!isClosed.compareAndSet(false, true)) {
       return;
     }
+    gate.stop();
+    feeds.stop();
     try {
       server.stop().orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
     } finally {

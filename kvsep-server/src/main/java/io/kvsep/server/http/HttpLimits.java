@@ -13,10 +13,12 @@ import java.util.List;
  * @param bodiesBytesMax bytes of all bodies being received or worked on at once
  * @param requestsMax requests being worked on at once, streams included
  * @param connectionsMax open connections
+ * @param feedsMax change feeds at once
  * @param requestTime how long a request may take, besides what its bytes take at bytesPerSecondMin;
  *     also how long a stream may stand still. Upkeep, such as compaction, may take any time
  * @param idleTime how long a connection may be open without a request
  * @param scanTime how long one answer of a scan goes on; then it ends with a cursor
+ * @param heartbeatTime after how long without a change a change feed shows that it is still there
  * @param bytesPerSecondMin how fast long bodies have to go, either way
  */
 public record HttpLimits(
@@ -25,9 +27,11 @@ public record HttpLimits(
     long bodiesBytesMax,
     int requestsMax,
     int connectionsMax,
+    int feedsMax,
     Duration requestTime,
     Duration idleTime,
     Duration scanTime,
+    Duration heartbeatTime,
     int bytesPerSecondMin) {
   private static final int MIB = 1 << 20;
 
@@ -39,9 +43,11 @@ public record HttpLimits(
     check(problems, "bodiesBytesMax", bodiesBytesMax, Long.MAX_VALUE);
     check(problems, "requestsMax", requestsMax, 1 << 20);
     check(problems, "connectionsMax", connectionsMax, 1 << 20);
+    check(problems, "feedsMax", feedsMax, 1 << 16);
     check(problems, "requestTime", requestTime.toMillis(), Integer.MAX_VALUE);
     check(problems, "idleTime", idleTime.toMillis(), Integer.MAX_VALUE);
     check(problems, "scanTime", scanTime.toMillis(), Integer.MAX_VALUE);
+    check(problems, "heartbeatTime", heartbeatTime.toMillis(), Integer.MAX_VALUE);
     check(problems, "bytesPerSecondMin", bytesPerSecondMin, Integer.MAX_VALUE);
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException("invalid limits: " + String.join("; ", problems));
@@ -58,9 +64,11 @@ public record HttpLimits(
         quarter,
         1024,
         4096,
+        64,
         Duration.ofSeconds(30),
         Duration.ofSeconds(60),
         Duration.ofSeconds(30),
+        Duration.ofSeconds(15),
         64 << 10);
   }
 
@@ -72,9 +80,11 @@ public record HttpLimits(
         Math.max(bodiesBytesMax, bytes),
         requestsMax,
         connectionsMax,
+        feedsMax,
         requestTime,
         idleTime,
         scanTime,
+        heartbeatTime,
         bytesPerSecondMin);
   }
 

@@ -39,6 +39,7 @@ final class Insight implements AutoCloseable {
     KvMetrics.bindTo(store, registry, Tags.empty());
     meter.bindTo(registry);
     Gauge.builder("kvsep.http.requests.open", gate, Gate::requests).register(registry);
+    Gauge.builder("kvsep.http.feeds.open", gate, Gate::feeds).register(registry);
     Gauge.builder("kvsep.http.bodies", gate, Gate::bodyBytes).baseUnit("bytes").register(registry);
   }
 
@@ -51,6 +52,7 @@ final class Insight implements AutoCloseable {
         new JsonObject()
             .put("upMillis", (System.nanoTime() - startNanos) / 1_000_000)
             .put("openRequests", gate.requests())
+            .put("openFeeds", gate.feeds())
             .put("bodyBytes", gate.bodyBytes())
             .put("heapBytes", heapBytes())
             .put("requests", meter.json());

@@ -16,6 +16,7 @@ import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
@@ -154,6 +155,10 @@ final class Problems implements ServerErrorHandler {
       return Problem.of(HttpStatus.SERVICE_UNAVAILABLE, "store-closed", detail(error));
     } else if (error instanceof StoreLockedException) {
       return Problem.of(HttpStatus.SERVICE_UNAVAILABLE, "store-locked", detail(error));
+    } else if (error instanceof ChangesLostException lost) {
+      Problem problem = Problem.of(HttpStatus.GONE, "changes-lost", detail(lost));
+      problem.more().put("position", lost.position()).put("lostSequence", lost.lostSequence());
+      return problem;
     } else if (error instanceof ConflictException) {
       return Problem.of(HttpStatus.CONFLICT, "conflict", detail(error));
     } else if (error instanceof LimitExceededException) {

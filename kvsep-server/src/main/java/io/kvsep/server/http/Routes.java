@@ -31,13 +31,20 @@ final class Routes {
    */
   record Match(Route route, List<String> values) {}
 
-  Routes(KvStore store, HttpOptions options, RequestMeter meter, Insight insight) {
+  Routes(
+      KvStore store,
+      KeyspaceCache keyspaces,
+      HttpOptions options,
+      RequestMeter meter,
+      Insight insight,
+      Feeds feeds) {
     this.meter = meter;
-    this.keyspaces = new KeyspaceCache(store);
+    this.keyspaces = keyspaces;
     Entries entries = new Entries(store, keyspaces, options.limits());
     addEntries(entries);
     addRanges(new Scans(store, keyspaces, options.limits()));
     addChanges(new Changes(store, keyspaces, entries));
+    addFeeds(feeds);
     addKeyspaces();
     addUpkeep(new Upkeep(store, options.checkpoints()));
     addInsight(insight);
@@ -91,6 +98,13 @@ final class Routes {
     all.add(
         Route.at("/v1/increment")
             .on(POST, operation("increment", Body.DOCUMENT, changes::increment)));
+  }
+
+  private void addFeeds(Feeds feeds) {
+    Operation changes =
+        new Operation(meter.kind("changes"), Body.NONE, Time.ANY, feeds::changes, null);
+    all.add(Route.at("/v1/changes").on(GET, changes));
+    all.add(Route.at("/v1/keyspaces/{name}/changes").on(GET, changes));
   }
 
   private void addKeyspaces() {

@@ -1,7 +1,5 @@
 package io.kvsep.server.http;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
@@ -14,7 +12,6 @@ import io.kvsep.KvView;
 import io.kvsep.ScanOptions;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +23,7 @@ final class Scans {
   static final MediaType LINES = MediaType.create("application", "x-ndjson");
   static final MediaType BINARY = MediaType.create("application", "vnd.kvsep.entries");
 
-  private static final Set<String> PARAMETERS =
+  static final Set<String> PARAMETERS =
       Set.of(
           "prefix",
           "prefix64",
@@ -51,8 +48,8 @@ final class Scans {
 
   HttpResponse scan(Exchange exchange) {
     boolean isBinary = asksForBinary(exchange);
-    Map<String, byte[]> parameters = exchange.parameters(PARAMETERS);
-    boolean keysOnly = flag(parameters, "keysOnly");
+    Parameters parameters = exchange.parameters(PARAMETERS);
+    boolean keysOnly = parameters.flag("keysOnly");
     long limit = limit(parameters);
     ScanOptions options = options(parameters);
     KvView view = keyspaces.view(exchange.keyspace());
@@ -71,18 +68,18 @@ final class Scans {
             HttpHeaderNames.CACHE_CONTROL,
             "no-store"),
         isBinary ? pieces.binary() : pieces.lines(),
-        exchange.context().blockingTaskExecutor());
+        exchange.context());
   }
 
-  private static ScanOptions options(Map<String, byte[]> parameters) {
-    byte[] prefix = bytes(parameters, "prefix");
-    byte[] from = bytes(parameters, "from");
-    byte[] to = bytes(parameters, "to");
-    boolean reverse = flag(parameters, "reverse");
+  private static ScanOptions options(Parameters parameters) {
+    byte[] prefix = parameters.bytes("prefix");
+    byte[] from = parameters.bytes("from");
+    byte[] to = parameters.bytes("to");
+    boolean reverse = parameters.flag("reverse");
     if (prefix != null && (from != null || to != null)) {
       throw Problem.malformed("prefix goes with neither from nor to");
     }
-    byte[] last = bytes(parameters, "cursor");
+    byte[] last = parameters.encoded("cursor");
     if (last != null) {
       if (last.length == 0) {
         throw Problem.malformed("the cursor is empty");
@@ -110,7 +107,7 @@ final class Scans {
   }
 
   /** The smallest key greater than every key that begins with {@code prefix}; null for none. */
-  private static byte @Nullable [] firstKeyAfter(byte[] prefix) {
+  static byte @Nullable [] firstKeyAfter(byte[] prefix) {
     for (int i = prefix.length - 1; i >= 0; i--) {
       if (prefix[i] != (byte) 0xff) {
         byte[] after = Arrays.copyOf(prefix, i + 1);
@@ -121,48 +118,12 @@ final class Scans {
     return null;
   }
 
-  /** Percent-encoded, or in base64url under the same name with 64 behind it; so is a cursor. */
-  private static byte @Nullable [] bytes(Map<String, byte[]> parameters, String name) {
-    byte[] plain = parameters.get(name);
-    byte[] encoded = parameters.get(name + "64");
-    if (name.equals("cursor")) {
-      encoded = plain;
-      plain = null;
+  private static long limit(Parameters parameters) {
+    Long limit = parameters.whole("limit");
+    if (limit != null && limit <= 0) {
+      throw Problem.malformed("limit must be above 0");
     }
-    if (plain != null && encoded != null) {
-      throw Problem.malformed(name + " and " + name + "64 say the same thing");
-    }
-    byte[] bytes = encoded == null ? plain : Percent.base64(name, new String(encoded, UTF_8));
-    if (bytes != null && bytes.length > Exchange.KEY_BYTES_MAX) {
-      throw Problem.tooLarge(name + " is longer than any key");
-    }
-    return bytes;
-  }
-
-  private static boolean flag(Map<String, byte[]> parameters, String name) {
-    byte[] value = parameters.get(name);
-    String text = value == null ? "false" : new String(value, UTF_8);
-    return switch (text) {
-      case "", "true" -> true;
-      case "false" -> false;
-      default -> throw Problem.malformed(name + " is true or false");
-    };
-  }
-
-  private static long limit(Map<String, byte[]> parameters) {
-    byte[] value = parameters.get("limit");
-    if (value == null) {
-      return Long.MAX_VALUE;
-    }
-    try {
-      long limit = Long.parseLong(new String(value, UTF_8));
-      if (limit > 0) {
-        return limit;
-      }
-    } catch (NumberFormatException e) {
-      throw Problem.malformed("limit is no whole number");
-    }
-    throw Problem.malformed("limit must be above 0");
+    return limit == null ? Long.MAX_VALUE : limit;
   }
 
   private static boolean asksForBinary(Exchange exchange) {

@@ -5,9 +5,14 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +26,16 @@ import org.jspecify.annotations.Nullable;
 final class StreamedAnswer {
   /** Where the pieces come from. */
   interface Source extends AutoCloseable {
-    /** The next piece, null behind the last. Called by one thread at a time. */
+    /**
+     * The next piece, null behind the last. An empty one says that there is none as yet. Called by
+     * one thread at a time.
+     */
     @Nullable HttpData next();
+
+    /** How long to wait before asking again, where there was no piece as yet. */
+    default long pauseMillis() {
+      return 0;
+    }
 
     @Override
     void close();
@@ -32,19 +45,21 @@ final class StreamedAnswer {
 
   private final HttpResponseWriter writer = HttpResponse.streaming();
   private final Source source;
-  private final Executor executor;
+  private final ServiceRequestContext context;
+  private final ScheduledExecutorService executor;
 
   // Guarded by this.
   private boolean isOver;
 
-  private StreamedAnswer(Source source, Executor executor) {
+  private StreamedAnswer(Source source, ServiceRequestContext context) {
     this.source = source;
-    this.executor = executor;
+    this.context = context;
+    this.executor = context.blockingTaskExecutor();
   }
 
   /** The caller's thread makes the first piece, so that what fails at once has its status. */
-  static HttpResponse of(ResponseHeaders headers, Source source, Executor executor) {
-    StreamedAnswer answer = new StreamedAnswer(source, executor);
+  static HttpResponse of(ResponseHeaders headers, Source source, ServiceRequestContext context) {
+    StreamedAnswer answer = new StreamedAnswer(source, context);
     HttpData first;
     try {
       first = source.next();
@@ -59,12 +74,28 @@ final class StreamedAnswer {
             .whenComplete()
             .whenComplete((nothing, failure) -> answer.runOrInPlace(answer::end));
     answer.writer.write(headers);
-    if (first == null) {
-      answer.writer.close();
-    } else {
-      answer.write(first);
-    }
+    answer.take(first);
     return answer.writer;
+  }
+
+  private void take(@Nullable HttpData piece) {
+    if (piece == null) {
+      writer.close();
+    } else if (piece.isEmpty()) {
+      askLater();
+    } else {
+      write(piece);
+    }
+  }
+
+  private void askLater() {
+    try {
+      Future<?> unusedStep =
+          executor.schedule(this::step, source.pauseMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      // The server is stopping; nobody is left who could ask.
+      writer.close();
+    }
   }
 
   private void write(HttpData piece) {
@@ -87,11 +118,7 @@ final class StreamedAnswer {
         return;
       }
     }
-    if (piece == null) {
-      writer.close();
-    } else {
-      write(piece);
-    }
+    take(piece);
   }
 
   /** The status is gone out already: all that can be done is to break off, which clients see. */
@@ -102,10 +129,19 @@ final class StreamedAnswer {
     writer.close(failure);
   }
 
-  private synchronized void end() {
-    if (!isOver) {
-      isOver = true;
-      source.close();
+  private void end() {
+    synchronized (this) {
+      if (!isOver) {
+        isOver = true;
+        source.close();
+      }
+    }
+    if (context.isTimedOut() && !context.sessionProtocol().isMultiplex()) {
+      // The library would close it behind what the client has not taken, which may be never.
+      Channel channel = context.log().partial().channel();
+      if (channel != null) {
+        ChannelFuture unusedClose = channel.close();
+      }
     }
   }
 

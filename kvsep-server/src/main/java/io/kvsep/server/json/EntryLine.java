@@ -21,15 +21,16 @@ public final class EntryLine {
 
   /** Up to and with the length of the value. */
   private static String upToLength(KvCursor cursor) {
-    byte[] key = cursor.key();
-    String text = ByteText.text(key);
-    JsonObject line = new JsonObject();
-    if (text != null) {
-      line.put("key", text);
-    } else {
-      line.put("key", ByteText.show(key)).put("keyHex", HexFormat.of().formatHex(key));
-    }
+    JsonObject line = putKey(new JsonObject(), "key", cursor.key());
     return line.put("valueLength", cursor.valueLength()).unfinished();
+  }
+
+  /** Under a name, and under that with {@code Hex} behind it when the key is not UTF-8. */
+  static JsonObject putKey(JsonObject line, String name, byte[] key) {
+    String text = ByteText.text(key);
+    return text != null
+        ? line.put(name, text)
+        : line.put(name, ByteText.show(key)).put(name + "Hex", HexFormat.of().formatHex(key));
   }
 
   /** Up to and with the quote before the value, which is to follow in base64, then a quote. */

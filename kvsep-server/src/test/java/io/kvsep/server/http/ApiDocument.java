@@ -8,10 +8,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.http.HttpRequest;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** The OpenAPI document, to hold answers to. */
 final class ApiDocument {
@@ -42,6 +45,32 @@ final class ApiDocument {
     assertTrue(
         object(operation, "responses").containsKey(Integer.toString(status)),
         () -> "the document says nothing of " + status + " for " + method + " " + path);
+  }
+
+  /** Names of the parameters that an operation has in its query. */
+  static SortedSet<String> queryParameters(String path, String method) {
+    SortedSet<String> names = new TreeSet<>();
+    Map<String, Object> all = object(object(DOCUMENT, "components"), "parameters");
+    for (Object reference : list(object(object(paths(), path), method), "parameters")) {
+      String name = reference.toString().replaceAll(".*/|}", "");
+      if ("query".equals(object(all, name).get("in"))) {
+        names.add(name);
+      }
+    }
+    return names;
+  }
+
+  /** That an object has all members which its schema requires, and none that it does not know. */
+  static void checkMembers(String schema, Map<String, Object> value) {
+    Map<String, Object> form = object(object(object(DOCUMENT, "components"), "schemas"), schema);
+    Set<String> known = object(form, "properties").keySet();
+    assertTrue(known.containsAll(value.keySet()), () -> "not in the document: " + value);
+    assertTrue(value.keySet().containsAll(list(form, "required")), () -> "not all of: " + value);
+  }
+
+  @SuppressWarnings("unchecked") // JsonText makes lists of this type and no other.
+  private static List<Object> list(Map<String, Object> parent, String name) {
+    return (List<Object>) Objects.requireNonNull(parent.get(name), name);
   }
 
   private static Map<String, Object> read() {

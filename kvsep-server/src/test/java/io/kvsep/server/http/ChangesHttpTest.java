@@ -7,28 +7,35 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvCursor;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class ChangesHttpTest {
-  @TempDir Path folder;
-  private Served served;
+  @TempDir static Path folder;
+  private static Served served;
 
-  @BeforeEach
-  void serve() {
+  @BeforeAll
+  static void serve() {
     served = Served.at(folder);
   }
 
-  @AfterEach
-  void close() {
+  @BeforeEach
+  void empty() {
+    served.empty();
+  }
+
+  @AfterAll
+  static void close() {
     served.close();
   }
 
@@ -95,7 +102,9 @@ final class ChangesHttpTest {
         .post("/v1/batch", good + "{\"op\":\"delete\",\"key\":\"" + longKey + "\"}")
         .isProblem(413, "limit-exceeded");
 
-    assertFalse(served.store().cursor().next());
+    try (KvCursor cursor = served.store().cursor()) {
+      assertFalse(cursor.next());
+    }
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.kvsep.server.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,11 +26,49 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class LimitsHttpTest {
+  private static final int VALUE_BYTES_MAX = 3 << 20;
+
+  @TempDir static Path shared;
+
+  /** One that takes little. */
+  private static Served narrow;
+
+  /** One that does not wait long. */
+  private static Served hasty;
+
   @TempDir Path folder;
+
+  @BeforeAll
+  static void serve() {
+    narrow =
+        served(
+            shared.resolve("narrow"),
+            limits -> {
+              limits.valueBytes = VALUE_BYTES_MAX;
+              limits.documentBytes = 1000;
+              limits.bodiesBytes = VALUE_BYTES_MAX + 500;
+            });
+    hasty =
+        served(
+            shared.resolve("hasty"),
+            limits -> {
+              limits.requestMillis = 300;
+              limits.scanMillis = 300;
+              limits.idleMillis = 300;
+            });
+  }
+
+  @AfterAll
+  static void close() {
+    narrow.close();
+    hasty.close();
+  }
 
   /** Limits that a test changes some of. */
   static final class Draft {
@@ -38,9 +77,11 @@ final class LimitsHttpTest {
     long bodiesBytes = 256 << 20;
     int requests = 1000;
     int connections = 1000;
+    int feeds = 10;
     long requestMillis = 30_000;
     long idleMillis = 60_000;
     long scanMillis = 30_000;
+    long heartbeatMillis = 15_000;
     int bytesPerSecond = 1 << 16;
   }
 
@@ -53,124 +94,100 @@ final class LimitsHttpTest {
         draft.bodiesBytes,
         draft.requests,
         draft.connections,
+        draft.feeds,
         Duration.ofMillis(draft.requestMillis),
         Duration.ofMillis(draft.idleMillis),
         Duration.ofMillis(draft.scanMillis),
+        Duration.ofMillis(draft.heartbeatMillis),
         draft.bytesPerSecond);
   }
 
-  private Served served(Consumer<Draft> change) {
+  private static Served served(Path folder, Consumer<Draft> change) {
     return Served.at(folder, HttpOptions.builder().limits(with(change)).build());
   }
 
   @Test
   void bodiesThatAreTooLongAreRefusedUnread() throws Exception {
-    try (Served served =
-        served(
-            limits -> {
-              limits.valueBytes = 3 << 20;
-              limits.documentBytes = 1000;
-            })) {
-      served.put("/v1/keys/a", new byte[3 << 20]).is(204);
-      served.post("/v1/batch", " ".repeat(1001)).isProblem(413, "limit-exceeded");
-      String tooLong =
-          served.raw(
-              "PUT /v1/keys/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3145729\r\n\r\nx");
-      assertTrue(tooLong.startsWith("HTTP/1.1 413 "), tooLong);
-      assertTrue(tooLong.contains("urn:kvsep:problem:limit-exceeded"), tooLong);
+    narrow.put("/v1/keys/a", new byte[VALUE_BYTES_MAX]).is(204);
+    narrow.post("/v1/batch", " ".repeat(1001)).isProblem(413, "limit-exceeded");
+    String tooLong =
+        narrow.rawAnswer(
+            "PUT /v1/keys/none HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                + (VALUE_BYTES_MAX + 1)
+                + "\r\n\r\nx");
+    assertTrue(tooLong.startsWith("HTTP/1.1 413 "), tooLong);
+    assertTrue(tooLong.contains("urn:kvsep:problem:limit-exceeded"), tooLong);
 
-      String chunk = Integer.toHexString(2 << 20) + "\r\n" + "x".repeat(2 << 20) + "\r\n0\r\n\r\n";
-      String chunked =
-          "PUT /v1/keys/c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-              + "Transfer-Encoding: chunked\r\n\r\n".toLowerCase(Locale.ROOT);
-      String unannounced = served.raw(chunked + chunk);
-      assertTrue(unannounced.startsWith("HTTP/1.1 411 "), unannounced);
-      String small = served.raw(chunked + "3\r\nabc\r\n0\r\n\r\n");
-      assertTrue(small.startsWith("HTTP/1.1 204 "), small);
-      assertEquals("abc", served.get("/v1/keys/c").text());
-      served.get("/v1/keys/b").is(404);
-    }
+    String chunk = Integer.toHexString(2 << 20) + "\r\n" + "x".repeat(2 << 20) + "\r\n0\r\n\r\n";
+    String chunked =
+        "PUT /v1/keys/c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            + "Transfer-Encoding: chunked\r\n\r\n".toLowerCase(Locale.ROOT);
+    String unannounced = narrow.rawAnswer(chunked + chunk);
+    assertTrue(unannounced.startsWith("HTTP/1.1 411 "), unannounced);
+    String small = narrow.raw(chunked + "3\r\nabc\r\n0\r\n\r\n");
+    assertTrue(small.startsWith("HTTP/1.1 204 "), small);
+    assertEquals("abc", narrow.get("/v1/keys/c").text());
+    narrow.get("/v1/keys/none").is(404);
   }
 
   @Test
   void targetsAndHeadersThatAreTooLongAreRefused() throws Exception {
-    try (Served served = served(limits -> {})) {
-      String target = served.raw("GET /" + "a".repeat(300_000) + " HTTP/1.1\r\n\r\n");
-      assertTrue(target.startsWith("HTTP/1.1 414 "), target);
-      assertTrue(target.contains("application/problem+json"), target);
-      String header =
-          served.raw("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a".repeat(40_000) + "\r\n\r\n");
-      assertTrue(header.startsWith("HTTP/1.1 431 "), header);
-      assertTrue(header.contains("application/problem+json"), header);
-    }
+    String target = narrow.raw("GET /" + "a".repeat(300_000) + " HTTP/1.1\r\n\r\n");
+    assertTrue(target.startsWith("HTTP/1.1 414 "), target);
+    assertTrue(target.contains("application/problem+json"), target);
+    String header =
+        narrow.raw("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a".repeat(40_000) + "\r\n\r\n");
+    assertTrue(header.startsWith("HTTP/1.1 431 "), header);
+    assertTrue(header.contains("application/problem+json"), header);
   }
 
   @Test
   void bytesOfAllBodiesTogetherAreBounded() throws Exception {
-    try (Served served =
-        served(
-            limits -> {
-              limits.valueBytes = 1000;
-              limits.bodiesBytes = 1500;
-            })) {
-      try (Socket first = served.socket()) {
-        first
-            .getOutputStream()
-            .write(
-                "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
-                    .getBytes(UTF_8));
-        Served.await(() -> served.get("/v1/stats").json().toString().contains("bodyBytes=1000"));
-        Served.Answer second = served.put("/v1/keys/b", new byte[1000]);
-        second.isProblem(503, "overloaded");
-        assertEquals("1", second.header("retry-after"));
-        served.put("/v1/keys/b", new byte[400]).is(204);
-      }
-      Served.await(() -> served.put("/v1/keys/b", new byte[1000]).status() == 204);
+    try (Socket first = narrow.socket()) {
+      String head =
+          "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + VALUE_BYTES_MAX;
+      first.getOutputStream().write((head + "\r\n\r\n").getBytes(UTF_8));
+      String held = "bodyBytes=" + VALUE_BYTES_MAX + ",";
+      Served.await(() -> narrow.get("/v1/stats").json().toString().contains(held));
+      Served.Answer second = narrow.put("/v1/keys/b", new byte[1000]);
+      second.isProblem(503, "overloaded");
+      assertEquals("1", second.header("retry-after"));
+      narrow.put("/v1/keys/b", new byte[400]).is(204);
     }
+    Served.await(() -> narrow.put("/v1/keys/b", new byte[1000]).status() == 204);
   }
 
   @Test
   void aBodyThatComesTooSlowlyIsGivenUp() throws Exception {
-    try (Served served = served(limits -> limits.requestMillis = 300)) {
-      String answer =
-          served.raw("PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx");
-      assertTrue(answer.startsWith("HTTP/1.1 408 "), answer);
-      assertTrue(answer.contains("urn:kvsep:problem:slow-request"), answer);
-      served.get("/v1/keys/a").is(404);
-    }
+    String answer =
+        hasty.raw("PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx");
+    assertTrue(answer.startsWith("HTTP/1.1 408 "), answer);
+    assertTrue(answer.contains("urn:kvsep:problem:slow-request"), answer);
+    assertNull(hasty.store().get("a".getBytes(UTF_8)));
   }
 
   @Test
   void aReaderThatStandsStillIsCutOff() throws Exception {
-    try (Served served =
-        served(
-            limits -> {
-              limits.requestMillis = 300;
-              limits.scanMillis = 300;
-            })) {
-      for (int i = 0; i < 30; i++) {
-        served.store().put(("k" + i).getBytes(UTF_8), new byte[1 << 20]);
-      }
-      try (Socket slow = served.socket()) {
-        slow.getOutputStream()
-            .write("GET /v1/scan HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(UTF_8));
-        assertEquals('H', slow.getInputStream().read());
-        Served.await(() -> served.store().stats().openCursors() == 0);
-      }
+    for (int i = 0; i < 30; i++) {
+      hasty.store().put(("k" + i).getBytes(UTF_8), new byte[1 << 20]);
+    }
+    try (Socket slow = hasty.socket()) {
+      slow.getOutputStream()
+          .write("GET /v1/scan HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(UTF_8));
+      assertEquals('H', slow.getInputStream().read());
+      Served.await(() -> hasty.store().stats().openCursors() == 0);
     }
   }
 
   @Test
   void connectionsThatAskNothingAreClosed() throws Exception {
-    try (Served served = served(limits -> limits.idleMillis = 1000)) {
-      assertEquals("", served.raw(""));
-      assertEquals("", served.raw("GET / HT"));
-    }
+    assertEquals("", hasty.raw(""));
+    assertEquals("", hasty.raw("GET / HT"));
   }
 
   @Test
   void connectionsBeyondTheLimitAreClosed() throws Exception {
-    try (Served served = served(limits -> limits.connections = 2)) {
+    try (Served served = served(folder, limits -> limits.connections = 2)) {
       List<Socket> open = new ArrayList<>();
       try {
         for (int i = 0; i < 2; i++) {

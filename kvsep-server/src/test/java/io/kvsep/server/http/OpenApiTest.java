@@ -41,6 +41,19 @@ final class OpenApiTest {
   }
 
   @Test
+  void theDocumentHasTheParametersOfQueriesThatAreTaken() {
+    Map<String, Set<String>> taken =
+        Map.of(
+            "/v1/scan", Scans.PARAMETERS,
+            "/v1/keyspaces/{name}/scan", Scans.PARAMETERS,
+            "/v1/changes", Feeds.PARAMETERS,
+            "/v1/keyspaces/{name}/changes", Feeds.PARAMETERS);
+    taken.forEach(
+        (path, names) ->
+            assertEquals(new TreeSet<>(names), ApiDocument.queryParameters(path, "get"), path));
+  }
+
+  @Test
   void theDocumentIsServedToEverybody() {
     HttpOptions options = HttpOptions.builder().token("a secret".replace(' ', '-')).build();
     try (Served served = Served.at(folder, options)) {

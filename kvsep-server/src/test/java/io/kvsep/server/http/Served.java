@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.linecorp.armeria.common.util.EventLoopGroups;
+import io.kvsep.KvCursor;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
+import io.kvsep.WriteBatch;
 import io.kvsep.server.JsonText;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
@@ -28,6 +31,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A store behind a server on a free port of loopback, and a client. Every answer is held to the
@@ -35,6 +40,7 @@ import java.util.function.UnaryOperator;
  */
 final class Served implements AutoCloseable {
   private static final EventLoopGroup LOOPS = EventLoopGroups.newEventLoopGroup(2, "test", true);
+  private static final Pattern LENGTH = Pattern.compile("content-length: (\\d+)");
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final KvStore store;
@@ -67,12 +73,32 @@ final class Served implements AutoCloseable {
     return new Served(between.apply(KvStore.open(directory, small)), options);
   }
 
+  /** Closes the store at the end. */
+  static Served of(KvStore store, HttpOptions options) {
+    return new Served(store, options);
+  }
+
   static HttpLimits limits() {
     return HttpLimits.defaults();
   }
 
   KvStore store() {
     return store;
+  }
+
+  /**
+   * Deletes everything, for the next test. A server of its own for each would take a second at its
+   * end: for so long Armeria waits for connections that are open, and the client keeps one.
+   */
+  void empty() {
+    store.keyspaces().forEach(name -> store.dropKeyspace(store.keyspace(name)));
+    WriteBatch batch = new WriteBatch();
+    try (KvCursor cursor = store.cursor(ScanOptions.all().keysOnly())) {
+      while (cursor.next()) {
+        batch.delete(cursor.key());
+      }
+    }
+    store.write(batch);
   }
 
   HttpFront front() {
@@ -174,7 +200,10 @@ final class Served implements AutoCloseable {
   }
 
   HttpResponse<InputStream> stream(String target, String... headers) throws Exception {
-    return client.send(request("GET", target, new byte[0], headers), BodyHandlers.ofInputStream());
+    HttpRequest request = request("GET", target, new byte[0], headers);
+    HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
+    ApiDocument.check(front.routes(), request, response.statusCode());
+    return response;
   }
 
   Socket socket() throws IOException {
@@ -190,6 +219,24 @@ final class Served implements AutoCloseable {
       output.write(request.getBytes(UTF_8));
       output.flush();
       return new String(socket.getInputStream().readAllBytes(), UTF_8);
+    }
+  }
+
+  /** The same, but reads one answer, whether the server waits for more of the request or not. */
+  String rawAnswer(String request) throws IOException {
+    try (Socket socket = socket()) {
+      socket.getOutputStream().write(request.getBytes(UTF_8));
+      InputStream input = socket.getInputStream();
+      StringBuilder head = new StringBuilder();
+      while (head.indexOf("\r\n\r\n") < 0) {
+        int next = input.read();
+        assertTrue(next >= 0, () -> "ends in the head: " + head);
+        head.append((char) next);
+      }
+      Matcher length = LENGTH.matcher(head);
+      assertTrue(length.find(), head::toString);
+      int count = Integer.parseInt(length.group(1));
+      return head + new String(input.readNBytes(count), UTF_8);
     }
   }
 

@@ -1,0 +1,136 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseHeaders;
+import io.kvsep.ChangeFeed;
+import io.kvsep.KvStore;
+import io.kvsep.Snapshot;
+import io.kvsep.error.ChangesLostException;
+import io.netty.util.AsciiString;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code /v1/changes}: the changes of the store, as server-sent events for as long as the client
+ * stays. A feed has a thread while there is something to read for it, and looks for that some fifty
+ * times a second at least.
+ */
+final class Feeds {
+  static final String EVENTS = "text/event-stream";
+  static final Set<String> PARAMETERS = Set.of("after", "prefix", "prefix64", "keysOnly");
+
+  private static final AsciiString LAST_EVENT_ID = AsciiString.cached("last-event-id");
+
+  private final KvStore store;
+  private final KeyspaceCache keyspaces;
+  private final Gate gate;
+  private final FeedEvents.Surroundings surroundings;
+  private final Set<FeedEvents> open = ConcurrentHashMap.newKeySet();
+
+  Feeds(KvStore store, KeyspaceCache keyspaces, Gate gate, FeedEvents.Surroundings surroundings) {
+    this.store = store;
+    this.keyspaces = keyspaces;
+    this.gate = gate;
+    this.surroundings = surroundings;
+  }
+
+  /** A feed, and the place after which it begins. */
+  private record Begun(ChangeFeed feed, long after) {}
+
+  HttpResponse changes(Exchange exchange) {
+    requireEvents(exchange);
+    Parameters parameters = exchange.parameters(PARAMETERS);
+    boolean keysOnly = parameters.flag("keysOnly");
+    Long after = after(exchange, parameters);
+    String keyspace = exchange.keyspace();
+    Integer keyspaceId = keyspace == null ? null : keyspaces.existing(keyspace).id();
+    FeedFilter filter = new FeedFilter(keyspaceId, parameters.bytes("prefix"));
+    gate.openFeed();
+    FeedEvents events;
+    try {
+      Begun begun = after == null ? fromNow() : new Begun(store.changes(after), after);
+      events =
+          new FeedEvents(
+              surroundings,
+              exchange.context(),
+              begun.feed(),
+              begun.after(),
+              filter,
+              keysOnly,
+              this::closed);
+    } catch (Throwable e) {
+      gate.closeFeed();
+      throw e;
+    }
+    open.add(events);
+    if (gate.isStopping()) {
+      events.stop();
+    }
+    return StreamedAnswer.of(
+        ResponseHeaders.of(
+            HttpStatus.OK,
+            HttpHeaderNames.CONTENT_TYPE,
+            EVENTS,
+            HttpHeaderNames.CACHE_CONTROL,
+            "no-store"),
+        events,
+        exchange.context());
+  }
+
+  /** Ends all of them, once the gate lets no more in. */
+  void stop() {
+    open.forEach(FeedEvents::stop);
+  }
+
+  private void closed(FeedEvents events) {
+    open.remove(events);
+    gate.closeFeed();
+  }
+
+  /** What is committed from here on. A bulk load just now moves the place behind itself. */
+  private Begun fromNow() {
+    long after;
+    try (Snapshot now = store.snapshot()) {
+      after = now.sequence();
+    }
+    while (true) {
+      try {
+        return new Begun(store.changes(after), after);
+      } catch (ChangesLostException e) {
+        after = e.lostSequence();
+      }
+    }
+  }
+
+  /**
+   * The header first: a client that comes again sends what it asked for at first, and in the header
+   * how far it got since. Null for from now on.
+   */
+  private static @Nullable Long after(Exchange exchange, Parameters parameters) {
+    Long asked = parameters.whole("after");
+    String last = exchange.headers().get(LAST_EVENT_ID, "");
+    Long after = asked;
+    if (!last.isEmpty()) {
+      try {
+        after = Long.valueOf(last);
+      } catch (NumberFormatException e) {
+        throw Problem.malformed("Last-Event-ID is none of a change feed");
+      }
+    }
+    if ((after != null && after < 0) || (asked != null && asked < 0)) {
+      throw Problem.malformed("sequence numbers are not negative");
+    }
+    return after;
+  }
+
+  private static void requireEvents(Exchange exchange) {
+    String accept = exchange.headers().get(HttpHeaderNames.ACCEPT, "*/*").toLowerCase(Locale.ROOT);
+    if (!accept.contains(EVENTS) && !accept.contains("*/*") && !accept.contains("text/*")) {
+      throw Problem.of(HttpStatus.NOT_ACCEPTABLE, "not-acceptable", "there is " + EVENTS);
+    }
+  }
+}
