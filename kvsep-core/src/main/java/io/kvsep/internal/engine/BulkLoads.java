@@ -121,9 +121,15 @@ public final class BulkLoads {
     }
   }
 
-  /** What was read and written of a load's input. */
+  /**
+   * What was read and written of a load's input.
+   *
+   * @param middleKey where to divide it
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared as a whole
   private record Written(
       List<List<TableMeta>> runs,
+      byte[] middleKey,
       List<ValueFile> values,
       long count,
       long userBytes,
@@ -194,7 +200,12 @@ public final class BulkLoads {
       List<ValueFile> values = new ArrayList<>(ordered.finish());
       values.addAll(unordered.finish());
       return new Written(
-          runs.finish(), values, input.entryCount(), input.userBytes(), input.longestEntry());
+          runs.finish(),
+          runs.middleKey(),
+          values,
+          input.entryCount(),
+          input.userBytes(),
+          input.longestEntry());
     }
   }
 
@@ -202,12 +213,13 @@ public final class BulkLoads {
     // An iterator may hold a block and a key, and grows by doubling.
     long bytesEach = 2 * (config.shape().blockBytes() + 2 * written.longestEntry());
     return new LoadMerge(
-        config.storage(),
+        config,
         versions.storeId(),
         context,
         owned,
         syncs,
         ledger,
+        written.middleKey(),
         bytesMax(),
         bytesEach + READER_BYTES);
   }

@@ -157,6 +157,14 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
+  /** The key in the middle of the sorted entries, of which there is one. */
+  byte[] middleKey() {
+    long entry = entryOf(from + (long) PLACE_BYTES * (count / 2));
+    byte[] key = new byte[keyLength(entry)];
+    region.get(entry + HEADER_BYTES, key, 0, key.length);
+    return key;
+  }
+
   int kind() {
     return (int) region.getLong(current + 8);
   }

@@ -3,6 +3,8 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadRun;
+import io.kvsep.internal.engine.LoadRunIterator.KeyRange;
+import io.kvsep.internal.engine.Scheduler.Lane;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
@@ -20,34 +22,42 @@ import java.util.List;
 
 /**
  * Merges the runs of a bulk load into one, as many at a time as there is memory for. Each pass
- * deletes the tables it has read. Values are not moved. Used by one thread.
+ * deletes the tables it has read. Values are not moved. The last pass is done in two halves at
+ * once, of the keys below one in the middle and of the others, by the caller and a thread of the
+ * load lane, if the memory is enough for both. Used by one thread.
  */
 final class LoadMerge {
   private static final int FAN_IN_MIN = 2;
 
   private final Storage storage;
+  private final Scheduler scheduler;
   private final StoreId storeId;
   private final JobContext context;
   private final LoadFiles owned;
   private final LoadSyncs syncs;
   private final MemoryLedger ledger;
   private final TableCache noCache;
+  private final byte[] middleKey;
   private final int fanIn;
 
   /**
+   * @param middleKey where to divide what is to be merged
    * @param bytes memory for all runs that are merged at once
    * @param bytesEach what one of them may take
    */
   LoadMerge(
-      Storage storage,
+      EngineConfig config,
       StoreId storeId,
       JobContext context,
       LoadFiles owned,
       LoadSyncs syncs,
       MemoryLedger ledger,
+      byte[] middleKey,
       long bytes,
       long bytesEach) {
-    this.storage = storage;
+    this.storage = config.storage();
+    this.scheduler = config.scheduler();
+    this.middleKey = middleKey;
     this.storeId = storeId;
     this.context = context;
     this.owned = owned;
@@ -80,21 +90,10 @@ final class LoadMerge {
 
   private List<TableMeta> merged(List<List<TableMeta>> runs, long shift, boolean last)
       throws IOException {
-    List<TableMeta> merged;
-    try (InternalIterator entries = new SequenceShift(open(runs), shift);
-        LoadRun run =
-            new LoadRun(
-                context,
-                table -> {
-                  if (last) {
-                    syncs.begin(StoreFiles.table(table.number()));
-                  }
-                })) {
-      run.add(entries);
-      merged = run.finish();
-      // The last blocks too, behind which no other was entered.
-      Region.requirePagesRead();
-    }
+    List<TableMeta> merged =
+        last && 2 * runs.size() <= fanIn
+            ? mergedInHalves(runs, shift)
+            : new Part(runs, KeyRange.ALL, shift, last).merged();
     List<String> names =
         runs.stream().flatMap(List::stream).map(t -> StoreFiles.table(t.number())).toList();
     syncs.drop(names);
@@ -102,12 +101,69 @@ final class LoadMerge {
     return merged;
   }
 
-  private MergingIterator open(List<List<TableMeta>> runs) throws IOException {
-    try (IteratorSources sources = new IteratorSources()) {
-      for (List<TableMeta> run : runs) {
-        sources.add(new LoadRunIterator(storage, storeId, noCache, run, ledger));
+  private List<TableMeta> mergedInHalves(List<List<TableMeta>> runs, long shift)
+      throws IOException {
+    Part lower = new Part(runs, new KeyRange(null, middleKey), shift, /* last= */ true);
+    Part upper = new Part(runs, new KeyRange(middleKey, null), shift, /* last= */ true);
+    // Where there is no thread it is done below.
+    scheduler.tryExecute(Lane.LOAD, upper);
+    try {
+      List<TableMeta> all = new ArrayList<>(lower.merged());
+      upper.await();
+      upper.throwIfFailed();
+      all.addAll(upper.tables);
+      return all;
+    } finally {
+      upper.skip();
+      upper.await();
+    }
+  }
+
+  /** The keys of some runs that lie in a range, merged. */
+  private final class Part extends LoadTask {
+    private final List<List<TableMeta>> runs;
+    private final KeyRange keys;
+    private final long shift;
+    private final boolean last;
+    private List<TableMeta> tables = List.of();
+
+    Part(List<List<TableMeta>> runs, KeyRange keys, long shift, boolean last) {
+      this.runs = runs;
+      this.keys = keys;
+      this.shift = shift;
+      this.last = last;
+    }
+
+    @Override
+    void work() throws IOException {
+      tables = merged();
+    }
+
+    List<TableMeta> merged() throws IOException {
+      try (InternalIterator entries = new SequenceShift(open(), shift);
+          LoadRun run =
+              new LoadRun(
+                  context,
+                  table -> {
+                    if (last) {
+                      syncs.begin(StoreFiles.table(table.number()));
+                    }
+                  })) {
+        run.add(entries);
+        List<TableMeta> merged = run.finish();
+        // The last blocks too, behind which no other was entered.
+        Region.requirePagesRead();
+        return merged;
       }
-      return new MergingIterator(sources.take(), ledger);
+    }
+
+    private MergingIterator open() throws IOException {
+      try (IteratorSources sources = new IteratorSources()) {
+        for (List<TableMeta> run : runs) {
+          sources.add(new LoadRunIterator(storage, storeId, noCache, run, keys, ledger));
+        }
+        return new MergingIterator(sources.take(), ledger);
+      }
     }
   }
 }

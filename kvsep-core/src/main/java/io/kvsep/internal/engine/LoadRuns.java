@@ -10,6 +10,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Used by one thread at a time.
  */
 final class LoadRuns implements AutoCloseable {
+  /** More would hardly tell more. */
+  private static final int MIDDLES_MAX = 64;
+
   private final JobContext context;
   private final LoadValues values;
   private final LoadSyncs syncs;
@@ -30,6 +34,10 @@ final class LoadRuns implements AutoCloseable {
   private final MemoryLedger ledger;
   private final GrowingRegion lastKey;
   private final List<List<TableMeta>> finished = new ArrayList<>();
+
+  /** Keys in the middle of buffers. */
+  private final List<byte[]> middles = new ArrayList<>();
+
   private int lastKeyLength;
   private @Nullable LoadRun current;
 
@@ -67,8 +75,18 @@ final class LoadRuns implements AutoCloseable {
         new LoadedEntries(buffer, values, inlineValueBytesMax, first + finished.size(), ledger)) {
       run.add(entries);
     }
+    if (middles.size() < MIDDLES_MAX) {
+      middles.add(buffer.middleKey());
+    }
     lastKeyLength = buffer.keyLength();
     lastKey.ensure(lastKeyLength).put(0, buffer.region(), buffer.keyOffset(), lastKeyLength);
+  }
+
+  /** A key that about as many lie in front of as behind, if their order was not a strange one. */
+  byte[] middleKey() {
+    List<byte[]> sorted = new ArrayList<>(middles);
+    sorted.sort(Arrays::compareUnsigned);
+    return sorted.isEmpty() ? new byte[0] : sorted.get(sorted.size() / 2);
   }
 
   /** Ends the last run: the tables of each. */
