@@ -98,6 +98,17 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /** Applies the batch: seen and recovered whole or not at all. The batch may be reused. */
   void write(WriteBatch batch);
 
+  /**
+   * As {@link #write(WriteBatch)}, but only if it need not wait: for a sync, as with {@link
+   * Durability#sync()}, for background work that writers have got ahead of, for the next segment of
+   * the log, or for upkeep that nobody may write beside. It may wait for writes that came before
+   * and do not wait for these either. For threads that must not be held up, such as event loops,
+   * which leave the batch to another thread when this returns false.
+   *
+   * @return whether the batch was written; when not, nothing has happened
+   */
+  boolean tryWrite(WriteBatch batch);
+
   /** As {@link #write(WriteBatch)} with another durability for this batch only. */
   void write(WriteBatch batch, Durability durability);
 

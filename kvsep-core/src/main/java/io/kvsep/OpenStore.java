@@ -112,6 +112,11 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
+  public boolean tryWrite(WriteBatch batch) {
+    return engine.writes().tryWrite(Objects.requireNonNull(batch, "batch").bufferFor(engine));
+  }
+
+  @Override
   public void write(WriteBatch batch, Durability durability) {
     Objects.requireNonNull(batch, "batch");
     Objects.requireNonNull(durability, "durability");

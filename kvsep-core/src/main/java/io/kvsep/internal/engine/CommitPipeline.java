@@ -5,6 +5,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -53,6 +54,9 @@ final class CommitPipeline {
   private int exclusiveWaiters;
   private boolean closed;
 
+  /** Whether whoever leads may take long: with a sync, or waiting for room. A hint to others. */
+  private volatile boolean held;
+
   // Of the leader.
   private long nextSequence;
 
@@ -76,7 +80,10 @@ final class CommitPipeline {
     this.nextSequence = snapshots.visibleSequence() + 1;
   }
 
-  /** Commits the request; throws what became of it. */
+  /**
+   * Commits the request; throws what became of it. One that must not wait is not applied where, as
+   * far as one can see, it would have to.
+   */
   void commit(WriteRequest request) {
     boolean lead;
     queueLock.lock();
@@ -88,6 +95,9 @@ final class CommitPipeline {
       lead = !leading && exclusiveWaiters == 0;
       if (lead) {
         leading = true;
+      } else if (!request.mayWait && (held || exclusiveWaiters > 0)) {
+        request.applied = false;
+        return;
       } else {
         queue.add(request);
       }
@@ -165,6 +175,7 @@ final class CommitPipeline {
   }
 
   private void runAndHandOver(Runnable action) {
+    held = true;
     try {
       action.run();
     } finally {
@@ -266,7 +277,14 @@ final class CommitPipeline {
 
   private void commitGroup(WriteRequest first, List<WriteRequest> group) {
     try {
-      gather(first);
+      if (first.mayWait) {
+        gather(first);
+      } else if (wouldWait(first.frame)) {
+        first.applied = false;
+        group.remove(0);
+        first.complete();
+        return;
+      }
       if (first.sync) {
         awaitCompanions(first);
       }
@@ -294,6 +312,13 @@ final class CommitPipeline {
       }
       throw e;
     }
+  }
+
+  /** Whether committing the frame takes more than writing and inserting it. */
+  private boolean wouldWait(Frame frame) {
+    return duty != null
+        || log.wouldWait(frame.length())
+        || index.wouldWait(frame.length(), frame.indexBytes(), frame.recordCount());
   }
 
   /** Takes writes to keyspaces that were dropped out of the group. */
@@ -372,6 +397,7 @@ final class CommitPipeline {
     if (count > Limits.SEQUENCE_MAX - nextSequence) {
       throw new LimitExceededException("sequence numbers are used up");
     }
+    held = sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count);
     index.makeRoom(logBytes, indexBytes, count);
     appendToLog(requests, logBytes);
     try {

@@ -92,16 +92,28 @@ final class IndexWriter implements AutoCloseable {
    */
   void makeRoom(long logBytes, long indexBytes, long recordCount) {
     pace(logBytes);
-    Memtable active = live.get().active();
+    if (isFull(live.get().active(), logBytes, indexBytes, recordCount)) {
+      switchMemtable(log.end());
+    }
+  }
+
+  /** Whether {@link #makeRoom} would hold the writer up, or is slowing writers down. */
+  boolean wouldWait(long logBytes, long indexBytes, long recordCount) {
+    View view = live.get();
+    return view.version.tables(0).length >= shape.levelZeroSlowdown()
+        || garbageExcess() >= 0
+        || (view.memtables.size() >= shape.memtablesMax()
+            && isFull(view.active(), logBytes, indexBytes, recordCount));
+  }
+
+  private boolean isFull(Memtable active, long logBytes, long indexBytes, long recordCount) {
     if (active.isEmpty()) {
-      return;
+      return false;
     }
     // Should it be more after all, the rest goes to the next memtable.
     long needed = indexBytes + Memtable.arenaOverhead(recordCount);
-    boolean full = needed > shape.memtableBytes() - active.allocatedBytes();
-    if (full || coversEnough(active, logBytes)) {
-      switchMemtable(log.end());
-    }
+    return needed > shape.memtableBytes() - active.allocatedBytes()
+        || coversEnough(active, logBytes);
   }
 
   /**
@@ -179,12 +191,7 @@ final class IndexWriter implements AutoCloseable {
       awaitCompaction();
       tables = live.get().version.tables(0).length;
     }
-    double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
-    double crowding = reclaim.isRelieved() ? reclaim.crowding() : 0;
-    double excess =
-        Math.max(
-            PRESSURE_STEP * (pressure - PRESSURE_SLOWDOWN),
-            CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
+    double excess = garbageExcess();
     if (tables < shape.levelZeroSlowdown() && excess < 0) {
       owedNanos = 0;
       return;
@@ -204,6 +211,15 @@ final class IndexWriter implements AutoCloseable {
           crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN,
           delayNanos);
     }
+  }
+
+  /** By how much there is more garbage than is let pass without a slow-down; negative for less. */
+  private double garbageExcess() {
+    double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
+    double crowding = reclaim.isRelieved() ? reclaim.crowding() : 0;
+    return Math.max(
+        PRESSURE_STEP * (pressure - PRESSURE_SLOWDOWN),
+        CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
   }
 
   private void awaitFlush(boolean mayFail) {

@@ -115,6 +115,14 @@ final class LogAppender {
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
+  /**
+   * Whether a group of {@code bytes} begins a new segment: there may be syncs to wait for then, its
+   * own or others'.
+   */
+  boolean wouldWait(long bytes) {
+    return writer.needsNewSegment(bytes, segmentBytes());
+  }
+
   void append(Frame frame, long firstSequence, boolean alone) throws IOException {
     writer.append(frame, firstSequence, alone);
   }

@@ -132,6 +132,28 @@ public final class StoreWrites {
     }
   }
 
+  /** Writes all or nothing, unless that takes a wait; whether it did. */
+  public boolean tryWrite(WriteBuffer buffer) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    try {
+      if (buffer.count() == 0) {
+        return true;
+      }
+      if (syncsEveryCommit()) {
+        return false;
+      }
+      request.prepare(/* withSync= */ false);
+      request.mayWait = false;
+      request.keyspaces = buffer.keyspaces();
+      encode(request, buffer.records(config.clock().millis()));
+      pipeline.commit(request);
+      return request.applied;
+    } finally {
+      finish(slot);
+    }
+  }
+
   /** Writes records that are made already, all of them or none; without a sync of its own. */
   void write(RecordSource records, Set<Integer> keyspaces) {
     EpochSlot<WriteRequest> slot = enter();

@@ -35,6 +35,9 @@ final class WriteRequest implements SlotContext {
   /** Whether the commit has to be synced before it is acknowledged. */
   boolean sync;
 
+  /** Whether the writer would rather wait than come back later. */
+  boolean mayWait;
+
   /** The keyspace of a single record. */
   int keyspace;
 
@@ -47,7 +50,7 @@ final class WriteRequest implements SlotContext {
   /** What the write depends on, null for nothing. */
   @Nullable CommitCondition condition;
 
-  /** Whether the condition held; true without one. */
+  /** Whether the condition held, and there was nothing to wait for when that is not wanted. */
   boolean applied;
 
   private @Nullable RuntimeException error;
@@ -61,6 +64,7 @@ final class WriteRequest implements SlotContext {
   /** Made ready for another write by the current thread. */
   void prepare(boolean withSync) {
     sync = withSync;
+    mayWait = true;
     keyspace = Keyspaces.DEFAULT;
     keyspaces = Set.of();
     dropsKeyspace = false;

@@ -9,6 +9,7 @@ import java.util.function.Predicate;
  * @param firstKey index of the first argument that is a key, 0 for none
  * @param lastKey index of the last, counted from the end when negative
  * @param onlyWrites whether a call with these arguments reads nothing, and may be part of a batch
+ * @param quick whether a call with few and short arguments is over soon, see {@link #isQuick}
  */
 record Command(
     String name,
@@ -18,8 +19,13 @@ record Command(
     int lastKey,
     int keyStep,
     Predicate<byte[][]> onlyWrites,
+    boolean quick,
     Body body,
     String summary) {
+  /** A call with more arguments, or more bytes in them, takes its time. */
+  private static final int QUICK_ARGUMENTS_MAX = 33;
+
+  private static final int QUICK_BYTES_MAX = 64 << 10;
 
   /** What a command touches, and so where it runs. */
   enum Kind {
@@ -45,16 +51,34 @@ record Command(
   }
 
   static Command of(String name, int arity, Kind kind, Body body, String summary) {
-    return new Command(name, arity, kind, 0, 0, 0, arguments -> false, body, summary);
+    return new Command(name, arity, kind, 0, 0, 0, arguments -> false, false, body, summary);
   }
 
   /** With keys from one argument to another. */
   Command keys(int first, int last, int step) {
-    return new Command(name, arity, kind, first, last, step, onlyWrites, body, summary);
+    return new Command(name, arity, kind, first, last, step, onlyWrites, quick, body, summary);
   }
 
   Command onlyWrites(Predicate<byte[][]> when) {
-    return new Command(name, arity, kind, firstKey, lastKey, keyStep, when, body, summary);
+    return new Command(name, arity, kind, firstKey, lastKey, keyStep, when, quick, body, summary);
+  }
+
+  Command asQuick() {
+    return new Command(
+        name, arity, kind, firstKey, lastKey, keyStep, onlyWrites, true, body, summary);
+  }
+
+  /** Whether the call is over so soon that an event loop can carry it out; true of no change. */
+  boolean isQuick(Request request) {
+    return quick
+        && request.arguments.length <= QUICK_ARGUMENTS_MAX
+        && request.bytes <= QUICK_BYTES_MAX
+        && (kind != Kind.WRITE || onlyWrites.test(request.arguments));
+  }
+
+  /** Whether it looks at values in the store, or at what is known of them. */
+  boolean reads() {
+    return kind == Kind.READ || kind == Kind.READ_TOGETHER;
   }
 
   boolean takes(int count) {

@@ -44,6 +44,7 @@ final class CommandDecoder {
 
   private final RedisLimits limits;
   private final RequestBudget budget;
+  private final WholeCommands whole;
 
   private State state = State.HEADER;
   private byte[] line = NO_BYTES;
@@ -56,17 +57,30 @@ final class CommandDecoder {
   private long commandBytes;
   private long reservedBytes;
 
-  CommandDecoder(RedisLimits limits, RequestBudget budget) {
+  CommandDecoder(RedisLimits limits, RequestBudget budget, WholeCommands whole) {
     this.limits = limits;
     this.budget = budget;
+    this.whole = whole;
   }
 
   /**
-   * Reads the next command, null when it is not complete yet; then all bytes were taken.
+   * Reads the next command, null when it is not complete yet; then all bytes were taken. Another
+   * input is only given when that is so.
    *
    * @param trusted whether the client has given the token
    */
   @Nullable Request next(ByteBuf input, boolean trusted) throws ProtocolException {
+    if (trusted
+        && state == State.HEADER
+        && lineLength == 0
+        && input.isReadable()
+        && input.getByte(input.readerIndex()) == '*') {
+      Request found = whole.next(this, input, limits.commandBytes());
+      if (found != null) {
+        return found;
+      }
+    }
+    whole.forget();
     while (input.isReadable()) {
       Request done =
           switch (state) {
@@ -84,6 +98,7 @@ final class CommandDecoder {
 
   /** Gives back what the unfinished command took. */
   void close() {
+    whole.forget();
     budget.release(reservedBytes);
     reservedBytes = 0;
     arguments = NO_ARGUMENTS;
@@ -129,7 +144,7 @@ final class CommandDecoder {
       return null;
     }
     requireNoHttp(words.get(0));
-    return Request.of(words.toArray(NO_ARGUMENTS), bytes, 0);
+    return Request.of(words.toArray(NO_ARGUMENTS), whole.commands().find(words.get(0)), bytes, 0);
   }
 
   /**
@@ -229,7 +244,8 @@ final class CommandDecoder {
       state = State.LENGTH;
       return null;
     }
-    Request request = Request.of(arguments, (int) commandBytes, reservedBytes);
+    Command command = whole.commands().find(arguments[0]);
+    Request request = Request.of(arguments, command, (int) commandBytes, reservedBytes);
     arguments = NO_ARGUMENTS;
     reservedBytes = 0;
     state = State.HEADER;

@@ -29,7 +29,7 @@ final class CommandTable {
     commands = List.copyOf(all);
     for (Command command : commands) {
       byte[] name = command.name().getBytes(US_ASCII);
-      int slot = slot(name);
+      int slot = slot(name, 0, name.length);
       while (slots[slot] != null) {
         slot = (slot + 1) % SLOTS;
       }
@@ -45,28 +45,34 @@ final class CommandTable {
 
   /** The command of a name in any case, null when there is none. */
   @Nullable Command find(byte[] name) {
-    for (int slot = slot(name); slots[slot] != null; slot = (slot + 1) % SLOTS) {
-      if (isSame(names[slot], name)) {
+    return find(name, 0, name.length);
+  }
+
+  /** The command whose name, in any case, is a part of some text; null when there is none. */
+  @Nullable Command find(byte[] text, int from, int length) {
+    for (int slot = slot(text, from, length); slots[slot] != null; slot = (slot + 1) % SLOTS) {
+      if (isSame(names[slot], text, from, length)) {
         return slots[slot];
       }
     }
     return null;
   }
 
-  private static int slot(byte[] name) {
-    int hash = name.length;
-    for (int i = 0; i < Math.min(16, name.length); i++) {
-      hash = 31 * hash + (name[i] | 0x20);
+  private static int slot(byte[] text, int from, int length) {
+    int hash = length;
+    for (int i = from; i < from + Math.min(16, length); i++) {
+      hash = 31 * hash + (text[i] | 0x20);
     }
     return (hash ^ hash >>> 9) & (SLOTS - 1);
   }
 
-  private static boolean isSame(byte[] lower, byte[] any) {
-    if (lower.length != any.length) {
+  private static boolean isSame(byte[] lower, byte[] any, int from, int length) {
+    if (lower.length != length) {
       return false;
     }
-    for (int i = 0; i < lower.length; i++) {
-      int c = any[i] >= 'A' && any[i] <= 'Z' ? any[i] | 0x20 : any[i];
+    for (int i = 0; i < length; i++) {
+      int found = any[from + i];
+      int c = found >= 'A' && found <= 'Z' ? found | 0x20 : found;
       if (lower[i] != c) {
         return false;
       }

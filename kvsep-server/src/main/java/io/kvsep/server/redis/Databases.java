@@ -71,6 +71,11 @@ final class Databases {
         || store.keyspaces().contains(name(database));
   }
 
+  /** Whether the database is at hand: another one is looked for, and made, when it is used. */
+  boolean isKnown(int database) {
+    return database == 0 || keyspaces.get(database) != null;
+  }
+
   /** Looks all keyspaces up anew: one may have been dropped. */
   void forget() {
     for (int i = 0; i < keyspaces.length(); i++) {

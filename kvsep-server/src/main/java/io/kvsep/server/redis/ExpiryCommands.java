@@ -32,7 +32,8 @@ final class ExpiryCommands {
 
   private static Command ask(String name, boolean inSeconds, boolean absolute, String summary) {
     return Command.of(name, 2, Kind.READ, call -> ask(call, inSeconds, absolute), summary)
-        .keys(1, 1, 1);
+        .keys(1, 1, 1)
+        .asQuick();
   }
 
   /** On what the options of EXPIRE let it depend. */

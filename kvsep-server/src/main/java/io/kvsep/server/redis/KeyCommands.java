@@ -15,12 +15,15 @@ final class KeyCommands {
         Command.of("unlink", -2, Kind.WRITE, KeyCommands::delete, "Deletes keys").keys(1, -1, 1),
         Command.of(
                 "exists", -2, Kind.READ_TOGETHER, KeyCommands::count, "Counts keys that are there")
-            .keys(1, -1, 1),
+            .keys(1, -1, 1)
+            .asQuick(),
         Command.of(
                 "touch", -2, Kind.READ_TOGETHER, KeyCommands::count, "Counts keys that are there")
-            .keys(1, -1, 1),
+            .keys(1, -1, 1)
+            .asQuick(),
         Command.of("type", 2, Kind.READ, KeyCommands::type, "Gives the type of a value")
-            .keys(1, 1, 1),
+            .keys(1, 1, 1)
+            .asQuick(),
         Command.of("rename", 3, Kind.WRITE, KeyCommands::rename, "Renames a key").keys(1, 2, 1),
         Command.of(
                 "renamenx",

@@ -1,8 +1,5 @@
 package io.kvsep.server.redis;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import io.kvsep.Snapshot;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.concurrent.EventExecutor;
@@ -12,23 +9,21 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the commands of all connections of one event loop, on a thread of its own that may wait for
- * the store. The commands of a connection run in their order. What waits when the lane comes round
- * is one round: its writes are committed together, and its replies go back to the loop together.
+ * Runs the commands of all connections of one event loop, in order for each of them: what is over
+ * soon on the loop itself, when it has read all sockets, and everything else on a thread that may
+ * wait for the store. A connection is with the thread from the first command that is not for the
+ * loop until nothing of it waits there; meanwhile all its commands go there.
  *
- * <p>A command that takes long runs elsewhere; only its own connection waits for it. A connection
- * whose replies grow long waits until they are sent.
+ * <p>A command that takes long runs elsewhere; only its own connection waits for it.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
+@SuppressWarnings("FutureReturnValueIgnored") // What is scheduled runs, or the loop has ended.
 final class Lane {
-  /** Replies of one connection that are written before they are sent. */
-  private static final int OUTPUT_BYTES_MAX = 256 << 10;
-
-  /** Connections in one round. */
+  /** Turns in one round of the thread. */
   private static final int ROUND_MAX = 512;
 
   /**
@@ -42,15 +37,16 @@ final class Lane {
   private final EventExecutor loop;
   private final Executor longCommands;
   private final ByteBufAllocator allocator;
-  private final Entries.Spaces present;
-  private final WriteGroup group;
-  private final List<Session> touched = new ArrayList<>();
+  private final WholeCommands wholeCommands;
+  private final Round onThread;
   private final Queue<List<Turn>> queue = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean asleep;
   private volatile boolean stopping;
 
-  /** Of the event loop: what arrived in this pass of it. */
+  // Of the event loop.
+  private final Round onLoop;
+  private final Runnable passing = this::pass;
   private List<Turn> arrived = new ArrayList<>();
 
   Lane(
@@ -63,8 +59,10 @@ final class Lane {
     this.loop = loop;
     this.longCommands = longCommands;
     this.allocator = allocator;
-    this.present = server.databases().present();
-    this.group = new WriteGroup(server);
+    this.wholeCommands = new WholeCommands(server.commands(), server.options().limits());
+    ReadPace pace = new ReadPace();
+    this.onLoop = new Round(server, this, pace, /* mayWait= */ false);
+    this.onThread = new Round(server, this, pace, /* mayWait= */ true);
     this.thread = new Thread(this::run, name);
     thread.setDaemon(true);
     thread.start();
@@ -74,22 +72,68 @@ final class Lane {
     return new Replies(allocator, server.options().limits().replyBytes());
   }
 
-  /** On the event loop: takes commands, and passes all on when the loop has read all sockets. */
+  /** For the decoders of the loop. */
+  WholeCommands wholeCommands() {
+    return wholeCommands;
+  }
+
+  /**
+   * On the event loop: takes commands, and sees to all of them when the loop has read all sockets.
+   */
   void arrive(Turn turn) {
     arrived.add(turn);
-    if (arrived.size() == 1) {
-      try {
-        loop.execute(this::passOn);
-      } catch (RejectedExecutionException e) {
-        passOn();
+    if (arrived.size() > 1) {
+      return;
+    }
+    try {
+      if (onLoop.isOver()) {
+        // Behind what the sockets have brought meanwhile, as a task at once would not be.
+        loop.schedule(passing, 0, TimeUnit.NANOSECONDS);
+      } else {
+        loop.execute(passing);
       }
+    } catch (RejectedExecutionException e) {
+      pass();
     }
   }
 
-  private void passOn() {
+  private void pass() {
     List<Turn> turns = arrived;
     arrived = new ArrayList<>();
-    submit(turns);
+    List<Turn> leaving = new ArrayList<>();
+    List<Delivery> deliveries = List.of();
+    onLoop.begin();
+    try {
+      for (Turn turn : turns) {
+        if (turn.session().inLane) {
+          turn.session().turnsInLane++;
+          leaving.add(turn);
+        } else {
+          turn.session().inbox.addAll(turn.requests());
+          onLoop.serve(turn.session());
+        }
+      }
+      deliveries = onLoop.end();
+    } catch (RuntimeException | Error e) {
+      onLoop.giveUp();
+    }
+    for (Delivery delivery : deliveries) {
+      Session session = delivery.session();
+      if (session.leaves) {
+        session.leaves = false;
+        session.inLane = true;
+        session.turnsInLane++;
+        leaving.add(new Turn(session, List.of(), null));
+      }
+    }
+    if (!leaving.isEmpty()) {
+      submit(leaving);
+    }
+    deliveries.forEach(Lane::deliver);
+  }
+
+  private static void deliver(Delivery delivery) {
+    delivery.session().outlet.deliver(delivery);
   }
 
   private void submit(List<Turn> turns) {
@@ -128,196 +172,64 @@ final class Lane {
       try {
         round(turns);
       } catch (RuntimeException | Error e) {
-        giveUp();
+        onThread.giveUp();
       }
     }
-  }
-
-  /** A mistake of ours in the middle of a round: those it was about are closed, others go on. */
-  private void giveUp() {
-    for (Session session : touched) {
-      session.closing = true;
-      session.touched = false;
-      session.replies.release();
-      session.channel.close();
-    }
-    touched.clear();
   }
 
   private void round(List<Turn> first) {
     int served = 0;
+    onThread.begin();
     for (List<Turn> turns = first;
         turns != null;
         turns = served < ROUND_MAX ? queue.poll() : null) {
-      for (Turn turn : turns) {
-        serve(turn);
-      }
+      turns.forEach(this::serve);
       served += turns.size();
     }
-    group.commit();
-    handOver();
+    handOver(onThread.end());
   }
 
   private void serve(Turn turn) {
     Session session = turn.session();
     session.inbox.addAll(turn.requests());
-    touch(session);
-    if (turn.longReplies() != null) {
+    if (turn.longReplies() == null) {
+      session.turnsTaken++;
+    } else {
       session.parked = false;
       session.answered++;
       session.replies.append(turn.longReplies());
     }
+    onThread.serve(session);
+  }
+
+  /** Everything that the thread has answered goes back to the event loop. */
+  private void handOver(List<Delivery> deliveries) {
     try {
-      while (!session.inbox.isEmpty()
-          && !session.parked
-          && !session.closing
-          && !session.gone
-          && session.replies.length() < OUTPUT_BYTES_MAX) {
-        dispatch(session, session.inbox.remove());
-      }
-    } catch (RuntimeException | Error e) {
-      // A mistake of ours, or no memory even for the reply: the others go on.
-      session.closing = true;
-    }
-    if (session.closing || session.gone) {
-      abandon(session);
+      loop.execute(() -> deliveries.forEach(Lane::takeOver));
+    } catch (RejectedExecutionException e) {
+      deliveries.forEach(delivery -> delivery.replies().release());
     }
   }
 
-  /** Nobody waits for an answer to what is left. */
-  private void abandon(Session session) {
-    for (Request request : session.inbox) {
-      session.answered++;
-      session.answeredBytes += request.bytes;
-      server.budget().release(request.reservedBytes);
+  /** On the event loop, to which the connection may come back. */
+  private static void takeOver(Delivery delivery) {
+    Session session = delivery.session();
+    session.turnsInLane -= delivery.turns();
+    if (session.turnsInLane == 0 && delivery.idle()) {
+      session.inLane = false;
     }
-    session.inbox.clear();
-    if (session.inGroup > 0) {
-      group.commit();
-    }
-    session.discard(server.budget());
+    deliver(delivery);
   }
 
-  private void touch(Session session) {
-    if (!session.touched) {
-      session.touched = true;
-      touched.add(session);
-    }
-  }
-
-  private void dispatch(Session session, Request request) {
-    if (session.queue != null && session.inGroup > 0) {
-      // EXEC is in the group; only behind it is there no transaction any more.
-      group.commit();
-    }
-    session.answered++;
-    session.answeredBytes += request.bytes;
-    if (request.protocolError != null) {
-      settle(session);
-      session.replies.begin();
-      session.replies.error("ERR Protocol error: " + request.protocolError);
-      session.closing = true;
-      return;
-    }
-    Command command = server.commands().find(request.arguments[0]);
-    String refusal = refusal(session, command, request);
-    if (command == null || refusal != null) {
-      settle(session);
-      session.queueBroken = session.queue != null;
-      session.replies.begin();
-      session.replies.error(String.valueOf(refusal));
-      server.budget().release(request.reservedBytes);
-      return;
-    }
-    session.lastCommand = command.name();
-    boolean ends = command.name().equals(TransactionCommands.EXEC);
-    if (session.queue != null && command.kind() != Command.Kind.CONTROL && !ends) {
-      enqueue(session, session.queue, request);
-      return;
-    }
-    if (command.kind() == Command.Kind.WRITE) {
-      group.add(session, command, request);
-      if (group.isFull()) {
-        group.commit();
-      }
-      return;
-    }
-    settle(session);
-    if (command.kind() == Command.Kind.LONG_READ) {
-      park(session, command, request);
-    } else {
-      run(session, command, request, session.replies);
-      server.budget().release(request.reservedBytes);
-    }
-  }
-
-  /** What is wrong with a command before it is looked at closer, null for nothing. */
-  private @Nullable String refusal(Session session, @Nullable Command command, Request request) {
-    if (command == null) {
-      return unknown(request.arguments);
-    }
-    if (!command.takes(request.arguments.length)) {
-      return CommandError.wrongArity(command.name()).reply();
-    }
-    if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
-      return "NOAUTH Authentication required.";
-    }
-    if (session.queue != null && !TransactionCommands.mayBeQueued(command)) {
-      return "ERR Command not allowed inside a transaction";
-    }
-    try {
-      command.checkKeys(request.arguments);
-    } catch (CommandError e) {
-      return e.reply();
-    }
-    return null;
-  }
-
-  private static String unknown(byte[][] arguments) {
-    StringBuilder shown = new StringBuilder();
-    for (int i = 1; i < arguments.length && shown.length() < 128; i++) {
-      shown.append('\'').append(cut(arguments[i], 128 - shown.length())).append("' ");
-    }
-    return "ERR unknown command '"
-        + cut(arguments[0], 128)
-        + "', with args beginning with: "
-        + shown;
-  }
-
-  private static String cut(byte[] text, int max) {
-    return new String(text, 0, Math.min(max, text.length), UTF_8);
-  }
-
-  private void enqueue(Session session, List<Request> queued, Request request) {
-    Replies out = session.replies;
-    out.begin();
-    long cost = request.bytes + 100L + 24L * request.arguments.length;
-    if (queued.size() >= server.options().limits().arguments() || !server.budget().reserve(cost)) {
-      session.queueBroken = true;
-      out.error("ERR the transaction is too large");
-      server.budget().release(request.reservedBytes);
-      return;
-    }
-    session.queuedBytes += cost;
-    queued.add(request);
-    out.simple("QUEUED");
-  }
-
-  /** Commits before something that must see what the connection has written. */
-  private void settle(Session session) {
-    if (session.inGroup > 0) {
-      group.commit();
-    }
-  }
-
-  private void park(Session session, Command command, Request request) {
+  /** On the thread: has a command run elsewhere. */
+  void park(Session session, Command command, Request request) {
     session.parked = true;
     session.answered--;
     Replies out = newReplies();
     out.protocol(session.protocol);
     Runnable work =
         () -> {
-          run(session, command, request, out);
+          onThread.run(session, command, request, out);
           server.budget().release(request.reservedBytes);
           submit(List.of(new Turn(session, List.of(), out.take())));
         };
@@ -325,58 +237,6 @@ final class Lane {
       longCommands.execute(work);
     } catch (RejectedExecutionException e) {
       work.run();
-    }
-  }
-
-  private void run(Session session, Command command, Request request, Replies out) {
-    int mark = out.begin();
-    try {
-      if (command.kind() == Command.Kind.READ_TOGETHER && request.arguments.length > 2) {
-        try (Snapshot snapshot = server.store().snapshot()) {
-          Entries.Spaces spaces = server.databases().in(snapshot);
-          call(session, command, request, out, spaces);
-        }
-      } else {
-        call(session, command, request, out, present);
-      }
-    } catch (RuntimeException | Error e) {
-      server.failed(e);
-      out.cutBackTo(mark);
-      out.error(StoreErrors.reply(e));
-    }
-  }
-
-  private void call(
-      Session session, Command command, Request request, Replies out, Entries.Spaces spaces) {
-    command.body().run(new Call(server, session, spaces, out, command.name(), request.arguments));
-  }
-
-  /** Everything that was answered in this round goes back to the event loop. */
-  private void handOver() {
-    List<Delivery> deliveries = new ArrayList<>(touched.size());
-    long answered = 0;
-    for (Session session : touched) {
-      boolean hasMore = !session.inbox.isEmpty() && !session.parked;
-      deliveries.add(
-          new Delivery(
-              session,
-              session.replies.take(),
-              session.answered,
-              session.answeredBytes,
-              hasMore,
-              session.closing));
-      answered += session.answered;
-      session.answered = 0;
-      session.answeredBytes = 0;
-      session.touched = false;
-    }
-    touched.clear();
-    server.processed(answered);
-    try {
-      loop.execute(
-          () -> deliveries.forEach(delivery -> delivery.session().outlet.deliver(delivery)));
-    } catch (RejectedExecutionException e) {
-      deliveries.forEach(delivery -> delivery.replies().release());
     }
   }
 }

@@ -53,7 +53,8 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   RedisHandler(ServerState server, Lane lane) {
     this.server = server;
     this.lane = lane;
-    this.decoder = new CommandDecoder(server.options().limits(), server.budget());
+    this.decoder =
+        new CommandDecoder(server.options().limits(), server.budget(), lane.wholeCommands());
   }
 
   @Override
@@ -111,6 +112,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   }
 
   private void decode(Session from) {
+    int before = unanswered;
     try {
       while (!unread.isEmpty() && mayDecode(from)) {
         ByteBuf bytes = unread.getFirst();
@@ -125,13 +127,15 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       accept(Request.broken(String.valueOf(e.getMessage())));
       stopListening();
     }
+    if (unanswered > before) {
+      server.underWay().addAndGet(unanswered - before);
+    }
   }
 
   private void accept(Request request) {
     requests.add(request);
     unanswered++;
     unansweredBytes += request.bytes;
-    server.underWay().incrementAndGet();
   }
 
   private boolean mayDecode(Session from) {

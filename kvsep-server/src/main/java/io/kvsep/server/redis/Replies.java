@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Replies {
   private static final int FIRST_BYTES = 256;
+  private static final int EXPECTED_BYTES_MAX = 64 << 10;
   private static final byte[] OK = "+OK\r\n".getBytes(UTF_8);
   private static final byte[] NULL_BULK = "$-1\r\n".getBytes(UTF_8);
   private static final byte[] NULL_ARRAY = "*-1\r\n".getBytes(UTF_8);
@@ -22,7 +24,12 @@ final class Replies {
 
   private final ByteBufAllocator allocator;
   private final int replyBytesMax;
+  private final Function<ByteBuffer, Boolean> bulks = this::takeBulk;
   private @Nullable ByteBuf buffer;
+
+  /** About what the replies that go out together take. */
+  private int expectedBytes = FIRST_BYTES;
+
   private boolean third;
   private int begun;
 
@@ -60,6 +67,7 @@ final class Replies {
   /** What was written so far; goes on with nothing. */
   ByteBuf take() {
     ByteBuf taken = buffer == null ? Unpooled.EMPTY_BUFFER : buffer;
+    expectedBytes = Math.min(EXPECTED_BYTES_MAX, Math.max(FIRST_BYTES, taken.readableBytes()));
     buffer = null;
     begun = 0;
     return taken;
@@ -120,6 +128,16 @@ final class Replies {
     header(out, '$', value.remaining());
     out.writeBytes(value);
     out.writeShort(0x0d0a);
+  }
+
+  private Boolean takeBulk(ByteBuffer value) {
+    bulk(value);
+    return true;
+  }
+
+  /** Takes a view of a value as {@link #bulk(ByteBuffer)} does. */
+  Function<ByteBuffer, Boolean> bulks() {
+    return bulks;
   }
 
   void bulkOrNull(byte @Nullable [] value) {
@@ -189,7 +207,7 @@ final class Replies {
     checkRoom(bytes);
     ByteBuf out = buffer;
     if (out == null) {
-      out = allocator.buffer((int) Math.max(FIRST_BYTES, bytes));
+      out = allocator.buffer((int) Math.max(expectedBytes, bytes));
       buffer = out;
     }
     return out;
@@ -202,13 +220,14 @@ final class Replies {
   }
 
   private static void number(ByteBuf out, long value) {
-    if (value >= 0 && value < 10) {
-      out.writeByte((int) ('0' + value));
-    } else if (value >= 10 && value < 100) {
-      out.writeByte((int) ('0' + value / 10));
-      out.writeByte((int) ('0' + value % 10));
-    } else {
+    if (value < 0 || value > 9999) {
       out.writeBytes(Numbers.text(value));
+      return;
+    }
+    int small = (int) value;
+    for (int power = small > 999 ? 1000 : small > 99 ? 100 : small > 9 ? 10 : 1; power > 0; ) {
+      out.writeByte('0' + small / power % 10);
+      power /= 10;
     }
   }
 }

@@ -4,8 +4,11 @@ import org.jspecify.annotations.Nullable;
 
 /** One command as it came, or what is wrong with the bytes that came in place of one. */
 final class Request {
-  /** Name and arguments. */
+  /** Name and arguments; the name may be empty where the command is known. */
   final byte[][] arguments;
+
+  /** What the name stands for, null for nothing. */
+  final @Nullable Command command;
 
   /** What was reserved for it, to be given back when it is answered. */
   final long reservedBytes;
@@ -16,18 +19,23 @@ final class Request {
   final int bytes;
 
   private Request(
-      byte[][] arguments, int bytes, long reservedBytes, @Nullable String protocolError) {
+      byte[][] arguments,
+      @Nullable Command command,
+      int bytes,
+      long reservedBytes,
+      @Nullable String protocolError) {
     this.arguments = arguments;
+    this.command = command;
     this.bytes = bytes;
     this.reservedBytes = reservedBytes;
     this.protocolError = protocolError;
   }
 
-  static Request of(byte[][] arguments, int bytes, long reservedBytes) {
-    return new Request(arguments, bytes, reservedBytes, null);
+  static Request of(byte[][] arguments, @Nullable Command command, int bytes, long reservedBytes) {
+    return new Request(arguments, command, bytes, reservedBytes, null);
   }
 
   static Request broken(String protocolError) {
-    return new Request(new byte[0][], 0, 0, protocolError);
+    return new Request(new byte[0][], null, 0, 0, protocolError);
   }
 }

@@ -22,7 +22,7 @@ final class ServerCommands {
         Command.of("info", -1, Kind.SESSION, ServerCommands::info, "Gives the state of the server"),
         Command.of("config", -2, Kind.SESSION, ServerCommands::config, "Gives settings"),
         Command.of("command", -1, Kind.SESSION, ServerCommands::command, "Describes the commands"),
-        Command.of("time", 1, Kind.SESSION, ServerCommands::time, "Gives the time"),
+        Command.of("time", 1, Kind.SESSION, ServerCommands::time, "Gives the time").asQuick(),
         Command.of("save", 1, Kind.LONG_READ, ServerCommands::save, "Syncs the store"));
   }
 

@@ -9,9 +9,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a connection has chosen, and the commands of it that wait for their turn. Belongs to the
- * lane of its event loop, or to the thread that runs a long command for it; what others may look at
- * is volatile.
+ * What a connection has chosen, and the commands of it that wait for their turn. Belongs to its
+ * event loop, or to the loop's lane, or to the thread that runs a long command for it: to one at a
+ * time, and it is passed on with its commands and replies. What others may look at is volatile.
  */
 final class Session {
   /** Takes replies to the socket, on the connection's event loop. */
@@ -46,13 +46,27 @@ final class Session {
 
   final Deque<Request> inbox = new ArrayDeque<>();
 
+  /** Of the event loop: whether it belongs to the lane, and turns the lane is not through with. */
+  boolean inLane;
+
+  int turnsInLane;
+
+  /** Turns that were taken from those since replies were last handed over. */
+  int turnsTaken;
+
+  /** Whether what is in the inbox is not for the event loop that has it. */
+  boolean leaves;
+
+  /** So many more reads of it are not for event loops: one before had a long reply. */
+  int longReads;
+
   /** Whether a long command runs for it elsewhere; everything behind it waits. */
   boolean parked;
 
   /** Whether the connection is to be closed once what was written is sent. */
   boolean closing;
 
-  /** Whether the lane holds it in the list of those it has replies for. */
+  /** Whether it is in the list of those that a round has replies for. */
   boolean touched;
 
   /** Commands of it in the group that is not committed yet, and where their replies begin. */
@@ -88,6 +102,20 @@ final class Session {
     this.remote = channel.remoteAddress();
     this.local = channel.localAddress();
     this.connectedAtMillis = nowMillis;
+  }
+
+  /** The next command was taken from the inbox and is being answered. */
+  void take(Request request) {
+    inbox.remove();
+    answered++;
+    answeredBytes += request.bytes;
+  }
+
+  /** It comes first again. */
+  void putBack(Request request) {
+    inbox.addFirst(request);
+    answered--;
+    answeredBytes -= request.bytes;
   }
 
   /** Forgets watched keys. */

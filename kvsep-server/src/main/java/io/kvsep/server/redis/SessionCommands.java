@@ -16,9 +16,11 @@ final class SessionCommands {
 
   static List<Command> all() {
     return List.of(
-        Command.of("ping", -1, Kind.SESSION, SessionCommands::ping, "Answers"),
-        Command.of("echo", 2, Kind.SESSION, call -> call.out.bulk(call.bytes(1)), "Repeats"),
-        Command.of("select", 2, Kind.SESSION, SessionCommands::select, "Selects a database"),
+        Command.of("ping", -1, Kind.SESSION, SessionCommands::ping, "Answers").asQuick(),
+        Command.of("echo", 2, Kind.SESSION, call -> call.out.bulk(call.bytes(1)), "Repeats")
+            .asQuick(),
+        Command.of("select", 2, Kind.SESSION, SessionCommands::select, "Selects a database")
+            .asQuick(),
         Command.of("auth", -2, Kind.GREETING, SessionCommands::auth, "Gives the token"),
         Command.of("hello", -1, Kind.GREETING, SessionCommands::hello, "Chooses the protocol"),
         Command.of("quit", -1, Kind.CONTROL, SessionCommands::quit, "Closes the connection"),

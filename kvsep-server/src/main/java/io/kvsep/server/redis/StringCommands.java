@@ -15,18 +15,22 @@ final class StringCommands {
   static List<Command> all() {
     return List.of(
         Command.of("get", 2, Kind.READ, StringCommands::get, "Gives the value of a key")
-            .keys(1, 1, 1),
+            .keys(1, 1, 1)
+            .asQuick(),
         Command.of("set", -3, Kind.WRITE, StringCommands::set, "Sets a key")
             .keys(1, 1, 1)
+            .asQuick()
             .onlyWrites(StringCommands::setOnlyWrites),
         Command.of("setnx", 3, Kind.WRITE, StringCommands::setIfAbsent, "Sets a key that is absent")
             .keys(1, 1, 1),
         Command.of("setex", 4, Kind.WRITE, call -> setWithTime(call, true), "Sets a key for a time")
             .keys(1, 1, 1)
+            .asQuick()
             .onlyWrites(arguments -> true),
         Command.of(
                 "psetex", 4, Kind.WRITE, call -> setWithTime(call, false), "Sets a key for a time")
             .keys(1, 1, 1)
+            .asQuick()
             .onlyWrites(arguments -> true),
         Command.of(
                 "getset",
@@ -41,9 +45,11 @@ final class StringCommands {
                 "getex", -2, Kind.WRITE, StringCommands::getAndExpire, "Gives, changes the expiry")
             .keys(1, 1, 1),
         Command.of("mget", -2, Kind.READ, StringCommands::getMany, "Gives the values of keys")
-            .keys(1, -1, 1),
+            .keys(1, -1, 1)
+            .asQuick(),
         Command.of("mset", -3, Kind.WRITE, StringCommands::setMany, "Sets keys")
             .keys(1, -1, 2)
+            .asQuick()
             .onlyWrites(arguments -> true),
         Command.of(
                 "msetnx", -3, Kind.WRITE, StringCommands::setManyIfAbsent, "Sets keys, all or none")
@@ -51,26 +57,21 @@ final class StringCommands {
         Command.of("append", 3, Kind.WRITE, StringCommands::append, "Adds to the end of a value")
             .keys(1, 1, 1),
         Command.of("strlen", 2, Kind.READ, StringCommands::length, "Gives the length of a value")
-            .keys(1, 1, 1),
+            .keys(1, 1, 1)
+            .asQuick(),
         Command.of("getrange", 4, Kind.READ, StringCommands::range, "Gives a part of a value")
-            .keys(1, 1, 1),
+            .keys(1, 1, 1)
+            .asQuick(),
         Command.of("substr", 4, Kind.READ, StringCommands::range, "Gives a part of a value")
-            .keys(1, 1, 1),
+            .keys(1, 1, 1)
+            .asQuick(),
         Command.of(
                 "setrange", 4, Kind.WRITE, StringCommands::setRange, "Overwrites a part of a value")
             .keys(1, 1, 1));
   }
 
   private static void get(Call call) {
-    Boolean found =
-        call.entries()
-            .read(
-                call.bytes(1),
-                view -> {
-                  call.out.bulk(view);
-                  return true;
-                });
-    if (found == null) {
+    if (call.entries().read(call.bytes(1), call.out.bulks()) == null) {
       call.out.nothing();
     }
   }

@@ -104,7 +104,7 @@ final class TransactionCommands {
   }
 
   private static void runQueued(Call call, Request request) {
-    Command command = Objects.requireNonNull(call.server.commands().find(request.arguments[0]));
+    Command command = Objects.requireNonNull(request.command);
     int mark = call.out.length();
     try {
       command

@@ -17,7 +17,7 @@ import java.util.concurrent.locks.LockSupport;
  * tried alone, so that nobody gets the error of another.
  *
  * <p>Conflicts with other users of the store are met again and again until there is none; after a
- * few, other lanes are kept out meanwhile. Of one lane's thread.
+ * few, other lanes are kept out meanwhile. Of one thread.
  */
 final class WriteGroup {
   private static final int COMMANDS_MAX = 1024;
@@ -59,6 +59,10 @@ final class WriteGroup {
     bytes += request.bytes + session.queuedBytes;
   }
 
+  boolean isEmpty() {
+    return entries.isEmpty();
+  }
+
   boolean isFull() {
     return entries.size() >= COMMANDS_MAX || bytes >= BYTES_MAX;
   }
@@ -81,10 +85,50 @@ final class WriteGroup {
       }
     } finally {
       entries.forEach(this::finish);
-      entries.clear();
-      batch.clear();
-      bytes = 0;
+      forget();
     }
+  }
+
+  /**
+   * Carries everything out if that needs no wait and nothing is in the way; all of it only writes.
+   * Whether it did. When not, the connections have their commands back, and are to leave with them
+   * for a thread that may wait.
+   */
+  boolean tryCommit() {
+    boolean committed = false;
+    try {
+      fill(entries);
+      committed = server.store().tryWrite(batch);
+    } catch (RuntimeException | Error e) {
+      // Whoever may wait tries again, each alone, and answers what becomes of it.
+      committed = false;
+    } finally {
+      if (committed) {
+        entries.forEach(this::finish);
+      } else {
+        giveBack();
+      }
+      forget();
+    }
+    return committed;
+  }
+
+  private void giveBack() {
+    for (int i = entries.size() - 1; i >= 0; i--) {
+      Session session = entries.get(i).session;
+      if (session.inGroup > 0) {
+        cutBack(session);
+      }
+      session.inGroup = 0;
+      session.putBack(entries.get(i).request);
+      session.leaves = true;
+    }
+  }
+
+  private void forget() {
+    entries.clear();
+    batch.clear();
+    bytes = 0;
   }
 
   private void commitAlone(Entry entry) {
@@ -124,12 +168,16 @@ final class WriteGroup {
   }
 
   private void write(List<Entry> some) {
+    fill(some);
+    server.store().write(batch);
+  }
+
+  private void fill(List<Entry> some) {
     batch.clear();
     Entries.Spaces spaces = server.databases().in(batch);
     for (Entry entry : some) {
       run(entry, spaces);
     }
-    server.store().write(batch);
   }
 
   private void transact(List<Entry> some) {

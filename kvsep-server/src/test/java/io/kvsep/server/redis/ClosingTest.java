@@ -3,6 +3,7 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,11 @@ import io.kvsep.KvStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -44,6 +50,118 @@ final class ClosingTest {
       try (KvStore store = KvStore.open(directory)) {
         assertArrayEquals(
             Integer.toString(answered).getBytes(UTF_8), store.get("n".getBytes(UTF_8)));
+      }
+    }
+  }
+
+  /** Quick commands of several clients on both loops, so that closing comes in the middle. */
+  @Test
+  void quickCommandsUnderWayAreAnsweredOrNotBegun() throws Exception {
+    RunningRedis redis = RunningRedis.in(directory);
+    List<Counting> clients = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Counting client = new Counting(redis.connect(), "k" + i);
+      clients.add(client);
+      client.start();
+    }
+    for (Counting client : clients) {
+      client.awaitBegin();
+    }
+
+    redis.close();
+
+    try (KvStore store = KvStore.open(directory)) {
+      for (Counting client : clients) {
+        client.join();
+        assertNull(client.wrong);
+        byte[] value = store.get(client.key.getBytes(UTF_8));
+        long stored = Numbers.integer(Objects.requireNonNull(value));
+        assertTrue(stored >= client.acknowledged, () -> stored + ", not " + client.acknowledged);
+      }
+    }
+  }
+
+  @Test
+  void aStoreThatIsClosedBelowQuickCommandsIsAnError() throws Exception {
+    try (RunningRedis redis = RunningRedis.in(directory)) {
+      List<Counting> clients = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        Counting client = new Counting(redis.connect(), "k" + i);
+        clients.add(client);
+        client.start();
+      }
+      for (Counting client : clients) {
+        client.awaitBegin();
+      }
+
+      redis.store.close();
+
+      for (Counting client : clients) {
+        client.join();
+        assertEquals("-ERR the store is closed^", client.wrong);
+      }
+      try (RawClient client = redis.connect()) {
+        client.expect("PING", "+PONG^");
+      }
+      assertThrows(io.kvsep.error.StoreClosedException.class, redis.server::close);
+    }
+  }
+
+  /** Sets a key to ever higher numbers and reads it, in pipelines, until the answer is another. */
+  private static final class Counting extends Thread {
+    private static final int DEPTH = 20;
+
+    final String key;
+    private final RawClient client;
+    private final CountDownLatch begun = new CountDownLatch(20);
+    volatile long acknowledged;
+    volatile @Nullable String wrong;
+
+    Counting(RawClient client, String key) {
+      this.client = client;
+      this.key = key;
+    }
+
+    /** Returns when it has had some answers. */
+    void awaitBegin() throws InterruptedException {
+      begun.await();
+    }
+
+    @Override
+    public void run() {
+      try (RawClient connected = client) {
+        while (wrong == null) {
+          round(connected);
+          begun.countDown();
+        }
+      } catch (IOException e) {
+        // The server has closed the connection.
+        return;
+      }
+    }
+
+    private void round(RawClient connected) throws IOException {
+      long first = acknowledged + 1;
+      StringBuilder sent = new StringBuilder();
+      for (long i = first; i < first + DEPTH; i++) {
+        sent.append("SET ").append(key).append(' ').append(i).append("^GET ").append(key);
+        sent.append('^');
+      }
+      connected.send(sent.toString());
+      for (long i = first; i < first + DEPTH && wrong == null; i++) {
+        String digits = Long.toString(i);
+        expect(connected, "+OK^");
+        if (wrong == null) {
+          acknowledged = i;
+          expect(connected, "$" + digits.length() + "^" + digits + "^");
+        }
+      }
+    }
+
+    private void expect(RawClient connected, String reply) throws IOException {
+      String found = connected.reply();
+      if (!found.equals(reply)) {
+        wrong = found;
       }
     }
   }

@@ -3,6 +3,7 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.testing.Seeds;
@@ -15,6 +16,7 @@ import io.netty.handler.codec.redis.RedisEncoder;
 import io.netty.handler.codec.redis.RedisMessage;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +24,12 @@ import org.junit.jupiter.api.Test;
  * Commands as Netty's own codec writes them, however the bytes are cut, come out as they went in.
  */
 final class CommandDecoderTest {
+  private static final CommandTable COMMANDS = new CommandTable();
+
   private final RequestBudget budget = new RequestBudget(1 << 20);
+
+  /** Of a loop that has several connections. */
+  private final WholeCommands whole = new WholeCommands(COMMANDS, RedisLimits.defaults());
 
   @Test
   void whatAnotherEncoderWritesIsReadHoweverItIsCut() {
@@ -37,16 +44,27 @@ final class CommandDecoderTest {
         command[j] = new byte[random.nextInt(random.nextInt(10) == 0 ? 90_000 : 30)];
         random.nextBytes(command[j]);
       }
+      if (random.nextBoolean()) {
+        Command known = COMMANDS.all().get(random.nextInt(COMMANDS.all().size()));
+        String name = random.nextBoolean() ? known.name() : known.name().toUpperCase(Locale.ROOT);
+        command[0] = name.getBytes(US_ASCII);
+      }
       commands.add(command);
     }
     ByteBuf wire = encoded(commands);
-    CommandDecoder decoder = new CommandDecoder(RedisLimits.defaults(), budget);
+    CommandDecoder decoder = decoder();
     List<Request> found = new ArrayList<>();
+    CommandDecoder neighbour = decoder();
+    ByteBuf noise = Unpooled.copiedBuffer("*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n".getBytes(US_ASCII));
     while (wire.isReadable()) {
       int most = random.nextBoolean() ? 7 : 20_000;
       ByteBuf part = wire.readSlice(1 + random.nextInt(Math.min(most, wire.readableBytes())));
       for (Request next = decoder.next(part, true); next != null; ) {
         found.add(next);
+        if (random.nextInt(3) == 0) {
+          // Another connection of the loop has its turn.
+          assertNotNull(neighbour.next(noise.duplicate(), true));
+        }
         next = decoder.next(part, true);
       }
     }
@@ -54,10 +72,20 @@ final class CommandDecoderTest {
 
     assertEquals(commands.size(), found.size());
     for (int i = 0; i < found.size(); i++) {
-      assertArrayEquals(commands.get(i), found.get(i).arguments);
+      byte[][] sent = commands.get(i);
+      Request request = found.get(i);
+      assertEquals(COMMANDS.find(sent[0]), request.command);
+      assertEquals(sent.length, request.arguments.length);
+      for (int j = request.command == null ? 0 : 1; j < sent.length; j++) {
+        assertArrayEquals(sent[j], request.arguments[j]);
+      }
       budget.release(found.get(i).reservedBytes);
     }
     assertEquals(1 << 20, budget.left());
+  }
+
+  private CommandDecoder decoder() {
+    return new CommandDecoder(RedisLimits.defaults(), budget, whole);
   }
 
   private static ByteBuf encoded(List<byte[][]> commands) {
@@ -80,7 +108,7 @@ final class CommandDecoderTest {
 
   @Test
   void anUnfinishedCommandGivesBackWhatItReserved() throws ProtocolException {
-    CommandDecoder decoder = new CommandDecoder(RedisLimits.defaults(), budget);
+    CommandDecoder decoder = decoder();
     decoder.next(Unpooled.copiedBuffer("*2\r\n$900000\r\nxyz".getBytes(US_ASCII)), true);
     assertEquals((1 << 20) - 900_000 - 24 + RequestBudget.FREE_BYTES, budget.left());
 
@@ -91,7 +119,7 @@ final class CommandDecoderTest {
 
   @Test
   void whatIsBeyondTheBudgetIsRefusedBeforeItCosts() throws ProtocolException {
-    CommandDecoder decoder = new CommandDecoder(RedisLimits.defaults(), budget);
+    CommandDecoder decoder = decoder();
     ByteBuf wire = Unpooled.copiedBuffer("*1000000\r\n$500000000\r\n".getBytes(US_ASCII));
 
     assertThrows(ProtocolException.class, () -> decoder.next(wire, true));

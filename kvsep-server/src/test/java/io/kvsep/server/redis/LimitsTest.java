@@ -109,6 +109,84 @@ final class LimitsTest {
   }
 
   @Test
+  void longPipelinesOfQuickCommandsAreReadInParts() throws IOException {
+    try (RawClient client = redis.connect()) {
+      StringBuilder sent = new StringBuilder();
+      for (int i = 0; i < 3000; i++) {
+        sent.append("SET k ").append(i).append("^GET k^");
+      }
+      client.send(sent.toString());
+      for (int i = 0; i < 3000; i++) {
+        String digits = Integer.toString(i);
+        assertEquals("+OK^", client.reply());
+        assertEquals("$" + digits.length() + "^" + digits + "^", client.reply());
+      }
+    }
+  }
+
+  @Test
+  void aClientThatTakesNoShortRepliesIsClosedAndHoldsNothingUp() throws Exception {
+    try (RawClient slow = redis.connect();
+        RawClient other = redis.connect()) {
+      assertEquals("+OK^", other.command("SET", "k", "v".repeat(1000)));
+      String id = slow.ask("CLIENT ID").replace(":", "id=").replace("^", " ");
+      Thread sender = sending(slow, "GET k^", 200_000);
+      long deadline = System.nanoTime() + 30_000_000_000L;
+      while (other.ask("CLIENT LIST").contains(id) && System.nanoTime() - deadline < 0) {
+        assertEquals("$1000^" + "v".repeat(1000) + "^", other.ask("GET k"));
+        long underWay = redis.server.state().underWay().get();
+        assertTrue(underWay <= 10, () -> underWay + " commands are under way");
+      }
+      sender.join();
+      long taken = slow.drain();
+      assertTrue(taken < 100_000_000, () -> "everything was sent: " + taken);
+      assertTrue(slow.isEnded());
+    }
+  }
+
+  @Test
+  void aClientThatReadsLateGetsEveryReply() throws Exception {
+    int count = 20_000;
+    redis.close();
+    redis = RunningRedis.in(directory);
+    try (RawClient late = redis.connect();
+        RawClient other = redis.connect()) {
+      String value = "v".repeat(1000);
+      assertEquals("+OK^", other.command("SET", "k", value));
+      Thread sender = sending(late, "GET k^ECHO x^", count);
+      // What fits into the buffers of both sides, and the server's limits, is less than that.
+      int pipelined = RedisLimits.defaults().pipelined();
+      for (int i = 0; i < 200; i++) {
+        other.expect("GET k", "$1000^" + value + "^");
+        long underWay = redis.server.state().underWay().get();
+        assertTrue(underWay <= pipelined + 1, () -> underWay + " commands are under way");
+      }
+      for (int i = 0; i < count; i++) {
+        assertEquals("$1000^" + value + "^", late.reply());
+        assertEquals("$1^x^", late.reply());
+      }
+      sender.join();
+    }
+  }
+
+  /** Until all of it is sent, or the other side has closed. */
+  private static Thread sending(RawClient client, String part, int times) {
+    Thread sender =
+        new Thread(
+            () -> {
+              try {
+                for (int i = 0; i < times / 100; i++) {
+                  client.send(part.repeat(100));
+                }
+              } catch (IOException e) {
+                return;
+              }
+            });
+    sender.start();
+    return sender;
+  }
+
+  @Test
   void aClientThatTakesNoRepliesIsClosedAndHoldsNothingUp() throws IOException {
     try (RawClient slow = redis.connect();
         RawClient other = redis.connect()) {

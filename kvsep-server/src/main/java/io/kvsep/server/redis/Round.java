@@ -1,0 +1,339 @@
+package io.kvsep.server.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kvsep.Snapshot;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries out commands of many connections on one thread, those of each in their order. What is
+ * served between {@link #begin} and {@link #end} is a round: its writes are committed together, and
+ * its replies are handed over together. A connection whose replies grow long waits until they are
+ * sent.
+ *
+ * <p>On a thread that may wait, everything is carried out. On an event loop only what is over soon
+ * is, and a round ends after some time, with the rest left for the next. A connection whose next
+ * command is not for the loop {@linkplain Session#leaves leaves}, with that command and all behind
+ * it in its inbox; so does one that has written where the store would have to be waited for.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
+final class Round {
+  /** Replies of one connection that are written before they are sent. */
+  private static final int OUTPUT_BYTES_MAX = 256 << 10;
+
+  /** After this time an event loop looks at its sockets again. */
+  private static final long LOOP_NANOS_MAX = 2_000_000;
+
+  /** Commands between two looks at the clock; a power of two. */
+  private static final int CLOCK_INTERVAL = 32;
+
+  /** Values longer than this are not for event loops. */
+  private static final int LONG_REPLY_BYTES = 64 << 10;
+
+  /** Reads of a connection that are not either, after it has met with such a value. */
+  private static final int LONG_READS = 64;
+
+  private final ServerState server;
+  private final Lane lane;
+  private final boolean mayWait;
+  private final ReadPace pace;
+  private final Entries.Spaces present;
+  private final WriteGroup group;
+  private final List<Session> touched = new ArrayList<>();
+  private long startNanos;
+  private int steps;
+  private boolean over;
+  private int reads;
+
+  Round(ServerState server, Lane lane, ReadPace pace, boolean mayWait) {
+    this.server = server;
+    this.lane = lane;
+    this.mayWait = mayWait;
+    this.pace = pace;
+    this.present = server.databases().present();
+    this.group = new WriteGroup(server);
+  }
+
+  void begin() {
+    over = false;
+    startNanos = mayWait ? 0 : System.nanoTime();
+  }
+
+  /** Whether the time of an event loop was over before everything was carried out. */
+  boolean isOver() {
+    return over;
+  }
+
+  /** Carries out what the connection has in its inbox, as far as it may. */
+  void serve(Session session) {
+    if (!session.touched) {
+      session.touched = true;
+      touched.add(session);
+    }
+    try {
+      while (goesOn(session)) {
+        dispatch(session, session.inbox.element());
+      }
+    } catch (RuntimeException | Error e) {
+      // A mistake of ours, or no memory even for the reply: the others go on.
+      session.closing = true;
+    }
+    if (session.closing || session.gone) {
+      abandon(session);
+    }
+  }
+
+  private boolean goesOn(Session session) {
+    return !session.inbox.isEmpty()
+        && !session.parked
+        && !session.closing
+        && !session.gone
+        && !session.leaves
+        && session.replies.length() < OUTPUT_BYTES_MAX
+        && (mayWait || hasTime());
+  }
+
+  private boolean hasTime() {
+    if (!over && (++steps & CLOCK_INTERVAL - 1) == 0) {
+      over = System.nanoTime() - startNanos > LOOP_NANOS_MAX;
+    }
+    return !over;
+  }
+
+  /** Nobody waits for an answer to what is left. */
+  private void abandon(Session session) {
+    settle(session);
+    session.leaves = false;
+    while (!session.inbox.isEmpty()) {
+      Request request = session.inbox.element();
+      session.take(request);
+      server.budget().release(request.reservedBytes);
+    }
+    session.discard(server.budget());
+  }
+
+  /** Carries out the first command of the inbox, or has the connection leave. */
+  private void dispatch(Session session, Request request) {
+    if (!mayWait && !isForLoop(session, request)) {
+      session.leaves = true;
+      return;
+    }
+    if (session.queue != null) {
+      // EXEC may be in the group; only behind it is there no transaction any more.
+      settle(session);
+    }
+    Command command = request.command;
+    String refusal = refusal(session, request);
+    boolean writes = command != null && command.kind() == Command.Kind.WRITE && refusal == null;
+    if (!writes && !settle(session)) {
+      return;
+    }
+    session.take(request);
+    if (command == null || refusal != null) {
+      refuse(session, request, String.valueOf(refusal));
+      return;
+    }
+    note(session, command);
+    boolean ends = command.name().equals(TransactionCommands.EXEC);
+    if (session.queue != null && command.kind() != Command.Kind.CONTROL && !ends) {
+      enqueue(session, session.queue, request);
+    } else if (writes) {
+      group.add(session, command, request);
+      if (group.isFull()) {
+        commit();
+      }
+    } else if (command.kind() == Command.Kind.LONG_READ) {
+      lane.park(session, command, request);
+    } else {
+      if (command.reads()) {
+        read(session, command, request);
+      } else {
+        run(session, command, request, session.replies);
+      }
+      server.budget().release(request.reservedBytes);
+    }
+  }
+
+  /** What others may look at is not written more often than it changes. */
+  private static void note(Session session, Command command) {
+    if (!session.lastCommand.equals(command.name())) {
+      session.lastCommand = command.name();
+    }
+  }
+
+  /** Whether an event loop may carry the command out. */
+  private boolean isForLoop(Session session, Request request) {
+    if (session.queue != null || !server.databases().isKnown(session.database)) {
+      return false;
+    }
+    Command command = request.command;
+    return command == null
+        || (command.isQuick(request)
+            && !(command.reads() && (session.longReads > 0 || pace.isSlow())));
+  }
+
+  private void refuse(Session session, Request request, String refusal) {
+    session.replies.begin();
+    session.replies.error(refusal);
+    if (request.protocolError == null) {
+      session.queueBroken = session.queue != null;
+      server.budget().release(request.reservedBytes);
+    } else {
+      session.closing = true;
+    }
+  }
+
+  /** What is wrong with a command before it is looked at closer, null for nothing. */
+  private @Nullable String refusal(Session session, Request request) {
+    Command command = request.command;
+    if (request.protocolError != null) {
+      return "ERR Protocol error: " + request.protocolError;
+    }
+    if (command == null) {
+      return unknown(request.arguments);
+    }
+    if (!command.takes(request.arguments.length)) {
+      return CommandError.wrongArity(command.name()).reply();
+    }
+    if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
+      return "NOAUTH Authentication required.";
+    }
+    if (session.queue != null && !TransactionCommands.mayBeQueued(command)) {
+      return "ERR Command not allowed inside a transaction";
+    }
+    try {
+      command.checkKeys(request.arguments);
+    } catch (CommandError e) {
+      return e.reply();
+    }
+    return null;
+  }
+
+  private static String unknown(byte[][] arguments) {
+    StringBuilder shown = new StringBuilder();
+    for (int i = 1; i < arguments.length && shown.length() < 128; i++) {
+      shown.append('\'').append(cut(arguments[i], 128 - shown.length())).append("' ");
+    }
+    return "ERR unknown command '"
+        + cut(arguments[0], 128)
+        + "', with args beginning with: "
+        + shown;
+  }
+
+  private static String cut(byte[] text, int max) {
+    return new String(text, 0, Math.min(max, text.length), UTF_8);
+  }
+
+  private void enqueue(Session session, List<Request> queued, Request request) {
+    Replies out = session.replies;
+    out.begin();
+    long cost = request.bytes + 100L + 24L * request.arguments.length;
+    if (queued.size() >= server.options().limits().arguments() || !server.budget().reserve(cost)) {
+      session.queueBroken = true;
+      out.error("ERR the transaction is too large");
+      server.budget().release(request.reservedBytes);
+      return;
+    }
+    session.queuedBytes += cost;
+    queued.add(request);
+    out.simple("QUEUED");
+  }
+
+  /**
+   * Commits before something that must see what the connection has written. Whether that was
+   * possible; otherwise it leaves.
+   */
+  private boolean settle(Session session) {
+    return session.inGroup == 0 || commit();
+  }
+
+  private boolean commit() {
+    if (!mayWait) {
+      return group.tryCommit();
+    }
+    group.commit();
+    return true;
+  }
+
+  private void read(Session session, Command command, Request request) {
+    boolean timed = (++reads & ReadPace.INTERVAL - 1) == 0;
+    long start = timed ? System.nanoTime() : 0;
+    int before = session.replies.length();
+    run(session, command, request, session.replies);
+    if (timed && command.isQuick(request)) {
+      pace.note(System.nanoTime() - start);
+    }
+    if (session.replies.length() - before > LONG_REPLY_BYTES) {
+      session.longReads = LONG_READS;
+    } else if (session.longReads > 0) {
+      session.longReads--;
+    }
+  }
+
+  /** Carries out a command that does not write. */
+  void run(Session session, Command command, Request request, Replies out) {
+    int mark = out.begin();
+    try {
+      if (command.kind() == Command.Kind.READ_TOGETHER && request.arguments.length > 2) {
+        try (Snapshot snapshot = server.store().snapshot()) {
+          Entries.Spaces spaces = server.databases().in(snapshot);
+          call(session, command, request, out, spaces);
+        }
+      } else {
+        call(session, command, request, out, present);
+      }
+    } catch (RuntimeException | Error e) {
+      server.failed(e);
+      out.cutBackTo(mark);
+      out.error(StoreErrors.reply(e));
+    }
+  }
+
+  private void call(
+      Session session, Command command, Request request, Replies out, Entries.Spaces spaces) {
+    command.body().run(new Call(server, session, spaces, out, command.name(), request.arguments));
+  }
+
+  /** Commits; what is to go to each connection that was served. */
+  List<Delivery> end() {
+    if (!group.isEmpty()) {
+      commit();
+    }
+    List<Delivery> deliveries = new ArrayList<>(touched.size());
+    long answered = 0;
+    for (Session session : touched) {
+      boolean waits = !session.inbox.isEmpty();
+      deliveries.add(
+          new Delivery(
+              session,
+              session.replies.take(),
+              session.answered,
+              session.answeredBytes,
+              session.turnsTaken,
+              !waits && !session.parked,
+              waits && !session.parked && !session.leaves,
+              session.closing));
+      answered += session.answered;
+      session.answered = 0;
+      session.answeredBytes = 0;
+      session.turnsTaken = 0;
+      session.touched = false;
+    }
+    touched.clear();
+    server.processed(answered);
+    return deliveries;
+  }
+
+  /** A mistake of ours in the middle of a round: those it was about are closed, others go on. */
+  void giveUp() {
+    for (Session session : touched) {
+      session.closing = true;
+      session.touched = false;
+      session.replies.release();
+      session.channel.close();
+    }
+    touched.clear();
+  }
+}
