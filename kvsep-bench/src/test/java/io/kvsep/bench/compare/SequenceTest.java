@@ -77,8 +77,11 @@ final class SequenceTest {
     assertEquals(Set.of(), missing);
     results.forEach(
         (name, value) -> {
-          boolean positive = value > 0 || name.contains("written") || name.contains("memory");
-          assertTrue(positive && value < 1e12, name + "=" + value);
+          // An engine may have nothing to do when it is left alone.
+          boolean mayBeNone =
+              name.contains("written") || name.contains("memory") || name.equals("load.at_rest");
+          boolean possible = value > 0 || (mayBeNone && value >= 0);
+          assertTrue(possible && value < 1e12, name + "=" + value);
         });
     assertTrue(results.getOrDefault("load.disk_by_raw", 0.0) >= 0.9, results::toString);
   }
