@@ -101,9 +101,11 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * As {@link #write(WriteBatch)}, but only if it need not wait: for a sync, as with {@link
    * Durability#sync()}, for background work that writers have got ahead of, for the next segment of
-   * the log, or for upkeep that nobody may write beside. It may wait for writes that came before
-   * and do not wait for these either. For threads that must not be held up, such as event loops,
-   * which leave the batch to another thread when this returns false.
+   * the log, or for upkeep that nobody may write beside. It may wait for writes that came before,
+   * and is held up where one of these, or upkeep, begins to wait while this one is queued behind
+   * it. A batch longer than a memtable, or with range deletes, may wait for a flush. For threads
+   * that should not be held up, such as event loops, which leave the batch to another thread when
+   * this returns false.
    *
    * @return whether the batch was written; when not, nothing has happened
    */

@@ -10,6 +10,7 @@ import io.kvsep.Snapshot;
 import io.kvsep.error.ChangesLostException;
 import io.netty.util.AsciiString;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +54,7 @@ final class Feeds {
     FeedEvents events;
     try {
       Begun begun = after == null ? fromNow() : new Begun(store.changes(after), after);
+      requireThere(keyspace, keyspaceId, begun.feed());
       events =
           new FeedEvents(
               surroundings,
@@ -81,6 +83,25 @@ final class Feeds {
         exchange.context());
   }
 
+  /** What was dropped before the feed began never shows in it. */
+  private void requireThere(
+      @Nullable String keyspace, @Nullable Integer keyspaceId, ChangeFeed feed) {
+    if (keyspace == null) {
+      return;
+    }
+    boolean there = false;
+    try {
+      there = Objects.equals(keyspaces.existing(keyspace).id(), keyspaceId);
+    } finally {
+      if (!there) {
+        feed.close();
+      }
+    }
+    if (!there) {
+      throw Problem.of(HttpStatus.NOT_FOUND, "no-such-keyspace", "it was dropped just now");
+    }
+  }
+
   /** Ends all of them, once the gate lets no more in. */
   void stop() {
     open.forEach(FeedEvents::stop);
@@ -91,17 +112,13 @@ final class Feeds {
     gate.closeFeed();
   }
 
-  /** What is committed from here on. A bulk load just now moves the place behind itself. */
+  /** What is committed from here on. A bulk load just now soon moves the place behind itself. */
   private Begun fromNow() {
-    long after;
-    try (Snapshot now = store.snapshot()) {
-      after = now.sequence();
-    }
     while (true) {
-      try {
-        return new Begun(store.changes(after), after);
+      try (Snapshot now = store.snapshot()) {
+        return new Begun(store.changes(now.sequence()), now.sequence());
       } catch (ChangesLostException e) {
-        after = e.lostSequence();
+        Thread.onSpinWait();
       }
     }
   }

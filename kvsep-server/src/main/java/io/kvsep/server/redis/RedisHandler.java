@@ -126,9 +126,11 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     } catch (ProtocolException e) {
       accept(Request.broken(String.valueOf(e.getMessage())));
       stopListening();
-    }
-    if (unanswered > before) {
-      server.underWay().addAndGet(unanswered - before);
+    } finally {
+      // Whatever comes up: it is taken off again when the connection ends.
+      if (unanswered > before) {
+        server.underWay().addAndGet(unanswered - before);
+      }
     }
   }
 

@@ -9,7 +9,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /** What all connections of a server share. Thread safe. */
@@ -26,7 +25,7 @@ final class ServerState {
   private final LongAdder connectionsRefused = new LongAdder();
   private final LongAdder commandsProcessed = new LongAdder();
   private final long startedAtMillis;
-  private final ReadWriteLock commits = new ReentrantReadWriteLock();
+  private final ReentrantReadWriteLock commits = new ReentrantReadWriteLock();
   private final AtomicLong underWay = new AtomicLong();
   private volatile int port;
 
@@ -63,7 +62,7 @@ final class ServerState {
   }
 
   /** Held to share while a lane commits, and alone by one that met too many conflicts. */
-  ReadWriteLock commits() {
+  ReentrantReadWriteLock commits() {
     return commits;
   }
 

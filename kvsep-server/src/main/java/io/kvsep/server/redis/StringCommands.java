@@ -60,11 +60,9 @@ final class StringCommands {
             .keys(1, 1, 1)
             .asQuick(),
         Command.of("getrange", 4, Kind.READ, StringCommands::range, "Gives a part of a value")
-            .keys(1, 1, 1)
-            .asQuick(),
+            .keys(1, 1, 1),
         Command.of("substr", 4, Kind.READ, StringCommands::range, "Gives a part of a value")
-            .keys(1, 1, 1)
-            .asQuick(),
+            .keys(1, 1, 1),
         Command.of(
                 "setrange", 4, Kind.WRITE, StringCommands::setRange, "Overwrites a part of a value")
             .keys(1, 1, 1));

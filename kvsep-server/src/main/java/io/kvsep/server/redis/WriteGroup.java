@@ -96,13 +96,21 @@ final class WriteGroup {
    */
   boolean tryCommit() {
     boolean committed = false;
+    // Not while others are kept out so that a transaction meets no more conflicts.
+    Lock lock = server.commits().readLock();
+    boolean locked = lock.tryLock();
     try {
-      fill(entries);
-      committed = server.store().tryWrite(batch);
+      if (locked) {
+        fill(entries);
+        committed = server.store().tryWrite(batch);
+      }
     } catch (RuntimeException | Error e) {
       // Whoever may wait tries again, each alone, and answers what becomes of it.
       committed = false;
     } finally {
+      if (locked) {
+        lock.unlock();
+      }
       if (committed) {
         entries.forEach(this::finish);
       } else {
