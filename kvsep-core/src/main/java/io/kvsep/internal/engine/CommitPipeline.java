@@ -174,8 +174,15 @@ final class CommitPipeline {
     duty = work;
   }
 
+  /** Written only when it changes, so that the line stays shared. */
+  private void holds(boolean now) {
+    if (held != now) {
+      held = now;
+    }
+  }
+
   private void runAndHandOver(Runnable action) {
-    held = true;
+    holds(true);
     try {
       action.run();
     } finally {
@@ -211,7 +218,8 @@ final class CommitPipeline {
       for (int i = 0; i < group.size(); i++) {
         group.get(i).complete();
       }
-      companions = group.size();
+      // One that came back later says nothing of who writes together.
+      companions = group.isEmpty() ? companions : group.size();
       group.clear();
       handOver();
     }
@@ -397,7 +405,7 @@ final class CommitPipeline {
     if (count > Limits.SEQUENCE_MAX - nextSequence) {
       throw new LimitExceededException("sequence numbers are used up");
     }
-    held = sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count);
+    holds(sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count));
     index.makeRoom(logBytes, indexBytes, count);
     appendToLog(requests, logBytes);
     try {

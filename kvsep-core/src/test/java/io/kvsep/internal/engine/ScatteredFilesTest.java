@@ -18,6 +18,7 @@ import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -255,6 +256,33 @@ final class ScatteredFilesTest {
       ticks(1);
     }
     assertEquals(0, inOrder());
+  }
+
+  @Test
+  void aBulkLoadCountsAsWriting() {
+    fill(/* inOrder= */ false);
+    Iterator<TestLoad.Item> slow =
+        new Iterator<>() {
+          private boolean given;
+
+          @Override
+          public boolean hasNext() {
+            if (!given) {
+              ticks(3 * QUIET_TICKS);
+              assertEquals(0, inOrder(), "while somebody loads");
+            }
+            return !given;
+          }
+
+          @Override
+          public TestLoad.Item next() {
+            given = true;
+            return new TestLoad.Item(key(1), value(1, VALUE_BYTES));
+          }
+        };
+    store.loads().load(0, new TestLoad(slow));
+    ticks(3 * QUIET_TICKS);
+    assertTrue(inOrder() >= SEGMENTS - 1, inOrder() + " in order");
   }
 
   @Test

@@ -13,7 +13,11 @@ final class TestLoad implements LoadSource {
   private Item current = new Item(new byte[0], new byte[0]);
 
   TestLoad(List<Item> items) {
-    this.items = items.iterator();
+    this(items.iterator());
+  }
+
+  TestLoad(Iterator<Item> items) {
+    this.items = items;
   }
 
   @Override

@@ -58,15 +58,7 @@ final class ClosingTest {
   @Test
   void quickCommandsUnderWayAreAnsweredOrNotBegun() throws Exception {
     RunningRedis redis = RunningRedis.in(directory);
-    List<Counting> clients = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      Counting client = new Counting(redis.connect(), "k" + i);
-      clients.add(client);
-      client.start();
-    }
-    for (Counting client : clients) {
-      client.awaitBegin();
-    }
+    List<Counting> clients = fourAtWork(redis);
 
     redis.close();
 
@@ -84,15 +76,7 @@ final class ClosingTest {
   @Test
   void aStoreThatIsClosedBelowQuickCommandsIsAnError() throws Exception {
     try (RunningRedis redis = RunningRedis.in(directory)) {
-      List<Counting> clients = new ArrayList<>();
-      for (int i = 0; i < 4; i++) {
-        Counting client = new Counting(redis.connect(), "k" + i);
-        clients.add(client);
-        client.start();
-      }
-      for (Counting client : clients) {
-        client.awaitBegin();
-      }
+      List<Counting> clients = fourAtWork(redis);
 
       redis.store.close();
 
@@ -105,6 +89,19 @@ final class ClosingTest {
       }
       assertThrows(io.kvsep.error.StoreClosedException.class, redis.server::close);
     }
+  }
+
+  private static List<Counting> fourAtWork(RunningRedis redis) throws Exception {
+    List<Counting> clients = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Counting client = new Counting(redis.connect(), "k" + i);
+      clients.add(client);
+      client.start();
+    }
+    for (Counting client : clients) {
+      client.awaitBegin();
+    }
+    return clients;
   }
 
   /** Sets a key to ever higher numbers and reads it, in pipelines, until the answer is another. */
