@@ -64,6 +64,7 @@ final class ResultTable {
         new Line("single_sync", "p99", "  p99", true),
         new Line("overwrite", "rate", "overwrite, batches of 100" + mode, false),
         new Line("overwrite", "until_settled", "  until settled", false),
+        new Line("overwrite", "at_rest", "  work when it has nothing to do", true),
         new Line("overwrite", "longest", "  longest batch", true),
         new Line("overwrite", "disk_by_raw", "  bytes on disk / raw", true),
         new Line("overwrite", "written_by_raw", "  bytes written / raw", true),

@@ -85,20 +85,20 @@ final class Sequence implements AutoCloseable {
     long nanos = System.nanoTime() - start - quiet;
     output.rate("load", "until_settled", entries.count(), nanos);
     output.seconds("load", "seconds", nanos);
-    rest();
+    rest("load");
     DiskSpace.writeOut(options.directory());
     space("load", ProcessStatus.writtenBytes() - written, entries.rawBytes());
   }
 
   /** Lets the store do what it does when it has nothing to do. */
-  private void rest() {
+  private void rest(String after) {
     if (!Engines.worksInBackground(options.engine())) {
       return;
     }
     Engine opened = open(options.durability());
     long start = System.nanoTime();
     long quiet = settle(opened, REST_QUIET_NANOS);
-    output.seconds("load", "at_rest", System.nanoTime() - start - quiet);
+    output.seconds(after, "at_rest", System.nanoTime() - start - quiet);
     close();
   }
 
@@ -159,6 +159,8 @@ final class Sequence implements AutoCloseable {
     long nanos = System.nanoTime() - start - quiet;
     output.rate("overwrite", "until_settled", done.entries(), nanos);
     output.seconds("overwrite", "seconds", nanos);
+    close();
+    rest("overwrite");
     space("overwrite", ProcessStatus.writtenBytes() - written, Math.max(1, done.rawBytes()));
   }
 

@@ -41,7 +41,7 @@ public final class CompactionPicker {
   private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;
 
   /** A store settles when what is below is at most so many times as long as what goes down. */
-  private static final int SETTLING_FACTOR = 5;
+  private static final int SETTLING_FACTOR = CompactionConfig.LEVEL_MULTIPLIER;
 
   /** Where a level is asked for and there is none. */
   public static final int NO_LEVEL = -1;
@@ -97,13 +97,16 @@ public final class CompactionPicker {
    * The lowest level that a store which nobody writes to should bring down into the next one that
    * holds anything, so that reads find all tables in one level: not if that rewrites much more than
    * it brings down. {@link #NO_LEVEL} when there is none.
+   *
+   * @param atAnyCost whether to do it however much that rewrites
    */
-  public int settlingLevel(Version version) {
+  public int settlingLevel(Version version, boolean atAnyCost) {
     for (int level = LAST - 1; level >= 0; level--) {
       int tables = version.tables(level).length;
       long below = version.levelBytes(nextHeld(version, level));
       boolean apart = below > 0 || (level == 0 && tables > 1);
-      if (tables > 0 && apart && below <= SETTLING_FACTOR * version.levelBytes(level)) {
+      boolean cheap = below <= SETTLING_FACTOR * version.levelBytes(level);
+      if (tables > 0 && apart && (cheap || atAnyCost)) {
         return level;
       }
     }

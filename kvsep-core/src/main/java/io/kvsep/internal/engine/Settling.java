@@ -21,6 +21,12 @@ final class Settling {
 
   private static final long UNKNOWN = -1;
 
+  /**
+   * After so many ticks of quiet, a minute, even few tables are brought down into many: the store
+   * is one that is only read, or its next burst is far enough for what was rewritten to pay.
+   */
+  private static final int LONG_QUIET_TICKS = 600;
+
   private final CompactionPicker picker;
   private final SnapshotRegistry snapshots;
 
@@ -34,6 +40,11 @@ final class Settling {
   private volatile long failedAt = NEVER_QUIET;
 
   private volatile boolean valuesAtRest;
+
+  private volatile boolean longQuiet;
+
+  /** Of the timer: since when the store has been quiet. */
+  private int quietTicks;
 
   /** Of the timer. */
   private long filesMoved;
@@ -64,9 +75,13 @@ final class Settling {
       this.filesMoved = filesMoved;
       newestTable = UNKNOWN;
     }
-    // Last: whoever sees it sees the other one.
+    long sequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
+    quietTicks =
+        quiet && sequence == quietSequence ? Math.min(quietTicks + 1, LONG_QUIET_TICKS) : 0;
+    longQuiet = quietTicks == LONG_QUIET_TICKS;
+    // Last: whoever sees it sees the others.
     this.valuesAtRest = valuesAtRest;
-    quietSequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
+    quietSequence = sequence;
   }
 
   /** The next step, none of whose tables is untouchable; null when there is none. */
@@ -78,7 +93,7 @@ final class Settling {
     }
     // A level that was begun is emptied, though on the way that looks less and less worth it.
     if (level == CompactionPicker.NO_LEVEL || version.tables(level).length == 0) {
-      level = picker.settlingLevel(version);
+      level = picker.settlingLevel(version, longQuiet);
     }
     return level == CompactionPicker.NO_LEVEL
         ? pickDetours(version, untouchable)

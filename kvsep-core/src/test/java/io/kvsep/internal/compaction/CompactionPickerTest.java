@@ -506,10 +506,11 @@ final class CompactionPickerTest {
   @Test
   void aLevelSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    table(6, "a", "z", 1000);
+    table(6, "a", "z", 2000);
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(0, picker.settlingLevel(versions.current(), /* atAnyCost= */ true));
     table(0, "d", "f", 50);
     assertEquals(0, settlingLevel());
     table(4, "f", "k", 100);
@@ -548,7 +549,7 @@ final class CompactionPickerTest {
   }
 
   private int settlingLevel() {
-    return picker.settlingLevel(versions.current());
+    return picker.settlingLevel(versions.current(), /* atAnyCost= */ false);
   }
 
   private CompactionPlan settling(int level) {
