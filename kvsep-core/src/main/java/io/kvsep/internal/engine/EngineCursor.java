@@ -8,6 +8,7 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.vlog.StoredValue;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -180,35 +181,23 @@ public final class EngineCursor implements EntryCursor {
 
   @Override
   public boolean isValid() {
-    claim();
-    try {
-      return place == Place.ON_ENTRY;
-    } finally {
-      unclaim();
-    }
+    requireIdle();
+    return place == Place.ON_ENTRY;
   }
 
   /** A copy of the user key. */
   @Override
   public byte[] key() {
-    claim();
-    try {
-      requireEntry();
-      return iterator.keyRegion().getBytes(prefixLength, iterator.keyLength() - prefixLength);
-    } finally {
-      unclaim();
-    }
+    requireIdle();
+    requireEntry();
+    return Arrays.copyOfRange(iterator.key(), prefixLength, iterator.keyLength());
   }
 
   /** A copy of the stored key. */
   byte[] storedKey() {
-    claim();
-    try {
-      requireEntry();
-      return iterator.keyRegion().getBytes(0, iterator.keyLength());
-    } finally {
-      unclaim();
-    }
+    requireIdle();
+    requireEntry();
+    return Arrays.copyOf(iterator.key(), iterator.keyLength());
   }
 
   /** A copy of the value. */
@@ -393,11 +382,25 @@ public final class EngineCursor implements EntryCursor {
 
   private void claim() {
     if (!claim.compareAndSet(IDLE, BUSY)) {
-      if (claim.get() == CLOSED) {
-        throw new StoreClosedException("the cursor is closed");
-      }
-      throw new IllegalStateException("the cursor is in use by another thread");
+      throw refusal(claim.get());
     }
+  }
+
+  /**
+   * In place of a claim, for what touches the heap alone: whoever closes the cursor beside it takes
+   * nothing away.
+   */
+  private void requireIdle() {
+    int state = claim.get();
+    if (state != IDLE) {
+      throw refusal(state);
+    }
+  }
+
+  private static RuntimeException refusal(int state) {
+    return state == CLOSED
+        ? new StoreClosedException("the cursor is closed")
+        : new IllegalStateException("the cursor is in use by another thread");
   }
 
   private void unclaim() {
@@ -408,16 +411,12 @@ public final class EngineCursor implements EntryCursor {
   /** Copies the user key to the start of {@code target} if it fits; returns its length. */
   @Override
   public int keyInto(byte[] target) {
-    claim();
-    try {
-      requireEntry();
-      int length = iterator.keyLength() - prefixLength;
-      if (length <= target.length) {
-        iterator.keyRegion().get(prefixLength, target, 0, length);
-      }
-      return length;
-    } finally {
-      unclaim();
+    requireIdle();
+    requireEntry();
+    int length = iterator.keyLength() - prefixLength;
+    if (length <= target.length) {
+      System.arraycopy(iterator.key(), prefixLength, target, 0, length);
     }
+    return length;
   }
 }

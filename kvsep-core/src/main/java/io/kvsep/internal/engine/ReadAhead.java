@@ -9,6 +9,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.ValueReader;
+import java.util.Arrays;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -198,7 +199,7 @@ final class ReadAhead implements Foreseen, AutoCloseable {
     scoutStands = false;
     scoutSteps = stepsLeft == Long.MAX_VALUE ? stepsLeft : stepsLeft + 1;
     entriesNext = entriesAsked == 0 ? ENTRIES_MIN : entriesAsked;
-    byte[] key = cursor.keyRegion().getBytes(0, cursor.keyLength());
+    byte[] key = Arrays.copyOf(cursor.key(), cursor.keyLength());
     step(() -> forward ? scout().seekAtOrAfter(key) : scout().seekAtOrBefore(key));
   }
 

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <ol>
  *   <li>Walking forward the source stands on the current entry; walking back it stands before all
  *       versions of the current key, and the entry found on the way is remembered.
- *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised.
+ *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised. It is
+ *       on the heap, so that reading it can do no harm, whoever closes the iterator meanwhile.
  *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
  *       pins, and to the table a level's iterator stands in or the one it left last. All versions
  *       of a key in a level are in one table, and no level's iterator goes on behind the key
@@ -39,7 +40,7 @@ final class VisibleIterator implements AutoCloseable {
   private final long sequence;
   private final @Nullable RangeCoverage coverage;
   private final Clock clock;
-  private final GrowingRegion key;
+  private final GrowingRegion keyCopy;
   private final GrowingRegion seekKey;
   private final GrowingRegion passed;
   private final @Nullable Region lower;
@@ -52,6 +53,7 @@ final class VisibleIterator implements AutoCloseable {
 
   private boolean valid;
   private boolean forward = true;
+  private byte[] key = new byte[64];
   private int keyLength;
   private long tag;
   private @Nullable Region payloadRegion;
@@ -75,7 +77,7 @@ final class VisibleIterator implements AutoCloseable {
     this.sequence = sequence;
     this.coverage = coverage;
     this.clock = clock;
-    this.key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.keyCopy = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.passed = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.lower = copy(lower, ledger);
@@ -139,7 +141,7 @@ final class VisibleIterator implements AutoCloseable {
     if (forward) {
       source.next();
     } else {
-      source.seek(key.region(), 0, keyLength, 0);
+      source.seek(keyRegion(), 0, keyLength, 0);
     }
     return settleForward(/* skipCurrentKey= */ true);
   }
@@ -147,7 +149,7 @@ final class VisibleIterator implements AutoCloseable {
   /** To the entry before the current one; only while valid. */
   boolean previous() {
     if (forward) {
-      source.seekBefore(key.region(), 0, keyLength, Tag.MAX);
+      source.seekBefore(keyRegion(), 0, keyLength, Tag.MAX);
     }
     return settleBackward();
   }
@@ -163,8 +165,16 @@ final class VisibleIterator implements AutoCloseable {
     return valid;
   }
 
+  /** The current key, from 0 to its length, in an array that changes with the next step. */
+  byte[] key() {
+    return key;
+  }
+
+  /** A copy of the current key. */
   Region keyRegion() {
-    return key.region();
+    Region copy = keyCopy.ensure(Math.max(1, keyLength));
+    copy.put(0, key, 0, keyLength);
+    return copy;
   }
 
   int keyLength() {
@@ -192,7 +202,7 @@ final class VisibleIterator implements AutoCloseable {
     valid = false;
     Attempts closes = new Attempts();
     closes.run(source::close);
-    closes.run(key::close);
+    closes.run(keyCopy::close);
     closes.run(seekKey::close);
     closes.run(passed::close);
     if (lower != null) {
@@ -316,12 +326,17 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private void copyKey() {
-    keyLength = source.keyLength();
-    key.ensure(keyLength).put(0, source.keyRegion(), source.keyOffset(), keyLength);
+    int length = source.keyLength();
+    if (length > key.length) {
+      key = new byte[Math.max(length, 2 * key.length)];
+    }
+    source.keyRegion().get(source.keyOffset(), key, 0, length);
+    keyLength = length;
   }
 
   private boolean standsOnKey() {
-    return source.keyLength() == keyLength && compareWith(key.region(), keyLength) == 0;
+    return source.keyLength() == keyLength
+        && source.keyRegion().holds(source.keyOffset(), key, keyLength);
   }
 
   private int compareWith(Region other, int otherLength) {

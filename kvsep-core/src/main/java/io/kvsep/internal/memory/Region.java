@@ -372,6 +372,23 @@ public final class Region {
     return keyLength - key.length;
   }
 
+  /** Whether the bytes here are the first {@code count} of an array. */
+  public boolean holds(long offset, byte[] bytes, int count) {
+    checkRange(offset, count);
+    checkArray(bytes, 0, count);
+    long start = address + offset;
+    int i = 0;
+    for (; i + 8 <= count; i += 8) {
+      if (UNSAFE.getLong(start + i) != UNSAFE.getLong(bytes, BYTES_BASE + i)) {
+        return false;
+      }
+    }
+    while (i < count && UNSAFE.getByte(start + i) == bytes[i]) {
+      i++;
+    }
+    return i == count;
+  }
+
   /** Length of the common beginning of two byte runs. */
   public static int commonPrefix(
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {

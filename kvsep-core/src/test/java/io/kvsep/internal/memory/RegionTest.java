@@ -56,6 +56,7 @@ final class RegionTest {
         new Access("compare first", 5, (r, at) -> Region.compare(r, at, 5, other, 0, 5)),
         new Access("compare second", 5, (r, at) -> Region.compare(other, 0, 5, r, at, 5)),
         new Access("compareTo", 5, (r, at) -> r.compareTo(at, 5, new byte[5])),
+        new Access("holds", 5, (r, at) -> r.holds(at, new byte[5], 5)),
         new Access("prefix first", 5, (r, at) -> Region.commonPrefix(r, at, 5, other, 0, 5)),
         new Access("prefix second", 5, (r, at) -> Region.commonPrefix(other, 0, 5, r, at, 5)),
         new Access("window", 5, (r, at) -> new NativeWindow().over(r, at, 5)),
@@ -238,6 +239,8 @@ final class RegionTest {
     assertEquals(
         mismatch < 0 ? a.length : mismatch,
         Region.commonPrefix(x, aOffset, a.length, y, bOffset, b.length));
+    int common = Math.min(a.length, b.length);
+    assertEquals(mismatch < 0 || mismatch >= common, x.holds(aOffset, b, common));
     assertEquals(prefix(a), x.keyPrefix(aOffset, a.length));
     int prefixOrder = Long.compareUnsigned(prefix(a), prefix(b));
     assertTrue(prefixOrder == 0 || Integer.signum(prefixOrder) == expected);
