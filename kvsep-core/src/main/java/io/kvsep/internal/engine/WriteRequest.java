@@ -78,9 +78,13 @@ final class WriteRequest implements SlotContext {
   /**
    * Waits until somebody has committed the write or this thread is to lead.
    *
+   * @param looks how often to look before the thread goes to sleep
    * @return whether it is to lead
    */
-  boolean awaitTurn() {
+  boolean awaitTurn(int looks) {
+    for (int i = 0; i < looks && state == State.WAITING; i++) {
+      Thread.onSpinWait();
+    }
     boolean interrupted = false;
     while (state == State.WAITING) {
       LockSupport.park(this);
