@@ -131,6 +131,11 @@ final class ReadWorkloads {
         });
   }
 
+  /** Reads everything once: a system may have given pages of the file cache away meanwhile. */
+  void walk(String name) {
+    pass(name, /* keysOnly= */ false, entries.count());
+  }
+
   void iterate(String name, boolean keysOnly) {
     long expected = Math.min(options.scanMax(), entries.count());
     double[] rates = new double[PASSES_MIN];

@@ -60,7 +60,7 @@ final class Sequence implements AutoCloseable {
     }
     if (options.does("mixed")) {
       begin("mixed");
-      MixedWorkload.run(options, entries, open(options.durability()), output);
+      mixed(open(options.durability()));
     }
     begin("close");
     close();
@@ -128,6 +128,13 @@ final class Sequence implements AutoCloseable {
       begin("keys");
       reads.iterate("keys", /* keysOnly= */ true);
     }
+  }
+
+  private void mixed(Engine opened) {
+    if (2 * entries.rawBytes() < ProcessStatus.memoryBytes()) {
+      new ReadWorkloads(options, entries, opened, output).walk("mixed");
+    }
+    MixedWorkload.run(options, entries, opened, output);
   }
 
   private void singles() {
