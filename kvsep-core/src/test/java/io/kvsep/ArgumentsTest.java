@@ -55,6 +55,10 @@ final class ArgumentsTest {
     names("keys", () -> store.getAll(Arrays.asList(KEY, null)));
     names("key", () -> store.read(null, view -> view));
     names("reader", () -> store.read(KEY, null));
+    names("key", () -> store.readWithInfo(null, (info, view) -> info));
+    names("reader", () -> store.readWithInfo(KEY, null));
+    names("key", () -> store.readWithInfo(null, 1, (info, view) -> info));
+    names("reader", () -> store.readWithInfo(KEY, 1, null));
     names("key", () -> store.get(null, Bytes.allocateElasticOnHeap()));
     names("target", () -> store.get(BytesStore.wrap(KEY), null));
     names("options", () -> store.cursor(null));
@@ -107,6 +111,8 @@ final class ArgumentsTest {
       names("key", () -> transaction.contains(null));
       names("keys", () -> transaction.getAll(Arrays.asList(KEY, null)));
       names("reader", () -> transaction.read(KEY, null));
+      names("key", () -> transaction.readWithInfo(null, (info, view) -> info));
+      names("reader", () -> transaction.readWithInfo(KEY, null));
       names("target", () -> transaction.get(BytesStore.wrap(KEY), null));
       names("options", () -> transaction.cursor(null));
       names("value", () -> transaction.put(KEY, null));
@@ -226,6 +232,8 @@ final class ArgumentsTest {
     assertNull(store.get(absent));
     assertEquals(-1, store.get(BytesStore.wrap(absent), Bytes.allocateElasticOnHeap()));
     assertNull(store.read(absent, view -> view == null ? null : "a view"));
+    assertNull(store.readWithInfo(absent, (info, view) -> "an entry"));
+    assertNull(store.readWithInfo(absent, 0, (info, view) -> "an entry"));
   }
 
   private static void names(String parameter, Executable call) {

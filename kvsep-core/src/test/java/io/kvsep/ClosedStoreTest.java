@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
@@ -222,6 +223,7 @@ final class ClosedStoreTest {
               () -> store.get(key(100)),
               () -> store.getAll(List.of(key(1), key(150), KEY)),
               () -> store.read(key(199), view -> view == null ? 0 : copyOf(view).length),
+              () -> store.readWithInfo(key(198), (info, view) -> copyOf(view).length),
               () -> scan(store),
               () -> readSnapshot(store),
               () -> readViews(store, kept),
@@ -364,9 +366,12 @@ final class ClosedStoreTest {
 
   private Map<Class<?>, Object> arguments(KvStore store) {
     Function<Object, Object> work = argument -> "called";
+    BiFunction<Object, Object, Object> reader = (info, view) -> "called";
     return Map.ofEntries(
         Map.entry(byte[].class, KEY),
         Map.entry(long.class, 1L),
+        Map.entry(int.class, 1),
+        Map.entry(BiFunction.class, reader),
         Map.entry(String.class, "name"),
         Map.entry(Keyspace.class, store.keyspace("name")),
         Map.entry(List.class, List.of(KEY)),

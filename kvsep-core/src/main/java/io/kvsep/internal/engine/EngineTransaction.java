@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -89,15 +90,16 @@ public final class EngineTransaction {
       if (write == null) {
         return reads.info(keyspace, key, sequence());
       }
-      if (write.isDelete()) {
-        return null;
-      }
-      long expiry =
-          write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
-      return new FoundEntry(0, write.value().length, expiry);
+      return write.isDelete() ? null : info(write);
     } finally {
       end();
     }
+  }
+
+  private FoundEntry info(OwnWrite write) {
+    long expiry =
+        write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
+    return new FoundEntry(0, write.value().length, expiry);
   }
 
   public <R extends @Nullable Object> @Nullable R read(
@@ -109,6 +111,32 @@ public final class EngineTransaction {
         return reads.read(keyspace, key, sequence(), reader);
       }
       return write.isDelete() ? null : reader.apply(view(write));
+    } finally {
+      end();
+    }
+  }
+
+  /**
+   * Hands out the entry with a view of its value.
+   *
+   * @param valueBytesMax longer values are not read, and null in their place
+   */
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      int keyspace,
+      byte[] key,
+      int valueBytesMax,
+      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.readWithInfo(keyspace, key, sequence(), valueBytesMax, reader);
+      }
+      if (write.isDelete()) {
+        return null;
+      }
+      FoundEntry own = info(write);
+      return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
     } finally {
       end();
     }
