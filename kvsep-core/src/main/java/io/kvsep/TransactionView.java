@@ -144,6 +144,18 @@ class TransactionView implements KvView {
   }
 
   @Override
+  public long putVersioned(byte[] key, byte[] value) {
+    put(key, value);
+    return 0;
+  }
+
+  @Override
+  public long putVersioned(byte[] key, byte[] value, Duration timeToLive) {
+    put(key, value, timeToLive);
+    return 0;
+  }
+
+  @Override
   public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
     transaction.put(
         keyspace,

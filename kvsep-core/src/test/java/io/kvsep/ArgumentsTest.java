@@ -77,6 +77,9 @@ final class ArgumentsTest {
     names("key", () -> store.put(null, VALUE, DAY));
     names("value", () -> store.put(KEY, null, DAY));
     names("timeToLive", () -> store.put(KEY, VALUE, null));
+    names("key", () -> store.putVersioned(null, VALUE));
+    names("value", () -> store.putVersioned(KEY, null));
+    names("timeToLive", () -> store.putVersioned(KEY, VALUE, null));
     names("key", () -> store.putUntil(null, VALUE, 1));
     names("value", () -> store.putUntil(KEY, null, 1));
     names("key", () -> store.put((BytesStore<?, ?>) null, bytes));
@@ -85,6 +88,7 @@ final class ArgumentsTest {
     names("fromInclusive", () -> store.deleteRange(null, KEY));
     names("toExclusive", () -> store.deleteRange(KEY, null));
     names("batch", () -> store.write(null));
+    names("batch", () -> store.writeVersioned(null));
     names("batch", () -> store.write(null, Durability.sync()));
     names("durability", () -> store.write(new WriteBatch(), null));
     names("key", () -> store.compareAndSet(null, null, VALUE));
@@ -116,6 +120,7 @@ final class ArgumentsTest {
       names("target", () -> transaction.get(BytesStore.wrap(KEY), null));
       names("options", () -> transaction.cursor(null));
       names("value", () -> transaction.put(KEY, null));
+      names("value", () -> transaction.putVersioned(KEY, null));
       names("timeToLive", () -> transaction.put(KEY, VALUE, null));
       names("key", () -> transaction.delete(null));
       names("toExclusive", () -> transaction.deleteRange(KEY, null));

@@ -333,13 +333,22 @@ final class ClosedStoreTest {
     return copy;
   }
 
-  /** Calls every method of the type but close. A type without an argument here is a failure. */
+  /** A transaction that was committed still tells of its version. */
+  private static boolean mayAnswer(Method method) {
+    return method.getName().equals("close")
+        || (method.getDeclaringClass() == Transaction.class && method.getName().equals("version"));
+  }
+
+  /**
+   * Calls every method of the type that must not answer. A type without an argument here is a
+   * failure.
+   */
   private static void assertAllClosed(
       Class<?> type, Object target, Map<Class<?>, Object> arguments) {
     List<String> wrong = new ArrayList<>();
     int count = 0;
     for (Method method : type.getMethods()) {
-      if (Modifier.isStatic(method.getModifiers()) || method.getName().equals("close")) {
+      if (Modifier.isStatic(method.getModifiers()) || mayAnswer(method)) {
         continue;
       }
       count++;

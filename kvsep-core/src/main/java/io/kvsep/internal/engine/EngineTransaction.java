@@ -34,6 +34,8 @@ import org.jspecify.annotations.Nullable;
  * closes the cursors and lets the snapshot go.
  */
 public final class EngineTransaction {
+  private static final long UNCOMMITTED = -1;
+
   private final StoreReads reads;
   private final StoreWrites writes;
   private final KeyspaceCatalog keyspaces;
@@ -45,6 +47,9 @@ public final class EngineTransaction {
   private final ReentrantLock use = new ReentrantLock();
   private volatile boolean over;
   private volatile boolean conflicted;
+
+  /** Sequence number of the last write; {@link #UNCOMMITTED} until there is one. */
+  private volatile long version = UNCOMMITTED;
 
   EngineTransaction(StoreReads reads, StoreWrites writes, KeyspaceCatalog keyspaces, Clock clock) {
     this.reads = reads;
@@ -263,6 +268,7 @@ public final class EngineTransaction {
 
   private void write() {
     if (own.isEmpty()) {
+      version = 0;
       return;
     }
     own.keyspaces().forEach(keyspaces::requirePresent);
@@ -271,10 +277,12 @@ public final class EngineTransaction {
         readSet.isEmpty()
             ? null
             : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
-    if (!writes.write(own.records(clock.millis()), own.keyspaces(), check)) {
+    long last = writes.write(own.records(clock.millis()), own.keyspaces(), check);
+    if (last == StoreWrites.CONFLICT) {
       conflicted = true;
       throw new ConflictException("something that the transaction read was changed since");
     }
+    version = last;
   }
 
   /** Forgets everything; refused when it is over or the store is closed. */
@@ -307,6 +315,14 @@ public final class EngineTransaction {
   /** Whether a commit failed for a conflict. */
   public boolean isConflicted() {
     return conflicted;
+  }
+
+  /** Sequence number of its last write, 0 when it wrote nothing; refused before the commit. */
+  public long version() {
+    if (version == UNCOMMITTED) {
+      throw new IllegalStateException("the transaction was not committed");
+    }
+    return version;
   }
 
   /** Throws when a call with this keyspace would be refused. */
