@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -63,16 +64,13 @@ class EngineReader implements KvReader {
     try {
       FoundEntry found = engine.reads().info(keyspace, key, readSequence());
       confirm();
-      return info(found);
+      return found == null ? null : info(found);
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }
   }
 
-  static @Nullable EntryInfo info(@Nullable FoundEntry found) {
-    if (found == null) {
-      return null;
-    }
+  static EntryInfo info(FoundEntry found) {
     OptionalLong expiry =
         found.expiresAtMillis() == FoundEntry.NEVER
             ? OptionalLong.empty()
@@ -104,6 +102,48 @@ class EngineReader implements KvReader {
       return result;
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, BiFunction<EntryInfo, ByteBuffer, R> reader) {
+    Objects.requireNonNull(reader, "reader");
+    return readWithInfo(key, Integer.MAX_VALUE, whole(reader));
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, int valueBytesMax, BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
+    Objects.requireNonNull(key, "key");
+    requireLength(valueBytesMax);
+    Objects.requireNonNull(reader, "reader");
+    try {
+      R result =
+          engine
+              .reads()
+              .readWithInfo(
+                  keyspace,
+                  key,
+                  readSequence(),
+                  valueBytesMax,
+                  (found, view) -> reader.apply(info(found), view));
+      confirm();
+      return result;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  /** A reader for every length: there is always a view. */
+  static <R extends @Nullable Object> BiFunction<EntryInfo, @Nullable ByteBuffer, R> whole(
+      BiFunction<EntryInfo, ByteBuffer, R> reader) {
+    return (info, view) -> reader.apply(info, Objects.requireNonNull(view));
+  }
+
+  static void requireLength(int valueBytesMax) {
+    if (valueBytesMax < 0) {
+      throw new IllegalArgumentException("valueBytesMax must not be negative: " + valueBytesMax);
     }
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -49,6 +50,23 @@ public interface KvReader {
    * stays allocated until it returns.
    */
   <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
+
+  /**
+   * As {@link #read}, with what {@link #info} tells of the same entry: one lookup finds both, so
+   * that they belong together whoever writes meanwhile.
+   */
+  <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, BiFunction<EntryInfo, ByteBuffer, R> reader);
+
+  /**
+   * As {@link #readWithInfo(byte[], BiFunction)}, but a value of more than {@code valueBytesMax}
+   * bytes is not read: {@code reader} gets null in its place. For threads that should not be held
+   * up, and where long values are read in another way.
+   *
+   * @throws IllegalArgumentException when {@code valueBytesMax} is negative
+   */
+  <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, int valueBytesMax, BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader);
 
   /**
    * Appends the value to {@code target} at its write position; returns its length, or -1 when the

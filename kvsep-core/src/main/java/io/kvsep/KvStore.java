@@ -111,6 +111,15 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   boolean tryWrite(WriteBatch batch);
 
+  /**
+   * As {@link #write(WriteBatch)}, and tells which versions it gave ({@link EntryInfo#version}).
+   * The {@link WriteBatch#count} writes of the batch have consecutive ones in their order, deletes
+   * and ranges included; a key that comes more than once has that of its last write.
+   *
+   * @return the version of the last one; 0 for a batch without writes
+   */
+  long writeVersioned(WriteBatch batch);
+
   /** As {@link #write(WriteBatch)} with another durability for this batch only. */
   void write(WriteBatch batch, Durability durability);
 

@@ -31,6 +31,21 @@ public interface KvWriter {
    */
   void putUntil(byte[] key, byte[] value, long expiresAtMillis);
 
+  /**
+   * As {@link #put(byte[], byte[])}.
+   *
+   * @return the version that the entry got, as {@link EntryInfo#version} tells it; 0 in a
+   *     transaction, where the commit gives it one: {@link Transaction#version}
+   */
+  long putVersioned(byte[] key, byte[] value);
+
+  /**
+   * As {@link #put(byte[], byte[], Duration)}.
+   *
+   * @return as {@link #putVersioned(byte[], byte[])}
+   */
+  long putVersioned(byte[] key, byte[] value, Duration timeToLive);
+
   /** Removes {@code key}; deleting what is not there is no error. */
   void delete(byte[] key);
 

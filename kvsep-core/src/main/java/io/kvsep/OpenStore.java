@@ -112,6 +112,11 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
+  public long writeVersioned(WriteBatch batch) {
+    return engine.writes().write(Objects.requireNonNull(batch, "batch").bufferFor(engine), null);
+  }
+
+  @Override
   public boolean tryWrite(WriteBatch batch) {
     return engine.writes().tryWrite(Objects.requireNonNull(batch, "batch").bufferFor(engine));
   }

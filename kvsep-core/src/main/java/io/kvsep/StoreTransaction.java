@@ -31,6 +31,11 @@ final class StoreTransaction extends TransactionView implements Transaction {
   }
 
   @Override
+  public long version() {
+    return transaction.version();
+  }
+
+  @Override
   public void rollback() {
     transaction.rollback();
   }

@@ -20,7 +20,17 @@ class StoreView extends EngineReader implements KvView {
 
   @Override
   public void put(byte[] key, byte[] value) {
-    engine
+    putVersioned(key, value);
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value, Duration timeToLive) {
+    putVersioned(key, value, timeToLive);
+  }
+
+  @Override
+  public long putVersioned(byte[] key, byte[] value) {
+    return engine
         .writes()
         .put(
             keyspace,
@@ -30,8 +40,8 @@ class StoreView extends EngineReader implements KvView {
   }
 
   @Override
-  public void put(byte[] key, byte[] value, Duration timeToLive) {
-    engine
+  public long putVersioned(byte[] key, byte[] value, Duration timeToLive) {
+    return engine
         .writes()
         .put(
             keyspace,

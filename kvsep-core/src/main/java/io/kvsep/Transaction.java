@@ -21,9 +21,9 @@ package io.kvsep;
  *
  * <p>Used by one thread at a time; a second one gets an {@link IllegalStateException} while a call
  * is under way. {@link #commit}, {@link #rollback} and {@link #close} end it, with or without
- * success, and close its cursors; every other use from then on, by any thread, is a {@link
- * io.kvsep.error.StoreClosedException}. Until then old versions are kept on disk as for a snapshot.
- * The calls that otherwise allocate nothing do so in here.
+ * success, and close its cursors; every other use from then on but {@link #version}, by any thread,
+ * is a {@link io.kvsep.error.StoreClosedException}. Until then old versions are kept on disk as for
+ * a snapshot. The calls that otherwise allocate nothing do so in here.
  */
 public interface Transaction extends KvReader, KvWriter, AutoCloseable {
   /**
@@ -38,6 +38,20 @@ public interface Transaction extends KvReader, KvWriter, AutoCloseable {
    * @throws io.kvsep.error.ConflictException when something it read was changed since it began
    */
   void commit();
+
+  /**
+   * The version ({@link EntryInfo#version}) that its last write got, 0 when it wrote nothing. To be
+   * asked after the commit, also of a transaction that is closed, such as that of {@link
+   * KvStore#transact}.
+   *
+   * <p>All of its writes have consecutive versions, in the order in which the commit writes them:
+   * first the ranges that it deleted, those that meet as one; then of each key the last write, if
+   * no range that it deleted later covers it. Ranges and keys go by {@link Keyspace#id}, the
+   * store's own keyspace first, and then by key. So where it wrote one key, this is that entry's.
+   *
+   * @throws IllegalStateException when it was not committed
+   */
+  long version();
 
   /** Gives everything up. */
   void rollback();

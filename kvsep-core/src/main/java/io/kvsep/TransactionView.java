@@ -1,12 +1,14 @@
 package io.kvsep;
 
 import io.kvsep.internal.engine.EngineTransaction;
+import io.kvsep.internal.engine.FoundEntry;
 import io.kvsep.internal.engine.ScanBounds;
 import io.kvsep.internal.engine.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -46,7 +48,8 @@ class TransactionView implements KvView {
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      return EngineReader.info(transaction.info(keyspace, key));
+      FoundEntry found = transaction.info(keyspace, key);
+      return found == null ? null : EngineReader.info(found);
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }
@@ -70,6 +73,30 @@ class TransactionView implements KvView {
     Objects.requireNonNull(reader, "reader");
     try {
       return transaction.read(keyspace, key, reader);
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, BiFunction<EntryInfo, ByteBuffer, R> reader) {
+    Objects.requireNonNull(reader, "reader");
+    return readWithInfo(key, Integer.MAX_VALUE, EngineReader.whole(reader));
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, int valueBytesMax, BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
+    Objects.requireNonNull(key, "key");
+    EngineReader.requireLength(valueBytesMax);
+    Objects.requireNonNull(reader, "reader");
+    try {
+      return transaction.readWithInfo(
+          keyspace,
+          key,
+          valueBytesMax,
+          (found, view) -> reader.apply(EngineReader.info(found), view));
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }
@@ -114,6 +141,18 @@ class TransactionView implements KvView {
         Objects.requireNonNull(key, "key"),
         Objects.requireNonNull(value, "value"),
         TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public long putVersioned(byte[] key, byte[] value) {
+    put(key, value);
+    return 0;
+  }
+
+  @Override
+  public long putVersioned(byte[] key, byte[] value, Duration timeToLive) {
+    put(key, value, timeToLive);
+    return 0;
   }
 
   @Override

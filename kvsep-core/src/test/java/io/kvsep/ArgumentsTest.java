@@ -55,6 +55,10 @@ final class ArgumentsTest {
     names("keys", () -> store.getAll(Arrays.asList(KEY, null)));
     names("key", () -> store.read(null, view -> view));
     names("reader", () -> store.read(KEY, null));
+    names("key", () -> store.readWithInfo(null, (info, view) -> info));
+    names("reader", () -> store.readWithInfo(KEY, null));
+    names("key", () -> store.readWithInfo(null, 1, (info, view) -> info));
+    names("reader", () -> store.readWithInfo(KEY, 1, null));
     names("key", () -> store.get(null, Bytes.allocateElasticOnHeap()));
     names("target", () -> store.get(BytesStore.wrap(KEY), null));
     names("options", () -> store.cursor(null));
@@ -73,6 +77,9 @@ final class ArgumentsTest {
     names("key", () -> store.put(null, VALUE, DAY));
     names("value", () -> store.put(KEY, null, DAY));
     names("timeToLive", () -> store.put(KEY, VALUE, null));
+    names("key", () -> store.putVersioned(null, VALUE));
+    names("value", () -> store.putVersioned(KEY, null));
+    names("timeToLive", () -> store.putVersioned(KEY, VALUE, null));
     names("key", () -> store.putUntil(null, VALUE, 1));
     names("value", () -> store.putUntil(KEY, null, 1));
     names("key", () -> store.put((BytesStore<?, ?>) null, bytes));
@@ -81,6 +88,7 @@ final class ArgumentsTest {
     names("fromInclusive", () -> store.deleteRange(null, KEY));
     names("toExclusive", () -> store.deleteRange(KEY, null));
     names("batch", () -> store.write(null));
+    names("batch", () -> store.writeVersioned(null));
     names("batch", () -> store.write(null, Durability.sync()));
     names("durability", () -> store.write(new WriteBatch(), null));
     names("key", () -> store.compareAndSet(null, null, VALUE));
@@ -107,9 +115,12 @@ final class ArgumentsTest {
       names("key", () -> transaction.contains(null));
       names("keys", () -> transaction.getAll(Arrays.asList(KEY, null)));
       names("reader", () -> transaction.read(KEY, null));
+      names("key", () -> transaction.readWithInfo(null, (info, view) -> info));
+      names("reader", () -> transaction.readWithInfo(KEY, null));
       names("target", () -> transaction.get(BytesStore.wrap(KEY), null));
       names("options", () -> transaction.cursor(null));
       names("value", () -> transaction.put(KEY, null));
+      names("value", () -> transaction.putVersioned(KEY, null));
       names("timeToLive", () -> transaction.put(KEY, VALUE, null));
       names("key", () -> transaction.delete(null));
       names("toExclusive", () -> transaction.deleteRange(KEY, null));
@@ -226,6 +237,8 @@ final class ArgumentsTest {
     assertNull(store.get(absent));
     assertEquals(-1, store.get(BytesStore.wrap(absent), Bytes.allocateElasticOnHeap()));
     assertNull(store.read(absent, view -> view == null ? null : "a view"));
+    assertNull(store.readWithInfo(absent, (info, view) -> "an entry"));
+    assertNull(store.readWithInfo(absent, 0, (info, view) -> "an entry"));
   }
 
   private static void names(String parameter, Executable call) {

@@ -21,6 +21,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
@@ -158,6 +159,8 @@ final class ClosedHandlesTest {
       return key;
     } else if (type == long.class) {
       return 1L;
+    } else if (type == int.class) {
+      return 100;
     } else if (type == String.class) {
       return "space";
     } else if (type == Keyspace.class) {
@@ -166,6 +169,9 @@ final class ClosedHandlesTest {
       return List.of(key, key(random.nextInt(KEYS)));
     } else if (type == Function.class) {
       Function<ByteBuffer, Object> reader = ByteBuffer::remaining;
+      return reader;
+    } else if (type == BiFunction.class) {
+      BiFunction<EntryInfo, ByteBuffer, Object> reader = (info, view) -> info;
       return reader;
     } else if (type == BytesStore.class) {
       return BytesStore.wrap(key);

@@ -57,6 +57,8 @@ final class CorruptionTest {
               () -> store.get(key(damaged)),
               () -> store.getAll(List.of(key(1), key(damaged))),
               () -> store.read(key(damaged), view -> view),
+              () -> store.readWithInfo(key(damaged), (info, view) -> view),
+              () -> store.readWithInfo(key(damaged), 1 << 20, (info, view) -> view),
               () -> store.get(key, Bytes.allocateElasticOnHeap()),
               () -> store.compareAndSet(key(damaged), value(damaged), new byte[1]));
       for (Executable read : reads) {
@@ -66,6 +68,10 @@ final class CorruptionTest {
         assertFalse(error.expected().isEmpty() || error.found().isEmpty());
       }
       assertTrue(store.contains(key(damaged)), "the key is sound, its value is not read");
+      assertEquals(
+          value(damaged).length,
+          store.<Integer>readWithInfo(key(damaged), 1, (info, view) -> info.valueLength()),
+          "the same, since the value is longer than asked for");
       for (int i = 0; i < ENTRIES; i++) {
         if (i != damaged) {
           assertArrayEquals(value(i), store.get(key(i)));

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -44,6 +45,20 @@ record TrackedTransactionReader(KvReader reader, TransactionModel model, int spa
       byte[] key, Function<ByteBuffer, R> reading) {
     model.readKey(space, key);
     return reader.read(key, reading);
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, BiFunction<EntryInfo, ByteBuffer, R> reading) {
+    model.readKey(space, key);
+    return reader.readWithInfo(key, reading);
+  }
+
+  @Override
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      byte[] key, int valueBytesMax, BiFunction<EntryInfo, @Nullable ByteBuffer, R> reading) {
+    model.readKey(space, key);
+    return reader.readWithInfo(key, valueBytesMax, reading);
   }
 
   @Override

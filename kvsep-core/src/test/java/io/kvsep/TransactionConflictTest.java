@@ -59,6 +59,8 @@ final class TransactionConflictTest {
     conflicts(transaction -> transaction.contains(B), change);
     conflicts(transaction -> transaction.getAll(List.of(A, B)), change);
     conflicts(transaction -> transaction.read(B, value -> 1), change);
+    conflicts(transaction -> transaction.readWithInfo(B, (info, value) -> info), change);
+    conflicts(transaction -> transaction.readWithInfo(B, 0, (info, value) -> info), change);
     conflicts(
         transaction -> transaction.get(Bytes.wrapForRead(B), Bytes.allocateElasticOnHeap()),
         change);

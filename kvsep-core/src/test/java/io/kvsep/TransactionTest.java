@@ -262,6 +262,7 @@ final class TransactionTest {
             () -> transaction.contains(B),
             () -> transaction.getAll(List.of()),
             () -> transaction.read(A, value -> 1),
+            () -> transaction.readWithInfo(A, (info, value) -> info),
             () -> transaction.get(Bytes.wrapForRead(A), Bytes.allocateElasticOnHeap()),
             () -> transaction.cursor(),
             () -> transaction.put(A, VALUE),

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -33,6 +34,8 @@ import org.jspecify.annotations.Nullable;
  * closes the cursors and lets the snapshot go.
  */
 public final class EngineTransaction {
+  private static final long UNCOMMITTED = -1;
+
   private final StoreReads reads;
   private final StoreWrites writes;
   private final KeyspaceCatalog keyspaces;
@@ -44,6 +47,9 @@ public final class EngineTransaction {
   private final ReentrantLock use = new ReentrantLock();
   private volatile boolean over;
   private volatile boolean conflicted;
+
+  /** Sequence number of the last write; {@link #UNCOMMITTED} until there is one. */
+  private volatile long version = UNCOMMITTED;
 
   EngineTransaction(StoreReads reads, StoreWrites writes, KeyspaceCatalog keyspaces, Clock clock) {
     this.reads = reads;
@@ -89,15 +95,16 @@ public final class EngineTransaction {
       if (write == null) {
         return reads.info(keyspace, key, sequence());
       }
-      if (write.isDelete()) {
-        return null;
-      }
-      long expiry =
-          write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
-      return new FoundEntry(0, write.value().length, expiry);
+      return write.isDelete() ? null : info(write);
     } finally {
       end();
     }
+  }
+
+  private FoundEntry info(OwnWrite write) {
+    long expiry =
+        write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
+    return new FoundEntry(0, write.value().length, expiry);
   }
 
   public <R extends @Nullable Object> @Nullable R read(
@@ -109,6 +116,32 @@ public final class EngineTransaction {
         return reads.read(keyspace, key, sequence(), reader);
       }
       return write.isDelete() ? null : reader.apply(view(write));
+    } finally {
+      end();
+    }
+  }
+
+  /**
+   * Hands out the entry with a view of its value.
+   *
+   * @param valueBytesMax longer values are not read, and null in their place
+   */
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      int keyspace,
+      byte[] key,
+      int valueBytesMax,
+      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+    begin(keyspace);
+    try {
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.readWithInfo(keyspace, key, sequence(), valueBytesMax, reader);
+      }
+      if (write.isDelete()) {
+        return null;
+      }
+      FoundEntry own = info(write);
+      return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
     } finally {
       end();
     }
@@ -235,6 +268,7 @@ public final class EngineTransaction {
 
   private void write() {
     if (own.isEmpty()) {
+      version = 0;
       return;
     }
     own.keyspaces().forEach(keyspaces::requirePresent);
@@ -243,10 +277,12 @@ public final class EngineTransaction {
         readSet.isEmpty()
             ? null
             : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
-    if (!writes.write(own.records(clock.millis()), own.keyspaces(), check)) {
+    long last = writes.write(own.records(clock.millis()), own.keyspaces(), check);
+    if (last == StoreWrites.CONFLICT) {
       conflicted = true;
       throw new ConflictException("something that the transaction read was changed since");
     }
+    version = last;
   }
 
   /** Forgets everything; refused when it is over or the store is closed. */
@@ -279,6 +315,14 @@ public final class EngineTransaction {
   /** Whether a commit failed for a conflict. */
   public boolean isConflicted() {
     return conflicted;
+  }
+
+  /** Sequence number of its last write, 0 when it wrote nothing; refused before the commit. */
+  public long version() {
+    if (version == UNCOMMITTED) {
+      throw new IllegalStateException("the transaction was not committed");
+    }
+    return version;
   }
 
   /** Throws when a call with this keyspace would be refused. */

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -112,6 +113,33 @@ public final class StoreReads {
       live.get();
       context.setKey(keyspace, key);
       return find(context, sequence) ? reader.apply(points.value(context).toView()) : null;
+    } finally {
+      leave(slot);
+    }
+  }
+
+  /**
+   * Hands out the entry with a view of its value.
+   *
+   * @param valueBytesMax longer values are not read, and null in their place
+   */
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      int keyspace,
+      byte[] key,
+      long sequence,
+      int valueBytesMax,
+      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    try {
+      ReadContext context = slot.context();
+      live.get();
+      context.setKey(keyspace, key);
+      if (!find(context, sequence)) {
+        return null;
+      }
+      FoundEntry found = PointReader.info(context);
+      boolean isRead = found.valueLength() <= valueBytesMax;
+      return reader.apply(found, isRead ? points.value(context).toView() : null);
     } finally {
       leave(slot);
     }

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * and which closing waits for.
  */
 public final class StoreWrites {
+  /** In place of a sequence number: nothing was written, since something read has changed. */
+  static final long CONFLICT = -1;
+
   private static final long STREAMED_BYTES_MIN = 1 << 20;
   private static final long STREAMED_RECORD_BYTES_MIN = 4 << 10;
 
@@ -45,13 +48,14 @@ public final class StoreWrites {
    * Sets the key.
    *
    * @param timeToLiveMillis 0 for no end; the negative of a moment is that moment
+   * @return the sequence number of the entry
    */
-  public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+  public long put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
     WriteBuffer.checkValueLength(value.length);
     boolean expires = timeToLiveMillis != 0;
     long expiry = expires ? WriteBuffer.expiry(config.clock().millis(), timeToLiveMillis) : 0;
-    commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
+    return commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
   }
 
   public void delete(int keyspace, byte[] key) {
@@ -114,19 +118,24 @@ public final class StoreWrites {
     }
   }
 
-  /** Writes all or nothing; {@code sync} overrides the store's setting when not null. */
-  public void write(WriteBuffer buffer, @Nullable CommitSync sync) {
+  /**
+   * Writes all or nothing; {@code sync} overrides the store's setting when not null.
+   *
+   * @return the sequence number of the last entry, 0 when there is none; they are consecutive
+   */
+  public long write(WriteBuffer buffer, @Nullable CommitSync sync) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       if (buffer.count() == 0) {
-        return;
+        return 0;
       }
       CommitSync when = sync == null ? config.sync() : sync;
       request.prepare(when == CommitSync.EVERY_COMMIT);
       request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
+      return request.lastSequence();
     } finally {
       finish(slot);
     }
@@ -170,26 +179,27 @@ public final class StoreWrites {
 
   /**
    * Writes all or nothing, in keyspaces besides the store's own, if nothing that was read before
-   * has changed; whether it did.
+   * has changed.
    *
    * @param check knows what was read, null for nothing
+   * @return the sequence number of the last record, or {@link #CONFLICT}; they are consecutive
    */
-  boolean write(RecordSource records, Set<Integer> keyspaces, @Nullable ConflictCheck check) {
+  long write(RecordSource records, Set<Integer> keyspaces, @Nullable ConflictCheck check) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       if (check != null && !check.advance()) {
-        return false;
+        return CONFLICT;
       }
       request.prepare(syncsEveryCommit());
       request.keyspaces = keyspaces;
       request.condition = check;
       encode(request, records);
       if (check != null && check.isBehind() && !check.advance()) {
-        return false;
+        return CONFLICT;
       }
       pipeline.commit(request);
-      return request.applied;
+      return request.applied ? request.lastSequence() : CONFLICT;
     } finally {
       finish(slot);
     }
@@ -291,7 +301,7 @@ public final class StoreWrites {
     slots.free();
   }
 
-  private void commitSingle(
+  private long commitSingle(
       int keyspace, int kind, byte[] key, byte @Nullable [] value, long expiry) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
@@ -301,6 +311,7 @@ public final class StoreWrites {
       request.single.set(keyspace, kind, key, value, expiry);
       encode(request, request.single);
       pipeline.commit(request);
+      return request.lastSequence();
     } finally {
       finish(slot);
     }

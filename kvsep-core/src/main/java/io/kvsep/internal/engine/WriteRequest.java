@@ -115,6 +115,11 @@ final class WriteRequest implements SlotContext {
     error = cause;
   }
 
+  /** The number of the last record; those before it have the numbers before. Once committed. */
+  long lastSequence() {
+    return frame.firstSequence() + frame.recordCount() - 1;
+  }
+
   boolean hasFailed() {
     return error != null;
   }

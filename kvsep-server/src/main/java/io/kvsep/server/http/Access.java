@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
+import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -19,9 +20,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Access {
   private static final String BEARER = "bearer ";
+  private static final AsciiString SITE = AsciiString.cached("sec-fetch-site");
   private static final Set<String> OWN_SITES = Set.of("same-origin", "none");
 
   private final byte @Nullable [] tokenDigest;
+
+  /** The name found to be local last, by which nearly all requests come. */
+  private volatile @Nullable String localAuthority;
 
   Access(@Nullable String token) {
     tokenDigest = token == null ? null : digest(token);
@@ -32,7 +37,7 @@ final class Access {
     if (tokenDigest == null) {
       requireLocalName(headers.authority());
     }
-    String site = headers.get("sec-fetch-site");
+    String site = headers.get(SITE);
     // Without this header a link on another page could still lead to the page itself.
     boolean isForeign = site != null && !OWN_SITES.contains(site) && !isOpen;
     String origin = headers.get(HttpHeaderNames.ORIGIN);
@@ -59,7 +64,10 @@ final class Access {
     return host >= 0 && authority != null && origin.substring(host + 3).equals(authority);
   }
 
-  private static void requireLocalName(@Nullable String authority) {
+  private void requireLocalName(@Nullable String authority) {
+    if (authority != null && authority.equals(localAuthority)) {
+      return;
+    }
     String name = authority == null ? "" : authority.toLowerCase(Locale.ROOT);
     int port = name.lastIndexOf(':');
     if (port > name.lastIndexOf(']')) {
@@ -75,6 +83,7 @@ final class Access {
           "foreign-host",
           "without a token this server answers to localhost and loopback addresses only");
     }
+    localAuthority = authority;
   }
 
   private static byte[] digest(String text) {

@@ -3,6 +3,7 @@ package io.kvsep.server.http;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import io.kvsep.Durability;
+import io.kvsep.EntryInfo;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import io.kvsep.KvView;
@@ -23,11 +24,13 @@ final class Changes {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final Entries entries;
+  private final EntityTags tags;
 
-  Changes(KvStore store, KeyspaceCache keyspaces, Entries entries) {
+  Changes(KvStore store, KeyspaceCache keyspaces, Entries entries, EntityTags tags) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.entries = entries;
+    this.tags = tags;
   }
 
   /** One write of a batch or a transaction. */
@@ -199,7 +202,8 @@ final class Changes {
       String keyspace = check.keyspace();
       KvReader reader =
           keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
-      @Nullable String found = reader.read(check.key(), EntityTag::of);
+      EntryInfo entry = reader.info(check.key());
+      String found = entry == null ? null : tags.of(entry);
       if (found == null ? check.tag() != null : !found.equals(check.tag())) {
         conflicts.add(conflict(check, found));
       }

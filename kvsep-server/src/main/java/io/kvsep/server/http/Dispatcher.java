@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * is going on, the body; then a thread that may wait.
  */
 final class Dispatcher implements HttpService {
+  private static final byte[] NO_BODY = new byte[0];
+
   private final Routes routes;
   private final Access access;
   private final Gate gate;
@@ -64,7 +66,7 @@ final class Dispatcher implements HttpService {
     }
     @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
     Exchange exchange =
-        new Exchange(context, headers, match.route(), match.values(), query, new byte[0]);
+        new Exchange(context, headers, match.route(), match.values(), query, NO_BODY);
     LoopHandler onLoop = operation.onLoop();
     HttpResponse atOnce = onLoop == null ? null : onLoop(operation, onLoop, exchange);
     return atOnce == null ? elsewhere(operation, exchange, request) : atOnce;
@@ -147,7 +149,7 @@ final class Dispatcher implements HttpService {
       Operation operation, Exchange exchange, HttpRequest request, Gate.Visit visit) {
     try {
       return switch (operation.body()) {
-        case NONE -> CompletableFuture.completedFuture(new byte[0]);
+        case NONE -> CompletableFuture.completedFuture(NO_BODY);
         case VALUE -> BodyReader.read(exchange.context(), request, limits.valueBytesMax(), visit);
         case DOCUMENT ->
             BodyReader.read(exchange.context(), request, limits.documentBytesMax(), visit);

@@ -8,19 +8,22 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import io.kvsep.EntryInfo;
+import io.kvsep.Keyspace;
 import io.kvsep.KvCursor;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import io.kvsep.KvView;
 import io.kvsep.KvWriter;
 import io.kvsep.ScanOptions;
+import io.kvsep.Snapshot;
 import io.kvsep.Transaction;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Single entries: {@code /v1/keys/…}, {@code /v1/keys64/…} and the same in a keyspace. */
@@ -38,66 +41,102 @@ final class Entries {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
+  private final EntityTags tags;
 
-  Entries(KvStore store, KeyspaceCache keyspaces, HttpLimits limits) {
+  Entries(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, EntityTags tags) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.limits = limits;
+    this.tags = tags;
   }
 
   HttpResponse get(Exchange exchange) {
-    byte[] key = exchange.key();
-    KvCursor cursor = cursorAt(reader(exchange), key);
-    boolean isHandedOver = false;
-    try {
-      if (!isAt(cursor, key)) {
-        throw absent(exchange);
-      }
-      int length = cursor.valueLength();
-      if (length <= PIECE_BYTES || exchange.isHead()) {
-        return whole(exchange, cursor, length);
-      }
-      ByteBuffer value = cursor.valueView();
-      String tag = EntityTag.of(value);
-      if (Preconditions.of(exchange.headers()).isNotModified(tag)) {
-        return HttpResponse.of(notModified(tag, cursor));
-      }
-      exchange.context().setRequestTimeoutMillis(limits.millisFor(length));
-      isHandedOver = true;
-      return StreamedAnswer.of(
-          headers(tag, cursor, length), new Pieces(exchange, cursor, value), exchange.context());
-    } finally {
-      if (!isHandedOver) {
-        cursor.close();
-      }
-    }
+    HttpResponse answer = getUpTo(PIECE_BYTES, exchange);
+    return answer == null ? streamed(exchange) : answer;
   }
 
   /** The same for short values, on an event loop; null for others. */
   @Nullable HttpResponse getOnLoop(Exchange exchange) {
+    return getUpTo(LOOP_BYTES_MAX, exchange);
+  }
+
+  /** Null where it takes a longer value than that to answer. */
+  private @Nullable HttpResponse getUpTo(int valueBytesMax, Exchange exchange) {
     byte[] key = exchange.key();
-    try (KvCursor cursor = cursorAt(reader(exchange), key)) {
-      if (!isAt(cursor, key)) {
-        throw absent(exchange);
+    KvReader reader = reader(exchange);
+    Found found = exchange.isHead() ? head(reader, key) : get(reader, key, valueBytesMax);
+    Preconditions preconditions = Preconditions.of(exchange.headers());
+    if (found == null) {
+      throw absent(preconditions);
+    }
+    String tag = tags.of(found.info());
+    if (preconditions.isNotModified(tag)) {
+      return HttpResponse.of(notModified(tag, found.info()));
+    }
+    if (exchange.isHead()) {
+      return HttpResponse.of(headers(tag, found.info()));
+    }
+    byte[] value = found.value();
+    return value == null ? null : HttpResponse.of(headers(tag, found.info()), HttpData.wrap(value));
+  }
+
+  /** An entry, and its value if that was asked for and is short enough. */
+  private record Found(EntryInfo info, byte @Nullable [] value) {
+    static Found of(EntryInfo info, @Nullable ByteBuffer view) {
+      if (view == null) {
+        return new Found(info, null);
       }
-      int length = cursor.valueLength();
-      return length > LOOP_BYTES_MAX ? null : whole(exchange, cursor, length);
+      byte[] value = new byte[view.remaining()];
+      view.get(value);
+      return new Found(info, value);
     }
   }
 
-  private static HttpResponse whole(Exchange exchange, KvCursor cursor, int length) {
-    ByteBuffer value = cursor.valueView();
-    String tag = EntityTag.of(value);
-    if (Preconditions.of(exchange.headers()).isNotModified(tag)) {
-      return HttpResponse.of(notModified(tag, cursor));
+  private static @Nullable Found head(KvReader reader, byte[] key) {
+    EntryInfo info = reader.info(key);
+    return info == null ? null : new Found(info, null);
+  }
+
+  private static @Nullable Found get(KvReader reader, byte[] key, int valueBytesMax) {
+    return reader.readWithInfo(key, valueBytesMax, Found::of);
+  }
+
+  /**
+   * A value that goes out in pieces. A cursor holds it meanwhile, and the snapshot that the cursor
+   * comes from tells its version.
+   */
+  private HttpResponse streamed(Exchange exchange) {
+    byte[] key = exchange.key();
+    Preconditions preconditions = Preconditions.of(exchange.headers());
+    Keyspace keyspace = keyspaces.orDefault(exchange.keyspace());
+    try (Snapshot snapshot = store.snapshot()) {
+      KvReader reader = keyspace == null ? snapshot : snapshot.in(keyspace);
+      EntryInfo info = reader.info(key);
+      if (info == null) {
+        throw absent(preconditions);
+      }
+      String tag = tags.of(info);
+      if (preconditions.isNotModified(tag)) {
+        return HttpResponse.of(notModified(tag, info));
+      }
+      KvCursor cursor = cursorAt(reader, key);
+      boolean isHandedOver = false;
+      try {
+        if (!isAt(cursor, key)) {
+          // It has expired since.
+          throw absent(preconditions);
+        }
+        ByteBuffer value = cursor.valueView();
+        exchange.context().setRequestTimeoutMillis(limits.millisFor(value.remaining()));
+        isHandedOver = true;
+        return StreamedAnswer.of(
+            headers(tag, info), new Pieces(exchange, cursor, value), exchange.context());
+      } finally {
+        if (!isHandedOver) {
+          cursor.close();
+        }
+      }
     }
-    ResponseHeaders headers = headers(tag, cursor, length);
-    if (exchange.isHead()) {
-      return HttpResponse.of(headers);
-    }
-    byte[] copy = new byte[length];
-    value.get(copy);
-    return HttpResponse.of(headers, HttpData.wrap(copy));
   }
 
   HttpResponse put(Exchange exchange) {
@@ -106,26 +145,16 @@ final class Entries {
     Duration timeToLive = timeToLive(exchange.headers());
     boolean isSynced = isSynced(exchange.headers());
     Preconditions preconditions = Preconditions.of(exchange.headers());
-    if (preconditions.isEmpty()) {
-      put(writer(exchange), key, value, timeToLive);
-    } else {
-      String keyspace = exchange.keyspace();
-      KvView scope = keyspaces.view(keyspace);
-      store.<@Nullable Object>transact(
-          transaction -> {
-            KvReader reader = scope == null ? transaction : in(transaction, keyspace);
-            KvWriter writer = scope == null ? transaction : in(transaction, keyspace);
-            check(preconditions, reader, key);
-            put(writer, key, value, timeToLive);
-            return null;
-          });
-    }
+    long version =
+        preconditions.isEmpty()
+            ? put(writer(exchange), key, value, timeToLive)
+            : writeIf(preconditions, exchange, writer -> put(writer, key, value, timeToLive));
     syncIf(isSynced);
     return HttpResponse.of(
         ResponseHeaders.of(
             preconditions.demandsAbsence() ? HttpStatus.CREATED : HttpStatus.NO_CONTENT,
             HttpHeaderNames.ETAG,
-            EntityTag.of(value)));
+            tags.of(version)));
   }
 
   HttpResponse delete(Exchange exchange) {
@@ -135,19 +164,26 @@ final class Entries {
     if (preconditions.isEmpty()) {
       writer(exchange).delete(key);
     } else {
-      String keyspace = exchange.keyspace();
-      KvView scope = keyspaces.view(keyspace);
-      store.<@Nullable Object>transact(
-          transaction -> {
-            KvReader reader = scope == null ? transaction : in(transaction, keyspace);
-            KvWriter writer = scope == null ? transaction : in(transaction, keyspace);
-            check(preconditions, reader, key);
-            writer.delete(key);
-            return null;
-          });
+      writeIf(preconditions, exchange, writer -> writer.delete(key));
     }
     syncIf(isSynced);
     return Answers.done();
+  }
+
+  /** Carries out one write of the key if the preconditions hold until it is; the version it got. */
+  private long writeIf(Preconditions preconditions, Exchange exchange, Consumer<KvWriter> write) {
+    byte[] key = exchange.key();
+    Keyspace keyspace = keyspaces.orDefault(exchange.keyspace());
+    Transaction committed =
+        store.transact(
+            transaction -> {
+              KvReader reader = keyspace == null ? transaction : transaction.in(keyspace);
+              EntryInfo info = reader.info(key);
+              preconditions.requireForWrite(info == null ? null : tags.of(info));
+              write.accept(keyspace == null ? transaction : transaction.in(keyspace));
+              return transaction;
+            });
+    return committed.version();
   }
 
   void syncIf(boolean isWanted) {
@@ -168,25 +204,11 @@ final class Entries {
     return true;
   }
 
-  private KvView in(Transaction transaction, @Nullable String keyspace) {
-    return transaction.in(keyspaces.existing(String.valueOf(keyspace)));
-  }
-
-  private static void check(Preconditions preconditions, KvReader reader, byte[] key) {
-    if (preconditions.asksForPresenceOnly()) {
-      preconditions.requireForWrite(reader.contains(key) ? "" : null);
-    } else {
-      preconditions.requireForWrite(reader.read(key, EntityTag::of));
-    }
-  }
-
-  private static void put(
+  private static long put(
       KvWriter writer, byte[] key, byte[] value, @Nullable Duration timeToLive) {
-    if (timeToLive == null) {
-      writer.put(key, value);
-    } else {
-      writer.put(key, value, timeToLive);
-    }
+    return timeToLive == null
+        ? writer.putVersioned(key, value)
+        : writer.putVersioned(key, value, timeToLive);
   }
 
   private static @Nullable Duration timeToLive(RequestHeaders headers) {
@@ -215,7 +237,7 @@ final class Entries {
     return view == null ? store : view;
   }
 
-  /** A cursor, since it alone tells when an entry expires, over that one key. */
+  /** A cursor over that one key. */
   private static KvCursor cursorAt(KvReader reader, byte[] key) {
     byte[] after = key.length == Exchange.KEY_BYTES_MAX ? null : Arrays.copyOf(key, key.length + 1);
     return reader.cursor(ScanOptions.range(key, after).limit(1).prefetch(0));
@@ -225,27 +247,26 @@ final class Entries {
     return cursor.next() && cursor.keyView().equals(ByteBuffer.wrap(key));
   }
 
-  private static Problem absent(Exchange exchange) {
-    Preconditions.of(exchange.headers()).requireForWrite(null);
+  private static Problem absent(Preconditions preconditions) {
+    preconditions.requireForWrite(null);
     return Problem.of(HttpStatus.NOT_FOUND, "no-such-key", "the key is absent");
   }
 
-  private static ResponseHeaders headers(String tag, KvCursor cursor, int length) {
+  private static ResponseHeaders headers(String tag, EntryInfo info) {
     ResponseHeadersBuilder headers = ResponseHeaders.builder(HttpStatus.OK);
-    headers.contentType(MediaType.OCTET_STREAM).contentLength(length);
-    return withVersion(headers, tag, cursor).build();
+    headers.contentType(MediaType.OCTET_STREAM).contentLength(info.valueLength());
+    return withVersion(headers, tag, info).build();
   }
 
-  private static ResponseHeaders notModified(String tag, KvCursor cursor) {
-    return withVersion(ResponseHeaders.builder(HttpStatus.NOT_MODIFIED), tag, cursor).build();
+  private static ResponseHeaders notModified(String tag, EntryInfo info) {
+    return withVersion(ResponseHeaders.builder(HttpStatus.NOT_MODIFIED), tag, info).build();
   }
 
   private static ResponseHeadersBuilder withVersion(
-      ResponseHeadersBuilder headers, String tag, KvCursor cursor) {
+      ResponseHeadersBuilder headers, String tag, EntryInfo info) {
     headers.set(HttpHeaderNames.ETAG, tag).set(HttpHeaderNames.CACHE_CONTROL, "no-cache");
-    OptionalLong expiry = cursor.expiresAtMillis();
-    if (expiry.isPresent()) {
-      headers.setLong(EXPIRES_AT_MILLIS, expiry.getAsLong());
+    if (info.expiresAtMillis().isPresent()) {
+      headers.setLong(EXPIRES_AT_MILLIS, info.expiresAtMillis().getAsLong());
     }
     return headers;
   }

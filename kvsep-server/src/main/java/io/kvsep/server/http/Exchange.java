@@ -35,9 +35,7 @@ record Exchange(
   byte[] key() {
     String text = values.get(values.size() - 1);
     byte[] key =
-        route.template().contains("/keys64/")
-            ? Percent.base64("the key", text)
-            : Percent.decode("the key", text);
+        route.hasBase64Key() ? Percent.base64("the key", text) : Percent.decode("the key", text);
     return checked(key);
   }
 
@@ -53,9 +51,7 @@ record Exchange(
 
   /** Null for the store's own. */
   @Nullable String keyspace() {
-    return route.template().startsWith("/v1/keyspaces/{name}")
-        ? Percent.text("the name of the keyspace", values.get(0))
-        : null;
+    return route.isInKeyspace() ? Percent.text("the name of the keyspace", values.get(0)) : null;
   }
 
   Parameters parameters(Set<String> known) {

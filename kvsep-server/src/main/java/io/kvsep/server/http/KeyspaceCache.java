@@ -24,7 +24,7 @@ final class KeyspaceCache {
   /** Throws when there is none of that name. */
   Keyspace existing(String name) {
     Keyspace keyspace = known.get(name);
-    if (keyspace != null && isPresent(keyspace)) {
+    if (keyspace != null && viewIfPresent(keyspace) != null) {
       return keyspace;
     }
     synchronized (this) {
@@ -38,8 +38,19 @@ final class KeyspaceCache {
     }
   }
 
+  /** Null for the store's own. Throws when there is none of that name. */
   @Nullable KvView view(@Nullable String name) {
-    return name == null ? null : store.in(existing(name));
+    if (name == null) {
+      return null;
+    }
+    Keyspace keyspace = known.get(name);
+    KvView view = keyspace == null ? null : viewIfPresent(keyspace);
+    return view == null ? store.in(existing(name)) : view;
+  }
+
+  /** Null for the store's own. Throws when there is none of that name. */
+  @Nullable Keyspace orDefault(@Nullable String name) {
+    return name == null ? null : existing(name);
   }
 
   /** Whether it was not there before. */
@@ -56,12 +67,11 @@ final class KeyspaceCache {
   }
 
   /** It may have been dropped behind our back, by another listener of the same store. */
-  private boolean isPresent(Keyspace keyspace) {
+  private @Nullable KvView viewIfPresent(Keyspace keyspace) {
     try {
-      store.in(keyspace);
-      return true;
+      return store.in(keyspace);
     } catch (IllegalStateException e) {
-      return false;
+      return null;
     }
   }
 }

@@ -8,6 +8,9 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Base64;
 import java.util.Objects;
 
 /** The page at {@code /} and the OpenAPI document: files of the jar, the same for everybody. */
@@ -24,7 +27,7 @@ final class PageFiles {
    */
   static Route.Handler file(String name, String contentType) {
     byte[] content = content(name);
-    String tag = EntityTag.of(content);
+    String tag = tag(content);
     ResponseHeaders headers =
         ResponseHeaders.of(
                 HttpStatus.OK,
@@ -49,6 +52,15 @@ final class PageFiles {
           ? HttpResponse.of(headers)
           : HttpResponse.of(headers, HttpData.wrap(content));
     };
+  }
+
+  private static String tag(byte[] content) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
+      return '"' + Base64.getUrlEncoder().withoutPadding().encodeToString(digest) + '"';
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
   }
 
   private static byte[] content(String name) {

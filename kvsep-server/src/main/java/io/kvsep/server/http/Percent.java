@@ -3,7 +3,7 @@ package io.kvsep.server.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvsep.server.json.ByteText;
-import java.io.ByteArrayOutputStream;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -66,7 +66,8 @@ final class Percent {
 
   /** In a query, as forms write it, a plus stands for a space. */
   private static byte[] decode(String name, String text, boolean isForm) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
+    byte[] bytes = new byte[text.length()];
+    int count = 0;
     for (int i = 0; i < text.length(); i++) {
       char character = text.charAt(i);
       if (character == '%') {
@@ -75,14 +76,14 @@ final class Percent {
         if (high < 0 || low < 0) {
           throw Problem.malformed(name + " has a % without two hexadecimal digits");
         }
-        bytes.write(high << 4 | low);
+        bytes[count++] = (byte) (high << 4 | low);
         i += 2;
       } else if (character <= ' ' || character >= 0x7f) {
         throw Problem.malformed(name + " has a character that must be percent-encoded");
       } else {
-        bytes.write(isForm && character == '+' ? ' ' : character);
+        bytes[count++] = (byte) (isForm && character == '+' ? ' ' : character);
       }
     }
-    return bytes.toByteArray();
+    return count == bytes.length ? bytes : Arrays.copyOf(bytes, count);
   }
 }

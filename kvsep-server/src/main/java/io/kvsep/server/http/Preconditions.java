@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Preconditions {
   private static final String ANY = "*";
+  private static final Preconditions NONE = new Preconditions(List.of(), List.of());
 
   private final List<String> match;
   private final List<String> noneMatch;
@@ -25,7 +26,7 @@ final class Preconditions {
   static Preconditions of(HttpHeaders headers) {
     if (!headers.contains(HttpHeaderNames.IF_MATCH)
         && !headers.contains(HttpHeaderNames.IF_NONE_MATCH)) {
-      return new Preconditions(List.of(), List.of());
+      return NONE;
     }
     return new Preconditions(
         tags("If-Match", headers.getAll(HttpHeaderNames.IF_MATCH)),
@@ -36,11 +37,6 @@ final class Preconditions {
     return match.isEmpty() && noneMatch.isEmpty();
   }
 
-  /** Whether all that is asked is that the key be absent or present; no tag is needed then. */
-  boolean asksForPresenceOnly() {
-    return match.stream().allMatch(ANY::equals) && noneMatch.stream().allMatch(ANY::equals);
-  }
-
   /** Whether success means that the key was absent. */
   boolean demandsAbsence() {
     return noneMatch.contains(ANY);
@@ -49,7 +45,7 @@ final class Preconditions {
   /**
    * Throws unless a write may go on.
    *
-   * @param tag of the entry, null when there is none; any text where presence alone is asked for
+   * @param tag of the entry, null when there is none
    */
   void requireForWrite(@Nullable String tag) {
     if (!match.isEmpty() && (tag == null || !(match.contains(ANY) || match.contains(tag)))) {
@@ -74,9 +70,7 @@ final class Preconditions {
             HttpStatus.PRECONDITION_FAILED,
             "precondition-failed",
             tag == null ? "the key is absent" : "the entry is another one");
-    return tag == null || asksForPresenceOnly()
-        ? problem
-        : problem.header(HttpHeaderNames.ETAG, tag);
+    return tag == null ? problem : problem.header(HttpHeaderNames.ETAG, tag);
   }
 
   /** A star, or tags in quotes with commas between them. */

@@ -50,12 +50,16 @@ final class Route {
   private final String template;
   private final List<String> parts;
   private final boolean isOpen;
+  private final boolean isInKeyspace;
+  private final boolean hasBase64Key;
   private final Map<HttpMethod, Operation> operations = new EnumMap<>(HttpMethod.class);
 
   private Route(String template, boolean isOpen) {
     this.template = template;
     this.parts = List.of(template.substring(1).split("/", -1));
     this.isOpen = isOpen;
+    this.isInKeyspace = template.startsWith("/v1/keyspaces/{name}");
+    this.hasBase64Key = template.contains("/keys64/");
   }
 
   static Route at(String template) {
@@ -78,6 +82,16 @@ final class Route {
 
   boolean isOpen() {
     return isOpen;
+  }
+
+  /** Whether the first variable is the name of a keyspace. */
+  boolean isInKeyspace() {
+    return isInKeyspace;
+  }
+
+  /** Whether the last variable is a key in base64url. */
+  boolean hasBase64Key() {
+    return hasBase64Key;
   }
 
   Map<HttpMethod, Operation> operations() {

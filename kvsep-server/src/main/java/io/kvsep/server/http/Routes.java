@@ -40,10 +40,11 @@ final class Routes {
       Feeds feeds) {
     this.meter = meter;
     this.keyspaces = keyspaces;
-    Entries entries = new Entries(store, keyspaces, options.limits());
+    EntityTags tags = EntityTags.drawn();
+    Entries entries = new Entries(store, keyspaces, options.limits(), tags);
     addEntries(entries);
     addRanges(new Scans(store, keyspaces, options.limits()));
-    addChanges(new Changes(store, keyspaces, entries));
+    addChanges(new Changes(store, keyspaces, entries, tags));
     addFeeds(feeds);
     addKeyspaces();
     addUpkeep(new Upkeep(store, options.checkpoints()));

@@ -124,6 +124,11 @@ final class ChangesHttpTest {
     conflict.isProblem(409, "conflict");
     assertTrue(conflict.text().contains("\"conflicts\":[{\"key\":\"b\",\"etag\":"));
     assertEquals("2", served.get("/v1/keys/b").text());
+    String known = served.get("/v1/keys/b").header("etag").replace("\"", "\\\"");
+    assertTrue(conflict.text().contains("\"etag\":\"" + known + "\""), conflict.text());
+    served.put("/v1/keys/a", "1").is(204);
+    conflict = served.post("/v1/transaction", body);
+    assertTrue(conflict.text().contains("\"conflicts\":[{\"key\":\"a\",\"etag\":"));
     for (String wrong :
         List.of(
             "{}{}",

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,7 +12,9 @@ import io.kvsep.KvCursor;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
@@ -184,6 +187,73 @@ final class EntriesHttpTest {
   }
 
   @Test
+  void everyWriteIsANewVersionAndTellsItsTag() {
+    List<String> tags = new ArrayList<>();
+    tags.add(served.put("/v1/keys/k", "same").is(204).header("etag"));
+    tags.add(served.put("/v1/keys/k", "same").is(204).header("etag"));
+    tags.add(served.put("/v1/keys/k", "same", "Kvsep-Ttl-Millis", "60000").is(204).header("etag"));
+    tags.add(served.put("/v1/keys/k", "same", "If-Match", tags.get(2)).is(204).header("etag"));
+    served.store().put("k".getBytes(UTF_8), "same".getBytes(UTF_8));
+    tags.add(served.get("/v1/keys/k").is(200).header("etag"));
+    assertEquals(tags.size(), new HashSet<>(tags).size(), tags::toString);
+    for (String tag : tags) {
+      boolean isLast = tag.equals(tags.get(tags.size() - 1));
+      served.get("/v1/keys/k", "If-None-Match", tag).is(isLast ? 304 : 200);
+    }
+
+    served.put("/v1/keys/other", "x").is(204);
+    served.store().compact();
+
+    assertEquals(tags.get(tags.size() - 1), served.head("/v1/keys/k").header("etag"));
+    assertEquals(tags.get(tags.size() - 1), served.get("/v1/keys/k").header("etag"));
+    assertEquals(
+        tags.get(tags.size() - 1),
+        served.put("/v1/keys/k", "x", "If-None-Match", "*").is(412).header("etag"));
+  }
+
+  @Test
+  void aTagOfADroppedKeyspaceDoesNotMatchInANewOneOfItsName() {
+    served.put("/v1/keyspaces/s", "").is(201);
+    String tag = served.put("/v1/keyspaces/s/keys/k", "x").is(204).header("etag");
+    served.delete("/v1/keyspaces/s").is(204);
+    served.put("/v1/keyspaces/s", "").is(201);
+
+    String later = served.put("/v1/keyspaces/s/keys/k", "y").is(204).header("etag");
+
+    assertNotEquals(tag, later);
+    served
+        .put("/v1/keyspaces/s/keys/k", "z", "If-Match", tag)
+        .isProblem(412, "precondition-failed");
+  }
+
+  /** A store and its copy go on from one version; both count the next write alike. */
+  @Test
+  void aTagOfAnotherStoreOrOfEarlierDoesNotMatch(@TempDir Path copies) {
+    served.put("/v1/keys/k", "common").is(204);
+    served.store().checkpoint(copies.resolve("copy"));
+    String here = served.put("/v1/keys/k", "here").is(204).header("etag");
+    String there;
+    try (Served copy = Served.at(copies.resolve("copy"))) {
+      there = copy.put("/v1/keys/k", "there").is(204).header("etag");
+      assertEquals(version(here), version(there));
+
+      copy.put("/v1/keys/k", "lost", "If-Match", here).isProblem(412, "precondition-failed");
+      copy.get("/v1/keys/k", "If-None-Match", here).is(200);
+      served.put("/v1/keys/k", "lost", "If-Match", there).isProblem(412, "precondition-failed");
+    }
+    try (Served copy = Served.at(copies.resolve("copy"))) {
+      copy.put("/v1/keys/k", "x", "If-Match", there).isProblem(412, "precondition-failed");
+      String now = copy.get("/v1/keys/k").header("etag");
+      assertEquals(version(there), version(now));
+      copy.put("/v1/keys/k", "x", "If-Match", now).is(204);
+    }
+  }
+
+  private static String version(String tag) {
+    return tag.substring(0, tag.indexOf('-'));
+  }
+
+  @Test
   void ofManyClientsWithOneVersionExactlyOneWins() throws Exception {
     ExecutorService clients = Executors.newFixedThreadPool(8);
     try {
@@ -245,10 +315,46 @@ final class EntriesHttpTest {
 
     assertArrayEquals(value, served.get("/v1/keys/long").is(200).bytes());
     assertEquals(value.length + "", served.head("/v1/keys/long").header("content-length"));
+    assertEquals(tag, served.get("/v1/keys/long").header("etag"));
     served.get("/v1/keys/long", "If-None-Match", tag).is(304);
+    served.get("/v1/keys/long", "If-Match", "\"x\"").isProblem(412, "precondition-failed");
     try (InputStream begun = served.stream("/v1/keys/long").body()) {
       assertEquals(value[0] & 0xff, begun.read());
     }
     Served.await(() -> served.store().stats().openCursors() == 0);
+    assertEquals(0, served.store().stats().openSnapshots());
+  }
+
+  @Test
+  void aLongValueThatIsReplacedWhileItGoesOutComesWhole() throws Exception {
+    byte[] value = new byte[20 << 20];
+    new Random(9).nextBytes(value);
+    served.put("/v1/keys/long", value).is(204);
+    try (InputStream begun = served.stream("/v1/keys/long").body()) {
+      assertEquals(value[0] & 0xff, begun.read());
+
+      served.put("/v1/keys/long", "short").is(204);
+      served.store().reclaim();
+
+      byte[] rest = begun.readAllBytes();
+      assertArrayEquals(Arrays.copyOfRange(value, 1, value.length), rest);
+    }
+    assertEquals("short", served.get("/v1/keys/long").text());
+  }
+
+  @Test
+  void valuesAroundTheLimitsOfLoopAndPiecesComeWhole() {
+    for (int length : List.of(0, 16 << 10, (16 << 10) + 1, 128 << 10, (128 << 10) + 1)) {
+      byte[] value = new byte[length];
+      new Random(length).nextBytes(value);
+      String tag = served.put("/v1/keys/k", value).is(204).header("etag");
+
+      Served.Answer answer = served.get("/v1/keys/k").is(200);
+
+      assertArrayEquals(value, answer.bytes());
+      assertEquals(tag, answer.header("etag"));
+      assertEquals(length + "", answer.header("content-length"));
+      served.get("/v1/keys/k", "If-None-Match", tag).is(304);
+    }
   }
 }

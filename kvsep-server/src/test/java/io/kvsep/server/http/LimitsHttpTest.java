@@ -262,7 +262,7 @@ final class LimitsHttpTest {
                 KvStore.class.getClassLoader(),
                 new Class<?>[] {KvStore.class},
                 (proxy, method, arguments) -> {
-                  if (method.getName().equals("put")) {
+                  if (method.getName().equals("putVersioned")) {
                     entered.countDown();
                     mayGoOn.await();
                   }

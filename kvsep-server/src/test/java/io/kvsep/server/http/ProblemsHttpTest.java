@@ -137,7 +137,7 @@ final class ProblemsHttpTest {
                     new Class<?>[] {KvStore.class},
                     (proxy, method, arguments) -> {
                       RuntimeException planned = fault.get();
-                      if (planned != null && method.getName().equals("put")) {
+                      if (planned != null && method.getName().equals("putVersioned")) {
                         throw planned;
                       }
                       try {

@@ -77,8 +77,9 @@ async function show(entry, made) {
     const length = Number(response.headers.get('content-length'));
     const bytes = await firstBytes(response, SHOWN_BYTES);
     shown = bytes;
+    const version = response.headers.get('etag').slice(1).split('-')[0];
     get('value-note').textContent =
-      `${bytesText(length)}, version ${response.headers.get('etag')}` +
+      `${bytesText(length)}, version ${version}` +
       (bytes.length < length ? `; the first ${bytesText(bytes.length)}` : '');
     const isText = isReadable(bytes, bytes.length < length);
     document.querySelector(`input[name=form][value=${isText ? 'text' : 'hex'}]`).checked = true;
