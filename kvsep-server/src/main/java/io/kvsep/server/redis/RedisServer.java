@@ -1,6 +1,7 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -192,8 +193,8 @@ public final class RedisServer implements AutoCloseable {
   private void syncStore() {
     try {
       store.sync();
-    } catch (IllegalStateException e) {
-      // Open for reading only: there is nothing to sync.
+    } catch (ReadOnlyStoreException e) {
+      // There is nothing to sync.
       return;
     }
   }
