@@ -20,35 +20,27 @@ class StoreView extends EngineReader implements KvView {
 
   @Override
   public void put(byte[] key, byte[] value) {
-    engine
-        .writes()
-        .put(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            0);
+    put(key, value, 0);
   }
 
   @Override
   public void put(byte[] key, byte[] value, Duration timeToLive) {
-    engine
-        .writes()
-        .put(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            TimeToLive.millis(timeToLive));
+    put(key, value, TimeToLive.millis(timeToLive));
   }
 
   @Override
   public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
+    put(key, value, TimeToLive.until(expiresAtMillis));
+  }
+
+  private void put(byte[] key, byte[] value, long timeToLiveMillis) {
     engine
         .writes()
         .put(
             keyspace,
             Objects.requireNonNull(key, "key"),
             Objects.requireNonNull(value, "value"),
-            TimeToLive.until(expiresAtMillis));
+            timeToLiveMillis);
   }
 
   @Override
