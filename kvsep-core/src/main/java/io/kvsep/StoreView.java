@@ -20,45 +20,37 @@ class StoreView extends EngineReader implements KvView {
 
   @Override
   public void put(byte[] key, byte[] value) {
-    putVersioned(key, value);
+    put(key, value, 0);
   }
 
   @Override
   public void put(byte[] key, byte[] value, Duration timeToLive) {
-    putVersioned(key, value, timeToLive);
+    put(key, value, TimeToLive.millis(timeToLive));
   }
 
   @Override
   public long putVersioned(byte[] key, byte[] value) {
-    return engine
-        .writes()
-        .put(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            0);
+    return put(key, value, 0);
   }
 
   @Override
   public long putVersioned(byte[] key, byte[] value, Duration timeToLive) {
+    return put(key, value, TimeToLive.millis(timeToLive));
+  }
+
+  @Override
+  public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
+    put(key, value, TimeToLive.until(expiresAtMillis));
+  }
+
+  private long put(byte[] key, byte[] value, long timeToLiveMillis) {
     return engine
         .writes()
         .put(
             keyspace,
             Objects.requireNonNull(key, "key"),
             Objects.requireNonNull(value, "value"),
-            TimeToLive.millis(timeToLive));
-  }
-
-  @Override
-  public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
-    engine
-        .writes()
-        .put(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            TimeToLive.until(expiresAtMillis));
+            timeToLiveMillis);
   }
 
   @Override

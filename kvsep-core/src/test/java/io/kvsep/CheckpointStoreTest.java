@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreLockedException;
@@ -281,13 +282,13 @@ final class CheckpointStoreTest {
         }
         assertEquals(1_000, entries);
       }
-      assertThrows(IllegalStateException.class, () -> store.put(key(0), new byte[1]));
-      assertThrows(IllegalStateException.class, store::flush);
-      assertThrows(IllegalStateException.class, store::compact);
-      assertThrows(IllegalStateException.class, store::reclaim);
-      assertThrows(IllegalStateException.class, store::sync);
-      assertThrows(IllegalStateException.class, () -> store.keyspace("new"));
-      assertThrows(IllegalStateException.class, () -> store.checkpoint(directory.resolve("copy")));
+      assertThrows(ReadOnlyStoreException.class, () -> store.put(key(0), new byte[1]));
+      assertThrows(ReadOnlyStoreException.class, store::flush);
+      assertThrows(ReadOnlyStoreException.class, store::compact);
+      assertThrows(ReadOnlyStoreException.class, store::reclaim);
+      assertThrows(ReadOnlyStoreException.class, store::sync);
+      assertThrows(ReadOnlyStoreException.class, () -> store.keyspace("new"));
+      assertThrows(ReadOnlyStoreException.class, () -> store.checkpoint(directory.resolve("copy")));
       store.stats();
       store.segments();
     }

@@ -22,4 +22,17 @@ public record JobContext(
     long[] boundaries,
     long nowMillis,
     PointerRefresh pointers,
-    BooleanSupplier cancelled) {}
+    BooleanSupplier cancelled) {
+  /** The same for a job that gives up for another reason as well. */
+  public JobContext cancelledToo(BooleanSupplier other) {
+    return new JobContext(
+        storage,
+        ledger,
+        config,
+        fileNumbers,
+        boundaries,
+        nowMillis,
+        pointers,
+        () -> cancelled.getAsBoolean() || other.getAsBoolean());
+  }
+}

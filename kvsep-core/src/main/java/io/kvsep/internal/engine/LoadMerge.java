@@ -19,6 +19,8 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Merges the runs of a bulk load into one, as many at a time as there is memory for. Each pass
@@ -93,7 +95,7 @@ final class LoadMerge {
     List<TableMeta> merged =
         last && 2 * runs.size() <= fanIn
             ? mergedInHalves(runs, shift)
-            : new Part(runs, KeyRange.ALL, shift, last).merged();
+            : new Part(runs, KeyRange.ALL, shift, last).merged(context);
     List<String> names =
         runs.stream().flatMap(List::stream).map(t -> StoreFiles.table(t.number())).toList();
     syncs.drop(names);
@@ -103,29 +105,59 @@ final class LoadMerge {
 
   private List<TableMeta> mergedInHalves(List<List<TableMeta>> runs, long shift)
       throws IOException {
-    Part lower = new Part(runs, new KeyRange(null, middleKey), shift, /* last= */ true);
-    Part upper = new Part(runs, new KeyRange(middleKey, null), shift, /* last= */ true);
+    AtomicBoolean failed = new AtomicBoolean();
+    Half lower = new Half(new Part(runs, new KeyRange(null, middleKey), shift, true), failed);
+    Half upper = new Half(new Part(runs, new KeyRange(middleKey, null), shift, true), failed);
     // Where there is no thread it is done below.
     scheduler.tryExecute(Lane.LOAD, upper);
-    try {
-      List<TableMeta> all = new ArrayList<>(lower.merged());
-      upper.await();
-      upper.throwIfFailed();
-      all.addAll(upper.tables);
-      return all;
-    } finally {
+    lower.run();
+    if (failed.get()) {
       upper.skip();
-      upper.await();
+    }
+    upper.await();
+    lower.throwIfFailed();
+    upper.throwIfFailed();
+    List<TableMeta> all = new ArrayList<>(lower.tables);
+    all.addAll(upper.tables);
+    return all;
+  }
+
+  /** One of two parts that are done at once: it gives up soon when the other has failed. */
+  private final class Half extends LoadTask {
+    private final Part part;
+    private final AtomicBoolean failed;
+    private List<TableMeta> tables = List.of();
+
+    Half(Part part, AtomicBoolean failed) {
+      this.part = part;
+      this.failed = failed;
+    }
+
+    @Override
+    void work() throws IOException {
+      boolean done = false;
+      try {
+        tables = part.merged(context.cancelledToo(failed::get));
+        done = true;
+      } catch (CancellationException e) {
+        if (!failed.get()) {
+          throw e;
+        }
+        // The other half says why.
+      } finally {
+        if (!done) {
+          failed.set(true);
+        }
+      }
     }
   }
 
   /** The keys of some runs that lie in a range, merged. */
-  private final class Part extends LoadTask {
+  private final class Part {
     private final List<List<TableMeta>> runs;
     private final KeyRange keys;
     private final long shift;
     private final boolean last;
-    private List<TableMeta> tables = List.of();
 
     Part(List<List<TableMeta>> runs, KeyRange keys, long shift, boolean last) {
       this.runs = runs;
@@ -134,16 +166,11 @@ final class LoadMerge {
       this.last = last;
     }
 
-    @Override
-    void work() throws IOException {
-      tables = merged();
-    }
-
-    List<TableMeta> merged() throws IOException {
+    List<TableMeta> merged(JobContext job) throws IOException {
       try (InternalIterator entries = new SequenceShift(open(), shift);
           LoadRun run =
               new LoadRun(
-                  context,
+                  job,
                   table -> {
                     if (last) {
                       syncs.begin(StoreFiles.table(table.number()));

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.Uninterrupted;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -42,17 +43,7 @@ abstract class LoadTask implements Runnable {
   /** Does it unless somebody has begun, and waits for whoever has. Keeps the interrupt flag. */
   final void await() {
     run();
-    boolean interrupted = false;
-    while (done.getCount() > 0) {
-      try {
-        done.await();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterrupted.await(done);
   }
 
   /** Throws what it has failed with, if it has. */

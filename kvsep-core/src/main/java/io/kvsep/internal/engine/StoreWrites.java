@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
@@ -323,7 +324,7 @@ public final class StoreWrites {
    */
   EpochSlot<WriteRequest> enter() {
     if (config.mode().readOnly()) {
-      throw new IllegalStateException("the store is open for reading only");
+      throw new ReadOnlyStoreException();
     }
     return enterToRead();
   }

@@ -1,6 +1,5 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.txn.OwnView;
 import io.kvsep.internal.txn.OwnView.OwnPut;
 import io.kvsep.internal.txn.OwnWrite;
@@ -25,29 +24,13 @@ import org.jspecify.annotations.Nullable;
  *
  * Not thread safe: each call claims the transaction.
  */
-final class TransactionCursor implements EntryCursor {
-  private enum Place {
-    FRESH,
-    BEFORE_FIRST,
-    ON_ENTRY,
-    AFTER_LAST,
-    /** The limit is reached; the current key is still that of the last entry. */
-    PAST_LIMIT,
-    /** A move failed half way: only a seek leads out. */
-    LOST
-  }
-
+final class TransactionCursor extends LimitedCursor {
   private final EngineTransaction transaction;
   private final EngineCursor store;
   private final OwnView own;
-  private final ScanBounds bounds;
   private final Clock clock;
   private final byte[] lower;
   private final byte[] upper;
-  private final int prefixLength;
-
-  private Place place = Place.FRESH;
-  private long stepsLeft;
 
   /** The current stored key. */
   private byte[] at = new byte[0];
@@ -77,100 +60,13 @@ final class TransactionCursor implements EntryCursor {
       OwnView own,
       ScanBounds bounds,
       Clock clock) {
+    super(bounds);
     this.transaction = transaction;
     this.store = store;
     this.own = own;
-    this.bounds = bounds;
     this.clock = clock;
     this.lower = bounds.lower();
     this.upper = bounds.upper();
-    this.prefixLength = Keyspaces.prefixLength(bounds.keyspace());
-    this.stepsLeft = bounds.limit();
-  }
-
-  @Override
-  public boolean next() {
-    claim();
-    try {
-      Place from = place;
-      if (from == Place.PAST_LIMIT || (from == Place.ON_ENTRY && stepsLeft == 0)) {
-        place = Place.PAST_LIMIT;
-        return false;
-      }
-      place = Place.LOST;
-      boolean found =
-          switch (from) {
-            case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
-            case ON_ENTRY -> step(/* ahead= */ true);
-            case AFTER_LAST, PAST_LIMIT -> false;
-            case LOST -> throw lost();
-          };
-      return arrive(found, Place.AFTER_LAST);
-    } finally {
-      transaction.end();
-    }
-  }
-
-  @Override
-  public boolean previous() {
-    claim();
-    try {
-      Place from = place;
-      if (from == Place.PAST_LIMIT) {
-        place = Place.ON_ENTRY;
-        return true;
-      }
-      place = Place.LOST;
-      boolean found =
-          switch (from) {
-            case FRESH, AFTER_LAST -> begin(/* ahead= */ false);
-            case ON_ENTRY -> step(/* ahead= */ false);
-            case BEFORE_FIRST, PAST_LIMIT -> false;
-            case LOST -> throw lost();
-          };
-      if (from == Place.FRESH) {
-        return arrive(found, Place.BEFORE_FIRST);
-      }
-      // A step back, also off the front, is one that next() may take again.
-      if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
-        stepsLeft++;
-      }
-      boolean shown = found && bounds.limit() > 0;
-      place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
-      return shown;
-    } finally {
-      transaction.end();
-    }
-  }
-
-  @Override
-  public boolean seek(byte[] userKey) {
-    claim();
-    try {
-      return arrive(jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
-    } finally {
-      transaction.end();
-    }
-  }
-
-  @Override
-  public boolean seekFloor(byte[] userKey) {
-    claim();
-    try {
-      return arrive(jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
-    } finally {
-      transaction.end();
-    }
-  }
-
-  @Override
-  public boolean isValid() {
-    claim();
-    try {
-      return place == Place.ON_ENTRY;
-    } finally {
-      transaction.end();
-    }
   }
 
   @Override
@@ -180,7 +76,7 @@ final class TransactionCursor implements EntryCursor {
       requireEntry();
       return userKey(at);
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -195,7 +91,7 @@ final class TransactionCursor implements EntryCursor {
       }
       return length;
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -207,7 +103,7 @@ final class TransactionCursor implements EntryCursor {
       requireValues();
       return write == null ? store.value() : write.value().clone();
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -219,7 +115,7 @@ final class TransactionCursor implements EntryCursor {
       requireValues();
       return write == null ? store.valueView() : EngineTransaction.view(write);
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -230,7 +126,7 @@ final class TransactionCursor implements EntryCursor {
       OwnWrite write = ownEntry();
       return write == null ? store.valueLength() : write.value().length;
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -245,7 +141,7 @@ final class TransactionCursor implements EntryCursor {
       }
       return write.timeToLiveMillis() == 0 ? NEVER : write.expiresAtMillis(clock.millis());
     } finally {
-      transaction.end();
+      unclaim();
     }
   }
 
@@ -267,7 +163,8 @@ final class TransactionCursor implements EntryCursor {
     }
   }
 
-  private void claim() {
+  @Override
+  void claim() {
     transaction.claim();
     boolean open = false;
     try {
@@ -281,11 +178,17 @@ final class TransactionCursor implements EntryCursor {
     }
   }
 
-  private boolean begin(boolean ahead) {
+  @Override
+  void unclaim() {
+    transaction.end();
+  }
+
+  @Override
+  boolean begin(boolean ahead) {
     tellRead();
     readFrom = null;
     forward = ahead;
-    load(ahead ? store.toFirst() : store.toLast());
+    load(store.toEnd(ahead));
     boolean ascending = ascending();
     boolean found = settle(ascending ? lower : upper, /* inclusive= */ ascending);
     if (ascending) {
@@ -296,11 +199,10 @@ final class TransactionCursor implements EntryCursor {
     return found;
   }
 
-  private boolean jump(byte[] userKey, boolean ahead) {
+  @Override
+  boolean jump(byte[] userKey, boolean ahead) {
     tellRead();
     readFrom = null;
-    stepsLeft = bounds.limit();
-    place = Place.LOST;
     forward = ahead;
     load(ahead ? store.seek(userKey) : store.seekFloor(userKey));
     byte[] key = bounds.storedKey(userKey);
@@ -317,7 +219,8 @@ final class TransactionCursor implements EntryCursor {
     return found;
   }
 
-  private boolean step(boolean ahead) {
+  @Override
+  boolean step(boolean ahead) {
     byte[] from = at;
     if (forward != ahead) {
       forward = ahead;
@@ -429,36 +332,9 @@ final class TransactionCursor implements EntryCursor {
     }
   }
 
-  /** After a step forward, or where the walk begins. */
-  private boolean arrive(boolean found, Place otherwise) {
-    if (found && stepsLeft > 0) {
-      stepsLeft--;
-      place = Place.ON_ENTRY;
-      return true;
-    }
-    place = otherwise;
-    return false;
-  }
-
   private @Nullable OwnWrite ownEntry() {
     requireEntry();
     return ownWrite;
-  }
-
-  private void requireEntry() {
-    if (place != Place.ON_ENTRY) {
-      throw new IllegalStateException("the cursor does not stand on an entry");
-    }
-  }
-
-  private void requireValues() {
-    if (bounds.keysOnly()) {
-      throw new IllegalStateException("a keys-only cursor has no values");
-    }
-  }
-
-  private static IllegalStateException lost() {
-    return new IllegalStateException("the last move of the cursor failed; seek first");
   }
 
   private byte[] userKey(byte[] stored) {

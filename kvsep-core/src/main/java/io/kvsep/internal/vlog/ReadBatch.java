@@ -1,6 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.KvException;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;
@@ -147,7 +148,7 @@ public final class ReadBatch {
   /** Reads the rest together with whoever else is at it, and waits for them. */
   public void finish(ValueReader.Scratch scratch) {
     run(scratch);
-    awaitUnread();
+    Uninterrupted.await(unread);
   }
 
   /** Leaves the rest unread; waits for the pieces that are being read. */
@@ -157,7 +158,7 @@ public final class ReadBatch {
       failed = true;
       unread.countDown();
     }
-    awaitUnread();
+    Uninterrupted.await(unread);
   }
 
   /** Whether this batch read the record that the pointer names; only after {@link #finish}. */
@@ -204,20 +205,6 @@ public final class ReadBatch {
     }
     for (long at = start; at < end; at += ValueReader.LOAD_BYTES_MAX) {
       pieces.add(new Piece(segment, at, (int) Math.min(ValueReader.LOAD_BYTES_MAX, end - at)));
-    }
-  }
-
-  private void awaitUnread() {
-    boolean interrupted = false;
-    while (unread.getCount() > 0) {
-      try {
-        unread.await();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 

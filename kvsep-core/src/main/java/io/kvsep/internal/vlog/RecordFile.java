@@ -3,8 +3,6 @@ package io.kvsep.internal.vlog;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -28,11 +26,9 @@ public final class RecordFile implements AutoCloseable {
 
   private static final int BUFFER_BYTES = 256 << 10;
 
-  private final Storage storage;
   private final long fileId;
-  private final String name;
   private final Frame.Encoding encoding;
-  private final StorageFile file;
+  private final NewLogFile file;
   private final GrowingRegion memory;
   private final GrowingRegion packed;
   private final RecordSink sink;
@@ -41,23 +37,18 @@ public final class RecordFile implements AutoCloseable {
   private final NativeWindow packedWindow = new NativeWindow();
   private long offset;
   private int recordLength;
-  private boolean usable = true;
-  private boolean finished;
-  private boolean closed;
 
   /** Makes the file. */
   public RecordFile(
       Storage storage, StoreId storeId, long fileId, MemoryLedger ledger, Frame.Encoding encoding)
       throws IOException {
-    this.storage = storage;
     this.fileId = fileId;
-    this.name = StoreFiles.segment(fileId);
     this.encoding = encoding;
-    this.file = storage.create(name);
+    this.file = new NewLogFile(storage, fileId);
     this.memory = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.packed = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.sink = new RecordSink(memory);
-    sink.toFile(file, 0, BUFFER_BYTES);
+    sink.toFile(file.file(), 0, BUFFER_BYTES);
     Region header = sink.reserve(LogFormat.SEGMENT_HEADER_BYTES);
     LogFormat.putHeader(header, RelocatedFormat.MAGIC, storeId, fileId, window);
     sink.advance(LogFormat.SEGMENT_HEADER_BYTES);
@@ -87,7 +78,7 @@ public final class RecordFile implements AutoCloseable {
       long valueOffset,
       int valueLength)
       throws IOException {
-    requireUsable();
+    file.requireUsable();
     int stored = -1;
     if (encoding.compresses(valueLength) && trials.isDue()) {
       ByteBuffer view = window.over(value, valueOffset, valueLength);
@@ -106,7 +97,7 @@ public final class RecordFile implements AutoCloseable {
   /** As above, with a value of any length on the heap. */
   public void add(Region key, long keyOffset, int keyLength, long expiresAtMillis, byte[] value)
       throws IOException {
-    requireUsable();
+    file.requireUsable();
     byte[] bytes = value;
     int stored = -1;
     if (encoding.compresses(value.length) && trials.isDue()) {
@@ -141,8 +132,7 @@ public final class RecordFile implements AutoCloseable {
    * @return length of the file
    */
   public long finish() throws IOException {
-    requireUsable();
-    usable = false;
+    file.begin();
     sink.flush();
     long recordsEnd = sink.filePosition();
     Region footer = sink.reserve(RelocatedFormat.FOOTER_BYTES);
@@ -150,39 +140,22 @@ public final class RecordFile implements AutoCloseable {
     RelocatedFormat.putFooter(footer, recordsEnd, recordsEnd, 0, 0, 0, window);
     sink.advance(RelocatedFormat.FOOTER_BYTES);
     sink.flush();
-    finished = true;
+    file.finish();
     return sink.filePosition();
   }
 
   /** Frees the memory and closes the file; deletes it when it is not finished. */
   @Override
   public void close() {
-    usable = false;
-    if (closed) {
-      return;
-    }
-    closed = true;
     memory.close();
     packed.close();
-    try {
-      file.close();
-    } catch (IOException e) {
-      // All that counts was synced before.
-    }
-    if (!finished) {
-      try {
-        storage.delete(name);
-      } catch (IOException e) {
-        // The file stays as an orphan; the next open removes it.
-        return;
-      }
-    }
+    file.close();
   }
 
   private void begin(
       Region key, long keyOffset, int keyLength, long expiresAtMillis, int valueLength, int stored)
       throws IOException {
-    usable = false;
+    file.begin();
     offset = sink.filePosition();
     sink.begin();
     int kind = expiresAtMillis == Payload.NEVER ? Tag.PUT : Tag.PUT | Tag.EXPIRES;
@@ -193,12 +166,6 @@ public final class RecordFile implements AutoCloseable {
   private void end() throws IOException {
     sink.end(LogFormat.place(fileId, offset));
     recordLength = Math.toIntExact(sink.filePosition() - offset);
-    usable = true;
-  }
-
-  private void requireUsable() {
-    if (!usable) {
-      throw new IllegalStateException(name + " is finished, failed or closed");
-    }
+    file.end();
   }
 }

@@ -4,8 +4,6 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -36,11 +34,10 @@ public final class RelocationWriter implements AutoCloseable {
 
   private final Storage storage;
   private final long fileId;
-  private final String name;
   private final SegmentDirectory directory;
   private final RelocatedOffsets offsets;
   private final Region buffer;
-  private final StorageFile file;
+  private final NewLogFile file;
   private final NativeWindow window = new NativeWindow();
   private final RecordView record = new RecordView();
   private final RecordPlace place = new RecordPlace();
@@ -49,9 +46,6 @@ public final class RelocationWriter implements AutoCloseable {
   private long written;
 
   private int buffered;
-  private boolean usable = true;
-  private boolean finished;
-  private boolean closed;
 
   // The record added last, as its pointer names it.
   private long lastSegment = -1;
@@ -72,10 +66,9 @@ public final class RelocationWriter implements AutoCloseable {
       throws IOException {
     this.storage = storage;
     this.fileId = fileId;
-    this.name = StoreFiles.segment(fileId);
     this.directory = directory;
     this.offsets = new RelocatedOffsets(recordsMax);
-    this.file = storage.create(name);
+    this.file = new NewLogFile(storage, fileId);
     this.buffer = ledger.allocate(MemoryPurpose.RECLAIM, BUFFER_BYTES);
     LogFormat.putHeader(buffer, RelocatedFormat.MAGIC, storeId, fileId, window);
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
@@ -104,7 +97,7 @@ public final class RelocationWriter implements AutoCloseable {
    */
   public int add(Region pointer, long pointerOffset, Region key, long keyOffset, int keyLength)
       throws IOException {
-    requireUsable();
+    file.requireUsable();
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
@@ -123,11 +116,11 @@ public final class RelocationWriter implements AutoCloseable {
     }
     requireRoom(length);
     offsets.add(segmentId, offset, written + buffered);
-    usable = false;
+    file.begin();
     copy(from, at, length, key, keyOffset, keyLength);
     lastSegment = segmentId;
     lastOffset = offset;
-    usable = true;
+    file.end();
     return length;
   }
 
@@ -153,8 +146,7 @@ public final class RelocationWriter implements AutoCloseable {
    * @return length of the file
    */
   public long finish() throws IOException {
-    requireUsable();
-    usable = false;
+    file.begin();
     long recordsEnd = written + buffered;
     flush();
     window.crc32cReset();
@@ -171,44 +163,17 @@ public final class RelocationWriter implements AutoCloseable {
     int crc = flushTables();
     writeFooter(recordsEnd, relocationsEnd, crc);
     flush();
-    file.sync();
+    file.file().sync();
     storage.syncDirectory();
-    finished = true;
+    file.finish();
     return written;
   }
 
   /** Frees the memory and closes the file; deletes it when it is not finished. */
   @Override
   public void close() {
-    usable = false;
-    if (closed) {
-      return;
-    }
-    closed = true;
     buffer.free();
-    try {
-      file.close();
-    } catch (IOException e) {
-      // All that counts was synced before.
-    }
-    if (!finished) {
-      delete();
-    }
-  }
-
-  private void delete() {
-    try {
-      storage.delete(name);
-    } catch (IOException e) {
-      // The file stays as an orphan; the next open removes it.
-      return;
-    }
-  }
-
-  private void requireUsable() {
-    if (!usable) {
-      throw new IllegalStateException(name + " is finished, failed or closed");
-    }
+    file.close();
   }
 
   private void requireRoom(int length) {
@@ -216,7 +181,8 @@ public final class RelocationWriter implements AutoCloseable {
         RelocatedFormat.fileBytes(
             written + buffered + length, offsets.count() + 1, offsets.segmentCount() + 1L);
     if (bytes > FILE_BYTES_MAX) {
-      throw new IllegalStateException(name + " would get longer than " + FILE_BYTES_MAX + " bytes");
+      throw new IllegalStateException(
+          file.name() + " would get longer than " + FILE_BYTES_MAX + " bytes");
     }
   }
 
@@ -282,7 +248,7 @@ public final class RelocationWriter implements AutoCloseable {
 
   private void flush() throws IOException {
     if (buffered > 0) {
-      file.write(window.over(buffer, 0, buffered), written);
+      file.file().write(window.over(buffer, 0, buffered), written);
       written += buffered;
       buffered = 0;
     }

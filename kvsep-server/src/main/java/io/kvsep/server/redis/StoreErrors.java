@@ -5,6 +5,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
@@ -21,7 +22,7 @@ final class StoreErrors {
     if (failure instanceof KvException known) {
       return "ERR " + reason(known);
     }
-    if (failure instanceof IllegalStateException && isReadOnly(failure)) {
+    if (failure instanceof ReadOnlyStoreException) {
       return "READONLY the store is open for reading only";
     }
     if (failure instanceof IllegalStateException) {
@@ -66,11 +67,6 @@ final class StoreErrors {
       return text(failure);
     }
     return text(failure) + ": " + text(cause);
-  }
-
-  /** The store has no error of its own for it. */
-  private static boolean isReadOnly(Throwable failure) {
-    return text(failure).contains("reading only");
   }
 
   private static String text(Throwable failure) {

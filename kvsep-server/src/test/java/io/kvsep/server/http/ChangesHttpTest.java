@@ -8,37 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvCursor;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-final class ChangesHttpTest {
-  @TempDir static Path folder;
-  private static Served served;
-
-  @BeforeAll
-  static void serve() {
-    served = Served.at(folder);
-  }
-
-  @BeforeEach
-  void empty() {
-    served.empty();
-  }
-
-  @AfterAll
-  static void close() {
-    served.close();
-  }
-
+final class ChangesHttpTest extends SharedServer {
   @Test
   void batchesGoOverAllKeyspacesInOrder() {
     served.put("/v1/keyspaces/s", "").is(201);

@@ -21,31 +21,10 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-final class EntriesHttpTest {
-  @TempDir static Path folder;
-  private static Served served;
-
-  @BeforeAll
-  static void serve() {
-    served = Served.at(folder);
-  }
-
-  @BeforeEach
-  void empty() {
-    served.empty();
-  }
-
-  @AfterAll
-  static void close() {
-    served.close();
-  }
-
+final class EntriesHttpTest extends SharedServer {
   @Test
   void keysOfManyBytesGoByPercentEncodedPath() {
     for (String hex :

@@ -11,7 +11,6 @@ import java.io.DataInputStream;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.Socket;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -19,32 +18,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-final class ScansHttpTest {
+final class ScansHttpTest extends SharedServer {
   private static final String BINARY = "application/vnd.kvsep.entries";
-
-  @TempDir static Path folder;
-  private static Served served;
-
-  @BeforeAll
-  static void serve() {
-    served = Served.at(folder.resolve("shared"));
-  }
-
-  @BeforeEach
-  void empty() {
-    served.empty();
-  }
-
-  @AfterAll
-  static void close() {
-    served.close();
-  }
 
   @Test
   void linesAreThoseOfTheCommandLine() {

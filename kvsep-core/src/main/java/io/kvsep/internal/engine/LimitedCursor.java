@@ -1,0 +1,187 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.base.Keyspaces;
+
+/**
+ * Where a cursor stands in its own order, which may be descending, and how far its limit lets it
+ * go; what it walks over is the subclass's. Each call claims the cursor.
+ */
+abstract class LimitedCursor implements EntryCursor {
+  private enum Place {
+    FRESH,
+    BEFORE_FIRST,
+    ON_ENTRY,
+    AFTER_LAST,
+    /** The limit is reached; what is walked over still stands on the last entry found. */
+    PAST_LIMIT,
+    /** A move failed half way: only a seek leads out. */
+    LOST
+  }
+
+  final ScanBounds bounds;
+  final int prefixLength;
+  private Place place = Place.FRESH;
+
+  /** Steps ahead to where the limit ends; back from there gives one for each step. */
+  private long stepsLeft;
+
+  LimitedCursor(ScanBounds bounds) {
+    this.bounds = bounds;
+    this.prefixLength = Keyspaces.prefixLength(bounds.keyspace());
+    this.stepsLeft = bounds.limit();
+  }
+
+  /** Keeps everybody else out until {@link #unclaim}. */
+  abstract void claim();
+
+  abstract void unclaim();
+
+  /** To the first entry, or the last, in the cursor's order; whether there is one. */
+  abstract boolean begin(boolean ahead);
+
+  /** From the current entry to the next, or the previous, in the cursor's order. */
+  abstract boolean step(boolean ahead);
+
+  /** To the first entry at or after a key in the cursor's order, or the last at or before it. */
+  abstract boolean jump(byte[] userKey, boolean ahead);
+
+  @Override
+  public final boolean next() {
+    claim();
+    try {
+      Place from = place;
+      if (from == Place.PAST_LIMIT || (from == Place.ON_ENTRY && stepsLeft == 0)) {
+        place = Place.PAST_LIMIT;
+        return false;
+      }
+      place = Place.LOST;
+      boolean found =
+          switch (from) {
+            case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
+            case ON_ENTRY -> step(/* ahead= */ true);
+            case AFTER_LAST, PAST_LIMIT -> false;
+            case LOST -> throw lost();
+          };
+      return arrive(found, Place.AFTER_LAST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  @Override
+  public final boolean previous() {
+    claim();
+    try {
+      Place from = place;
+      if (from == Place.PAST_LIMIT) {
+        place = Place.ON_ENTRY;
+        return true;
+      }
+      place = Place.LOST;
+      boolean found =
+          switch (from) {
+            case FRESH, AFTER_LAST -> begin(/* ahead= */ false);
+            case ON_ENTRY -> step(/* ahead= */ false);
+            case BEFORE_FIRST, PAST_LIMIT -> false;
+            case LOST -> throw lost();
+          };
+      if (from == Place.FRESH) {
+        return arrive(found, Place.BEFORE_FIRST);
+      }
+      // A step back, also off the front, is one that next() may take again.
+      if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
+        stepsLeft++;
+      }
+      boolean shown = found && bounds.limit() > 0;
+      place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
+      return shown;
+    } finally {
+      unclaim();
+    }
+  }
+
+  @Override
+  public final boolean seek(byte[] userKey) {
+    claim();
+    try {
+      restart();
+      return arrive(jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  @Override
+  public final boolean seekFloor(byte[] userKey) {
+    claim();
+    try {
+      restart();
+      return arrive(jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** As a fresh one would, to the first entry or the last in the cursor's order. */
+  final boolean toEnd(boolean first) {
+    claim();
+    try {
+      restart();
+      return arrive(begin(first), first ? Place.AFTER_LAST : Place.BEFORE_FIRST);
+    } finally {
+      unclaim();
+    }
+  }
+
+  @Override
+  public boolean isValid() {
+    claim();
+    try {
+      return standsOnEntry();
+    } finally {
+      unclaim();
+    }
+  }
+
+  /** The limit counts anew. */
+  private void restart() {
+    stepsLeft = bounds.limit();
+    place = Place.LOST;
+  }
+
+  /** After a step ahead, or where the walk begins. */
+  private boolean arrive(boolean found, Place otherwise) {
+    if (found && stepsLeft > 0) {
+      stepsLeft--;
+      place = Place.ON_ENTRY;
+      return true;
+    }
+    place = otherwise;
+    return false;
+  }
+
+  /** Entries that may still be found. */
+  final long stepsLeft() {
+    return stepsLeft;
+  }
+
+  final boolean standsOnEntry() {
+    return place == Place.ON_ENTRY;
+  }
+
+  final void requireEntry() {
+    if (!standsOnEntry()) {
+      throw new IllegalStateException("the cursor does not stand on an entry");
+    }
+  }
+
+  final void requireValues() {
+    if (bounds.keysOnly()) {
+      throw new IllegalStateException("a keys-only cursor has no values");
+    }
+  }
+
+  private static IllegalStateException lost() {
+    return new IllegalStateException("the last move of the cursor failed; seek first");
+  }
+}
