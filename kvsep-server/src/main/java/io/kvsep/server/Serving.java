@@ -69,6 +69,8 @@ final class Serving {
         RedisServer server =
             redis == null ? null : new RedisServer(open, redis.withTls(tls), loops)) {
       if (server != null) {
+        server.bindTo(front.meters());
+        front.include("commands", server::commands);
         server.start();
       }
       announce((http.isEncrypted() ? "https" : "http"), front.address());

@@ -36,6 +36,11 @@ final class ServeCommandTest {
         assertEquals(
             answers, new String(socket.getInputStream().readNBytes(answers.length()), UTF_8));
       }
+      String stats = text(server.http(), "/v1/stats");
+      assertTrue(stats.contains("\"commands\":{\"read\":{\"count\":1,"), stats);
+      String metrics = text(server.http(), "/metrics");
+      assertTrue(
+          metrics.contains("kvsep_redis_commands_seconds_count{operation=\"write\"} 1"), metrics);
       server.terminate();
       assertEquals("", server.errors());
     }
@@ -78,6 +83,11 @@ final class ServeCommandTest {
     Path empty = Files.writeString(folder.resolve("empty"), "\n");
     CommandRun.of("serve", "--dir", store, "--token-file", empty.toString()).failsWith(2);
     CommandRun.of("serve", "--dir", store, "--token-file", file + "x").failsWith(1);
+  }
+
+  private static String text(String address, String path) throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
   }
 
   private static int put(String address, String path, String value, boolean isSynced)

@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerPort;
 import io.kvsep.KvStore;
+import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
@@ -23,6 +24,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
 /**
  * A store served over HTTP. The store and the event loops belong to the caller, who may use them
@@ -148,6 +150,11 @@ public final class HttpFront implements AutoCloseable {
   /** What {@code /metrics} shows; other listeners of the same store may add to it. */
   public MeterRegistry meters() {
     return insight.registry();
+  }
+
+  /** Has {@code /v1/stats} show figures of another listener of the same store, by that name. */
+  public void include(String name, Supplier<JsonObject> figures) {
+    insight.include(name, figures);
   }
 
   Routes routes() {

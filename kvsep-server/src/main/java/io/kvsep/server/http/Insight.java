@@ -14,6 +14,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Supplier;
 
 /** What an operator looks at: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
 final class Insight implements AutoCloseable {
@@ -26,6 +29,7 @@ final class Insight implements AutoCloseable {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final long startNanos = System.nanoTime();
+  private final Map<String, Supplier<JsonObject>> parts = new ConcurrentSkipListMap<>();
 
   Insight(KvStore store, RequestMeter meter, Gate gate, Problems problems) {
     this.store = store;
@@ -43,6 +47,11 @@ final class Insight implements AutoCloseable {
     Gauge.builder("kvsep.http.bodies", gate, Gate::bodyBytes).baseUnit("bytes").register(registry);
   }
 
+  /** Shows something else of the server, too. */
+  void include(String name, Supplier<JsonObject> figures) {
+    parts.put(name, figures);
+  }
+
   MeterRegistry registry() {
     return registry;
   }
@@ -56,6 +65,7 @@ final class Insight implements AutoCloseable {
             .put("bodyBytes", gate.bodyBytes())
             .put("heapBytes", heapBytes())
             .put("requests", meter.json());
+    parts.forEach((name, figures) -> server.put(name, figures.get()));
     return Answers.json(
         StoreFigures.json(store.stats())
             .put("segments", StoreFigures.segments(store.segments()))

@@ -33,13 +33,16 @@ final class Lane {
    */
   record Turn(Session session, List<Request> requests, @Nullable ByteBuf longReplies) {}
 
+  /** Turns for the thread, and when the loop had them. */
+  private record Batch(List<Turn> turns, long sinceNanos) {}
+
   private final ServerState server;
   private final EventExecutor loop;
   private final Executor longCommands;
   private final ByteBufAllocator allocator;
   private final WholeCommands wholeCommands;
   private final Round onThread;
-  private final Queue<List<Turn>> queue = new ConcurrentLinkedQueue<>();
+  private final Queue<Batch> queue = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean asleep;
   private volatile boolean stopping;
@@ -102,7 +105,7 @@ final class Lane {
     arrived = new ArrayList<>();
     List<Turn> leaving = new ArrayList<>();
     List<Delivery> deliveries = List.of();
-    onLoop.begin();
+    long sinceNanos = onLoop.begin();
     try {
       for (Turn turn : turns) {
         if (turn.session().inLane) {
@@ -110,7 +113,7 @@ final class Lane {
           leaving.add(turn);
         } else {
           turn.session().inbox.addAll(turn.requests());
-          onLoop.serve(turn.session());
+          onLoop.serve(turn.session(), sinceNanos);
         }
       }
       deliveries = onLoop.end();
@@ -127,7 +130,7 @@ final class Lane {
       }
     }
     if (!leaving.isEmpty()) {
-      submit(leaving);
+      submit(new Batch(leaving, sinceNanos));
     }
     deliveries.forEach(Lane::deliver);
   }
@@ -136,8 +139,8 @@ final class Lane {
     delivery.session().outlet.deliver(delivery);
   }
 
-  private void submit(List<Turn> turns) {
-    queue.add(turns);
+  private void submit(Batch batch) {
+    queue.add(batch);
     if (asleep) {
       LockSupport.unpark(thread);
     }
@@ -157,8 +160,8 @@ final class Lane {
 
   private void run() {
     while (true) {
-      List<Turn> turns = queue.poll();
-      if (turns == null) {
+      Batch batch = queue.poll();
+      if (batch == null) {
         if (stopping) {
           return;
         }
@@ -170,36 +173,36 @@ final class Lane {
         continue;
       }
       try {
-        round(turns);
+        round(batch);
       } catch (RuntimeException | Error e) {
         onThread.giveUp();
       }
     }
   }
 
-  private void round(List<Turn> first) {
+  private void round(Batch first) {
     int served = 0;
     onThread.begin();
-    for (List<Turn> turns = first;
-        turns != null;
-        turns = served < ROUND_MAX ? queue.poll() : null) {
-      turns.forEach(this::serve);
-      served += turns.size();
+    for (Batch batch = first; batch != null; batch = served < ROUND_MAX ? queue.poll() : null) {
+      for (Turn turn : batch.turns) {
+        serve(turn, batch.sinceNanos);
+      }
+      served += batch.turns.size();
     }
     handOver(onThread.end());
   }
 
-  private void serve(Turn turn) {
+  private void serve(Turn turn, long sinceNanos) {
     Session session = turn.session();
     session.inbox.addAll(turn.requests());
     if (turn.longReplies() == null) {
       session.turnsTaken++;
     } else {
       session.parked = false;
-      session.answered++;
+      session.answered.add(CommandMeter.Kind.READ, 1);
       session.replies.append(turn.longReplies());
     }
-    onThread.serve(session);
+    onThread.serve(session, sinceNanos);
   }
 
   /** Everything that the thread has answered goes back to the event loop. */
@@ -224,14 +227,15 @@ final class Lane {
   /** On the thread: has a command run elsewhere. */
   void park(Session session, Command command, Request request) {
     session.parked = true;
-    session.answered--;
+    session.answered.add(CommandMeter.Kind.READ, -1);
+    long sinceNanos = session.sinceNanos;
     Replies out = newReplies();
     out.protocol(session.protocol);
     Runnable work =
         () -> {
           onThread.run(session, command, request, out);
           server.budget().release(request.reservedBytes);
-          submit(List.of(new Turn(session, List.of(), out.take())));
+          submit(new Batch(List.of(new Turn(session, List.of(), out.take())), sinceNanos));
         };
     try {
       longCommands.execute(work);

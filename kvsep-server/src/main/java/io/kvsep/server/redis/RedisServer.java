@@ -2,6 +2,8 @@ package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
 import io.kvsep.error.ReadOnlyStoreException;
+import io.kvsep.server.json.JsonObject;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -126,6 +128,19 @@ public final class RedisServer implements AutoCloseable {
       throw new IllegalStateException("the server is not started");
     }
     return (InetSocketAddress) listener.localAddress();
+  }
+
+  /**
+   * Publishes how many commands were answered and how long they took, as {@code
+   * kvsep.redis.commands}.
+   */
+  public void bindTo(MeterRegistry registry) {
+    state.meter().bindTo(registry);
+  }
+
+  /** The same by kind, with a histogram, as {@code /v1/stats} has it. */
+  public JsonObject commands() {
+    return state.meter().json();
   }
 
   /** For tests to look at. */

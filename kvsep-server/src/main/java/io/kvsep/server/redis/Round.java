@@ -42,6 +42,10 @@ final class Round {
   private final Entries.Spaces present;
   private final WriteGroup group;
   private final List<Session> touched = new ArrayList<>();
+
+  /** Of connections of which nothing was left from before. */
+  private final CommandMeter.Tally tally = new CommandMeter.Tally();
+
   private long startNanos;
   private int steps;
   private boolean over;
@@ -56,9 +60,11 @@ final class Round {
     this.group = new WriteGroup(server);
   }
 
-  void begin() {
+  /** Returns when it began, on an event loop. */
+  long begin() {
     over = false;
     startNanos = mayWait ? 0 : System.nanoTime();
+    return startNanos;
   }
 
   /** Whether the time of an event loop was over before everything was carried out. */
@@ -66,11 +72,18 @@ final class Round {
     return over;
   }
 
-  /** Carries out what the connection has in its inbox, as far as it may. */
-  void serve(Session session) {
+  /**
+   * Carries out what the connection has in its inbox, as far as it may.
+   *
+   * @param sinceNanos when an event loop had what has come last
+   */
+  void serve(Session session, long sinceNanos) {
     if (!session.touched) {
       session.touched = true;
       touched.add(session);
+      if (!session.waits) {
+        session.sinceNanos = sinceNanos;
+      }
     }
     try {
       while (goesOn(session)) {
@@ -302,26 +315,36 @@ final class Round {
       commit();
     }
     List<Delivery> deliveries = new ArrayList<>(touched.size());
+    long nowNanos = System.nanoTime();
     long answered = 0;
     for (Session session : touched) {
       boolean waits = !session.inbox.isEmpty();
+      int done = session.answered.sum();
       deliveries.add(
           new Delivery(
               session,
               session.replies.take(),
-              session.answered,
+              done,
               session.answeredBytes,
               session.turnsTaken,
               !waits && !session.parked,
               waits && !session.parked && !session.leaves,
               session.closing));
-      answered += session.answered;
-      session.answered = 0;
+      answered += done;
+      if (session.sinceNanos == startNanos) {
+        tally.add(session.answered);
+      } else {
+        server.meter().record(session.answered, nowNanos - session.sinceNanos);
+      }
+      session.answered.clear();
+      session.waits = waits || session.parked;
       session.answeredBytes = 0;
       session.turnsTaken = 0;
       session.touched = false;
     }
     touched.clear();
+    server.meter().record(tally, nowNanos - startNanos);
+    tally.clear();
     server.processed(answered);
     return deliveries;
   }

@@ -19,6 +19,7 @@ final class ServerState {
   private final ScanCursors cursors = new ScanCursors();
   private final RequestBudget budget;
   private final CommandTable commands = new CommandTable();
+  private final CommandMeter meter = new CommandMeter();
   private final ConcurrentMap<Long, Session> sessions = new ConcurrentHashMap<>();
   private final AtomicLong lastId = new AtomicLong();
   private final LongAdder connectionsReceived = new LongAdder();
@@ -59,6 +60,10 @@ final class ServerState {
 
   CommandTable commands() {
     return commands;
+  }
+
+  CommandMeter meter() {
+    return meter;
   }
 
   /** Held to share while a lane commits, and alone by one that met too many conflicts. */

@@ -77,8 +77,14 @@ final class Session {
   /** The database before them, which a transaction may change on its way. */
   int groupDatabase;
 
+  /** When an event loop first had what is being carried out, by {@link System#nanoTime}. */
+  long sinceNanos;
+
+  /** Whether commands of it are left from the last round, so that their time goes on. */
+  boolean waits;
+
   /** Commands answered since the replies were last handed over, and their bytes. */
-  int answered;
+  final CommandMeter.Tally answered = new CommandMeter.Tally();
 
   long answeredBytes;
 
@@ -107,14 +113,14 @@ final class Session {
   /** The next command was taken from the inbox and is being answered. */
   void take(Request request) {
     inbox.remove();
-    answered++;
+    answered.add(CommandMeter.Kind.of(request.command), 1);
     answeredBytes += request.bytes;
   }
 
   /** It comes first again. */
   void putBack(Request request) {
     inbox.addFirst(request);
-    answered--;
+    answered.add(CommandMeter.Kind.of(request.command), -1);
     answeredBytes -= request.bytes;
   }
 

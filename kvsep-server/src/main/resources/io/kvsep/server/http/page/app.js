@@ -5,8 +5,8 @@ import { offerKeyspaces, showEntries, startBrowsing } from './browse.js';
 
 const INTERVAL_MILLIS = 2000;
 const SPAN_MILLIS = 5 * 60 * 1000;
-const READS = ['get', 'scan'];
-const WRITES = ['put', 'delete', 'batch', 'transaction', 'increment'];
+const READS = ['get', 'scan', 'redis read'];
+const WRITES = ['put', 'delete', 'batch', 'transaction', 'increment', 'redis write'];
 const get = (id) => document.getElementById(id);
 
 let before = null;
@@ -73,10 +73,19 @@ function tiles(stats, rates) {
   );
 }
 
+// What there was of each kind: requests over HTTP, and commands of Redis clients where they are served.
+function kindsOf(stats) {
+  const all = { ...stats.server.requests };
+  for (const [kind, figures] of Object.entries(stats.server.commands ?? {})) {
+    all['redis ' + kind] = figures;
+  }
+  return all;
+}
+
 // How many of each kind there were since the last look, and in which bucket of latency.
 function difference(kinds, old, names) {
   const sum = { count: 0, buckets: [] };
-  for (const name of names) {
+  for (const name of names.filter((any) => any in kinds)) {
     const now = kinds[name];
     const then = old[name];
     sum.count += now.count - then.count;
@@ -111,8 +120,8 @@ function rate(stats, figure, seconds) {
 
 function drawCharts(stats, now) {
   const seconds = (now - before.at) / 1000;
-  const kinds = stats.server.requests;
-  const old = before.stats.server.requests;
+  const kinds = kindsOf(stats);
+  const old = kindsOf(before.stats);
   const others = Object.keys(kinds).filter((name) => !READS.includes(name) && !WRITES.includes(name));
   const reads = difference(kinds, old, READS);
   const writes = difference(kinds, old, WRITES);

@@ -1,0 +1,94 @@
+package io.kvsep.server.redis;
+
+import io.kvsep.server.json.JsonObject;
+import io.kvsep.server.meter.Timings;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Arrays;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many commands of each kind were answered and how long they took: from the event loop having
+ * read all its sockets, theirs among them, to their replies being written and, for what writes, the
+ * commit being done. The clock is read once for all commands of a round. Thread safe.
+ */
+final class CommandMeter {
+  /** What commands are told apart by. */
+  enum Kind {
+    READ,
+    WRITE,
+    OTHER;
+
+    /** Null for a command that nobody knows. */
+    static Kind of(@Nullable Command command) {
+      if (command == null) {
+        return OTHER;
+      }
+      return switch (command.kind()) {
+        case READ, READ_TOGETHER, LONG_READ -> READ;
+        case WRITE -> WRITE;
+        case SESSION, GREETING, CONTROL -> OTHER;
+      };
+    }
+  }
+
+  /** How many commands of each kind; of one thread. */
+  static final class Tally {
+    private final int[] counts = new int[Kind.values().length];
+
+    void add(Kind kind, int count) {
+      counts[kind.ordinal()] += count;
+    }
+
+    void add(Tally other) {
+      for (int i = 0; i < counts.length; i++) {
+        counts[i] += other.counts[i];
+      }
+    }
+
+    int sum() {
+      int sum = 0;
+      for (int count : counts) {
+        sum += count;
+      }
+      return sum;
+    }
+
+    void clear() {
+      Arrays.fill(counts, 0);
+    }
+  }
+
+  private final Timings[] timings = new Timings[Kind.values().length];
+
+  CommandMeter() {
+    Arrays.setAll(timings, i -> new Timings());
+  }
+
+  /** Commands that all took that long. */
+  void record(Tally tally, long tookNanos) {
+    for (int i = 0; i < timings.length; i++) {
+      if (tally.counts[i] > 0) {
+        timings[i].record(tally.counts[i], tookNanos);
+      }
+    }
+  }
+
+  void bindTo(MeterRegistry registry) {
+    for (Kind kind : Kind.values()) {
+      timings[kind.ordinal()].bindTo(registry, "kvsep.redis.commands", name(kind));
+    }
+  }
+
+  JsonObject json() {
+    JsonObject all = new JsonObject();
+    for (Kind kind : Kind.values()) {
+      all.put(name(kind), timings[kind.ordinal()].json());
+    }
+    return all;
+  }
+
+  private static String name(Kind kind) {
+    return kind.name().toLowerCase(Locale.ROOT);
+  }
+}
