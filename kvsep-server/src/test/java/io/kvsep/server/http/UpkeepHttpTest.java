@@ -7,10 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
+import io.kvsep.testing.Documents;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -73,6 +77,21 @@ final class UpkeepHttpTest {
       assertTrue(metrics.contains("\nkvsep_commits_total "), metrics);
       assertTrue(metrics.contains("kvsep_http_requests_seconds_count{operation=\"get\"} 2"));
       assertEquals("up", served.get("/health").is(200).json().get("status"));
+    }
+  }
+
+  @Test
+  void everyMeterIsDocumented() throws IOException {
+    Set<String> documented = new TreeSet<>();
+    for (List<String> row : Documents.rows("metrics.md", "meter of the server")) {
+      documented.add(row.get(0));
+    }
+    documented.removeIf(name -> !name.startsWith("kvsep.http."));
+    try (Served served = Served.at(folder)) {
+      Set<String> actual = new TreeSet<>();
+      served.front().meters().getMeters().forEach(meter -> actual.add(meter.getId().getName()));
+      actual.removeIf(name -> !name.startsWith("kvsep.http."));
+      assertEquals(documented, actual);
     }
   }
 

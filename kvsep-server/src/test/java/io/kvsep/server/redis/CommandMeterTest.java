@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.server.JsonText;
+import io.kvsep.testing.Documents;
 import io.kvsep.testing.Seeds;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -15,7 +16,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -111,6 +114,14 @@ final class CommandMeterTest {
         assertEquals(kind.getValue(), (long) timer.count(), kind.getKey());
       }
       assertEquals(Map.of("read", 2L, "write", 1L, "other", 0L), counts(redis));
+      Set<String> documented = new TreeSet<>();
+      for (List<String> row : Documents.rows("metrics.md", "meter of the server")) {
+        documented.add(row.get(0));
+      }
+      documented.removeIf(name -> !name.startsWith("kvsep.redis."));
+      Set<String> actual = new TreeSet<>();
+      registry.getMeters().forEach(meter -> actual.add(meter.getId().getName()));
+      assertEquals(documented, actual);
     }
   }
 
