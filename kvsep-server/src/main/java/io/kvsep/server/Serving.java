@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 final class Serving {
   private static final int STOP_SECONDS_MAX = 60;
 
+  /** For event loops whose listeners are closed already. */
+  private static final int LOOP_STOP_SECONDS_MAX = 5;
+
   private final Streams streams;
   private final StoreOptions store;
   private final KvOptions.Builder options;
@@ -61,13 +64,17 @@ final class Serving {
 
   /** Returns when the process is asked to stop and everything is closed. */
   void run() throws IOException, InterruptedException {
-    int loopCount = Runtime.getRuntime().availableProcessors();
-    EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(loopCount, "kvsep-loop");
+    int processors = Runtime.getRuntime().availableProcessors();
+    EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(processors, "kvsep-loop");
+    // A Redis command costs so little that few loops carry more: what arrives together is committed
+    // together, and a processor is left for the lanes, for compaction, and for clients nearby.
+    EventLoopGroup redisLoops =
+        EventLoopGroups.newEventLoopGroup(Math.max(1, processors / 2), "kvsep-redis");
     SslContext tls = tls();
     try (KvStore open = store.openOrCreate(options);
         HttpFront front = started(open, loops);
         RedisServer server =
-            redis == null ? null : new RedisServer(open, redis.withTls(tls), loops)) {
+            redis == null ? null : new RedisServer(open, redis.withTls(tls), redisLoops)) {
       if (server != null) {
         server.bindTo(front.meters());
         front.include("commands", server::commands);
@@ -81,7 +88,10 @@ final class Serving {
       Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "kvsep-stop"));
       isAskedToStop.await();
     } finally {
-      loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+      redisLoops
+          .shutdownGracefully(0, LOOP_STOP_SECONDS_MAX, TimeUnit.SECONDS)
+          .awaitUninterruptibly();
+      loops.shutdownGracefully(0, LOOP_STOP_SECONDS_MAX, TimeUnit.SECONDS).awaitUninterruptibly();
       hasStopped.countDown();
     }
   }
