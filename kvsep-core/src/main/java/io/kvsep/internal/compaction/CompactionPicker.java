@@ -98,15 +98,15 @@ public final class CompactionPicker {
    * holds anything, so that reads find all tables in one level: not if that rewrites much more than
    * it brings down. {@link #NO_LEVEL} when there is none.
    *
-   * @param atAnyCost whether to do it however much that rewrites
+   * @param affordableBytes what may be rewritten however little it brings down
    */
-  public int settlingLevel(Version version, boolean atAnyCost) {
+  public int settlingLevel(Version version, long affordableBytes) {
     for (int level = LAST - 1; level >= 0; level--) {
       int tables = version.tables(level).length;
       long below = version.levelBytes(nextHeld(version, level));
       boolean apart = below > 0 || (level == 0 && tables > 1);
-      boolean cheap = below <= SETTLING_FACTOR * version.levelBytes(level);
-      if (tables > 0 && apart && (cheap || atAnyCost)) {
+      long bytesMax = Math.max(affordableBytes, SETTLING_FACTOR * version.levelBytes(level));
+      if (tables > 0 && apart && below <= bytesMax) {
         return level;
       }
     }

@@ -21,11 +21,15 @@ final class Settling {
 
   private static final long UNKNOWN = -1;
 
-  /**
-   * After so many ticks of quiet, a minute, even few tables are brought down into many: the store
-   * is one that is only read, or its next burst is far enough for what was rewritten to pay.
-   */
+  /** After so many ticks of quiet, a minute, the store looks like one that is only read. */
   private static final int LONG_QUIET_TICKS = 600;
+
+  /**
+   * From then on even few tables are brought down into many, as far as that rewrites no more than
+   * this for each tick of quiet: a mebibyte a second, however often bursts come and however large
+   * the store is.
+   */
+  private static final long QUIET_TICK_BYTES = (1 << 20) / 10;
 
   private final CompactionPicker picker;
   private final SnapshotRegistry snapshots;
@@ -41,10 +45,11 @@ final class Settling {
 
   private volatile boolean valuesAtRest;
 
-  private volatile boolean longQuiet;
+  /** What may be rewritten for little. */
+  private volatile long affordableBytes;
 
   /** Of the timer: since when the store has been quiet. */
-  private int quietTicks;
+  private long quietTicks;
 
   /** Of the timer. */
   private long filesMoved;
@@ -76,9 +81,8 @@ final class Settling {
       newestTable = UNKNOWN;
     }
     long sequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
-    quietTicks =
-        quiet && sequence == quietSequence ? Math.min(quietTicks + 1, LONG_QUIET_TICKS) : 0;
-    longQuiet = quietTicks == LONG_QUIET_TICKS;
+    quietTicks = quiet && sequence == quietSequence ? quietTicks + 1 : 0;
+    affordableBytes = quietTicks < LONG_QUIET_TICKS ? 0 : quietTicks * QUIET_TICK_BYTES;
     // Last: whoever sees it sees the others.
     this.valuesAtRest = valuesAtRest;
     quietSequence = sequence;
@@ -93,7 +97,7 @@ final class Settling {
     }
     // A level that was begun is emptied, though on the way that looks less and less worth it.
     if (level == CompactionPicker.NO_LEVEL || version.tables(level).length == 0) {
-      level = picker.settlingLevel(version, longQuiet);
+      level = picker.settlingLevel(version, affordableBytes);
     }
     return level == CompactionPicker.NO_LEVEL
         ? pickDetours(version, untouchable)

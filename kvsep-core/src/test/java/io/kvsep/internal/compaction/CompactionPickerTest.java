@@ -510,7 +510,10 @@ final class CompactionPickerTest {
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    assertEquals(0, picker.settlingLevel(versions.current(), /* atAnyCost= */ true));
+    assertEquals(0, picker.settlingLevel(versions.current(), /* affordableBytes= */ 2000));
+    assertEquals(
+        CompactionPicker.NO_LEVEL,
+        picker.settlingLevel(versions.current(), /* affordableBytes= */ 1999));
     table(0, "d", "f", 50);
     assertEquals(0, settlingLevel());
     table(4, "f", "k", 100);
@@ -549,7 +552,7 @@ final class CompactionPickerTest {
   }
 
   private int settlingLevel() {
-    return picker.settlingLevel(versions.current(), /* atAnyCost= */ false);
+    return picker.settlingLevel(versions.current(), /* affordableBytes= */ 0);
   }
 
   private CompactionPlan settling(int level) {
