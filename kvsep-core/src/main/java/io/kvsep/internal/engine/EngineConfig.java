@@ -94,18 +94,24 @@ public record EngineConfig(
    * How much garbage the value log may hold, and how hard it is fought.
    *
    * @param goal the limits
+   * @param pendingBytesMax garbage that is let be beyond them as long as it was all written within
+   *     the last two seconds
    * @param bytesPerSecondMin bytes read and written a second while there is little to do
    * @param orderFromBytes from how many bytes of log and tables on values are put in the order of
    *     keys while nobody writes; asked when that first matters
    */
-  public record Reclaim(ReclaimGoal goal, long bytesPerSecondMin, LongSupplier orderFromBytes) {
+  public record Reclaim(
+      ReclaimGoal goal, long pendingBytesMax, long bytesPerSecondMin, LongSupplier orderFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
+
+    /** Two memtables of a small store cover as much of the log. */
+    private static final long PENDING_BYTES_MAX = 128 << 20;
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
     /** Values stay in the order in which they were written, but for what reclaim moves. */
     public Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
-      this(goal, bytesPerSecondMin, () -> Long.MAX_VALUE);
+      this(goal, 0, bytesPerSecondMin, () -> Long.MAX_VALUE);
     }
 
     /**
@@ -115,13 +121,15 @@ public record EngineConfig(
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
           new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes),
+          PENDING_BYTES_MAX,
           BYTES_PER_SECOND_MIN,
           () -> PhysicalMemory.bytes() / 2);
     }
 
     /** The same with so many bytes of the log left as they are. */
     public Reclaim retaining(long logBytes) {
-      return new Reclaim(goal.retaining(logBytes), bytesPerSecondMin, orderFromBytes);
+      return new Reclaim(
+          goal.retaining(logBytes), pendingBytesMax, bytesPerSecondMin, orderFromBytes);
     }
   }
 

@@ -27,26 +27,42 @@ final class ReclaimPressure {
   private static final double ROOM = 2;
 
   private final VersionSet versions;
-  private final ReclaimGoal goal;
+  private final EngineConfig.Reclaim limits;
   private final ReclaimPicker picker;
   private final SegmentDirectory segments;
   private final LogWriter log;
   private final BackgroundWork background;
+  private final RecentBytes recent;
   private volatile @Nullable Measured last;
   private volatile boolean relieved;
 
   ReclaimPressure(
       VersionSet versions,
-      ReclaimGoal goal,
+      EngineConfig.Reclaim limits,
       SegmentDirectory segments,
       LogWriter log,
       BackgroundWork background) {
     this.versions = versions;
-    this.goal = goal;
-    this.picker = new ReclaimPicker(goal);
+    this.limits = limits;
+    this.picker = new ReclaimPicker(limits.goal());
     this.segments = segments;
     this.log = log;
     this.background = background;
+    this.recent = new RecentBytes(log::bytesWritten);
+  }
+
+  /** Called ten times a second. */
+  void tick() {
+    recent.tick();
+  }
+
+  /**
+   * What garbage there may be at this moment. What comes of writes of the last two seconds is let
+   * be in a store so small that they are a large part of it: its files would be copied over and
+   * over while they are about to be overwritten.
+   */
+  ReclaimGoal goal() {
+    return limits.goal().letting(Math.min(limits.pendingBytesMax(), recent.bytes()));
   }
 
   /** 0 when a job has just become due, 1 when as much is there as may be; no bounds. */
@@ -84,6 +100,7 @@ final class ReclaimPressure {
 
   private Measured measure(Version version) {
     Balance balance = picker.balance(version);
+    ReclaimGoal goal = goal();
     double due = goal.dueBytes(balance.neededBytes());
     double most = goal.mostBytes(balance.neededBytes());
     double pressure = (balance.garbageBytes() - due) / Math.max(1, most - due);

@@ -10,7 +10,6 @@ import io.kvsep.internal.metrics.FlightEvents;
 import io.kvsep.internal.metrics.ReclaimEvent;
 import io.kvsep.internal.reclaim.Pace;
 import io.kvsep.internal.reclaim.ReclaimContext;
-import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimJob;
 import io.kvsep.internal.reclaim.ReclaimPicker;
 import io.kvsep.internal.reclaim.ReclaimPlan;
@@ -54,10 +53,9 @@ final class ReclaimWork {
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final LogRotation rotation;
+  private final ReclaimPressure pressure;
   private final ReclaimPace pace;
   private final RefreshTargets refreshTargets;
-  private final ReclaimGoal goal;
-  private final ReclaimPicker picker;
   private final ValueOrdering ordering;
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
@@ -77,6 +75,9 @@ final class ReclaimWork {
   private List<String> sparedBefore = List.of();
 
   private volatile @Nullable Throwable error;
+
+  /** Whether there was too much garbage when the last job was chosen; later there may be. */
+  private boolean dueAtLook;
 
   /** Where nothing was found to do: as long as it is in force, looking again is no use. */
   private volatile @Nullable Version fruitless;
@@ -99,7 +100,8 @@ final class ReclaimWork {
       MemoryLedger ledger,
       BackgroundWork background,
       LogRotation rotation,
-      ReclaimPace pace,
+      ReclaimPressure pressure,
+      LongSupplier writtenBytes,
       RefreshTargets refreshTargets,
       LogSpace space,
       LongSupplier followedFrom) {
@@ -114,11 +116,12 @@ final class ReclaimWork {
     this.spared = background.sparedFiles();
     this.stubborn = new StubbornVictims(spared);
     this.rotation = rotation;
-    this.pace = pace;
+    this.pressure = pressure;
+    this.pace =
+        new ReclaimPace(
+            config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, writtenBytes);
     this.refreshTargets = refreshTargets;
-    this.goal = config.reclaim().goal();
-    this.picker = new ReclaimPicker(goal);
-    this.ordering = new ValueOrdering(config, epochs, ledger, space, picker, followedFrom);
+    this.ordering = new ValueOrdering(config, epochs, ledger, space, followedFrom);
   }
 
   /** Starts a job if one is due. That there is no thread for it is a job that failed. */
@@ -127,7 +130,7 @@ final class ReclaimWork {
       return;
     }
     Version version = versions.current();
-    boolean due = version != fruitless && picker.isDue(version);
+    boolean due = version != fruitless && picker().isDue(version);
     due |= ordering.isDue(version);
     if (!due && rotation.garbageBytes() < sealBytes(version)) {
       return;
@@ -147,6 +150,7 @@ final class ReclaimWork {
    * @param quiet whether nothing was written for a while
    */
   void tick(boolean quiet) {
+    pressure.tick();
     ordering.tick(quiet);
     if (retryTicks.isDue(error != null)) {
       needed();
@@ -189,7 +193,7 @@ final class ReclaimWork {
         filesRewritten.get(),
         bytesRead.get(),
         bytesWritten.get(),
-        picker.balance(version).garbageBytes(),
+        picker().balance(version).garbageBytes(),
         damagedFiles());
   }
 
@@ -232,7 +236,12 @@ final class ReclaimWork {
 
   /** Garbage in the active segment for the sake of which it is sealed. */
   private long sealBytes(Version version) {
-    return goal.sealBytes(version.liveBytes());
+    return pressure.goal().sealBytes(version.liveBytes());
+  }
+
+  /** By what garbage there may be at this moment. */
+  private ReclaimPicker picker() {
+    return new ReclaimPicker(pressure.goal());
   }
 
   /** Does the next job; whether there was one. */
@@ -244,7 +253,7 @@ final class ReclaimWork {
       ReclaimPlan plan = claim.plan();
       if (plan == null) {
         stubborn.requireOthers();
-        fruitless = claim.hindered() ? null : claim.version();
+        fruitless = claim.hindered() || !dueAtLook ? null : claim.version();
         return false;
       }
       Rewrite rewrite = new Rewrite(plan, jobPace, /* readsAhead= */ () -> false);
@@ -271,6 +280,8 @@ final class ReclaimWork {
     sparedBefore = spared.names();
     ReclaimPicker.Damage damage = spared.damage(pinned);
     int filesMax = stubborn.filesMax();
+    ReclaimPicker picker = picker();
+    dueAtLook = all || picker.isDue(version);
     return all ? picker.pickAll(version, damage, filesMax) : picker.pick(version, damage, filesMax);
   }
 

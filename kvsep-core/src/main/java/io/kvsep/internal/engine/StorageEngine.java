@@ -132,7 +132,7 @@ public final class StorageEngine implements AutoCloseable {
       background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
       ReclaimPressure pressure =
-          new ReclaimPressure(versions, config.reclaim().goal(), segments, log, background);
+          new ReclaimPressure(versions, config.reclaim(), segments, log, background);
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
@@ -452,9 +452,6 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
-    ReclaimPace pace =
-        new ReclaimPace(
-            config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, log::bytesWritten);
     return new ReclaimWork(
         config,
         live,
@@ -465,7 +462,8 @@ public final class StorageEngine implements AutoCloseable {
         ledger,
         background,
         rotation,
-        pace,
+        pressure,
+        log::bytesWritten,
         targets,
         logSpace,
         () -> changes.readFrom());

@@ -56,11 +56,10 @@ final class ValueOrdering {
       Epochs<?> epochs,
       MemoryLedger ledger,
       LogSpace space,
-      ReclaimPicker picker,
       LongSupplier followedFrom) {
     this.space = space;
     this.goal = config.reclaim().goal();
-    this.picker = picker;
+    this.picker = new ReclaimPicker(goal);
     this.writtenOrder = new WrittenOrder(epochs, ledger);
     this.orderFromBytes = config.reclaim().orderFromBytes();
     this.followedFrom = followedFrom;

@@ -13,9 +13,15 @@ import java.util.SortedMap;
  * @param outputBytesMax length of a file that a job writes
  * @param retainedBytes bytes of the newest finished segments of the log that are left as they are,
  *     whatever is in them
+ * @param pendingBytes garbage that is let be for the time being, should that be more than is
+ *     allowed: the longer a file waits while others overwrite it, the less of it is left to copy
  */
 public record ReclaimGoal(
-    double spaceAmplificationMax, long slackBytes, long outputBytesMax, long retainedBytes) {
+    double spaceAmplificationMax,
+    long slackBytes,
+    long outputBytesMax,
+    long retainedBytes,
+    long pendingBytes) {
   /**
    * Part of the allowed garbage from which on a job is due. The rest is for what nobody knows yet
    * to be garbage, for tables, and for what writers add before the job is done.
@@ -33,12 +39,17 @@ public record ReclaimGoal(
 
   /** Of a log of which nothing is retained. */
   public ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
-    this(spaceAmplificationMax, slackBytes, outputBytesMax, 0);
+    this(spaceAmplificationMax, slackBytes, outputBytesMax, 0, 0);
   }
 
   /** The same with so many bytes of the log retained. */
   public ReclaimGoal retaining(long bytes) {
-    return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, bytes);
+    return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, bytes, pendingBytes);
+  }
+
+  /** The same with so many bytes of garbage let be for the time being. */
+  public ReclaimGoal letting(long bytes) {
+    return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, retainedBytes, bytes);
   }
 
   /**
@@ -75,17 +86,17 @@ public record ReclaimGoal(
 
   /** Garbage from which on a job is due. */
   public long dueBytes(long neededBytes) {
-    return part(neededBytes, DUE);
+    return Math.max(pendingBytes, part(neededBytes, DUE));
   }
 
   /** Garbage there may be. */
   public long mostBytes(long neededBytes) {
-    return part(neededBytes, 1);
+    return Math.max(2 * pendingBytes, part(neededBytes, 1));
   }
 
   /** Garbage that is left when a job has done enough. */
   long enoughBytes(long neededBytes) {
-    return part(neededBytes, ENOUGH);
+    return Math.max((long) (ENOUGH / DUE * pendingBytes), part(neededBytes, ENOUGH));
   }
 
   private long part(long neededBytes, double part) {

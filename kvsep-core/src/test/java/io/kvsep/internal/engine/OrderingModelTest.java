@@ -77,7 +77,7 @@ final class OrderingModelTest {
           ConfigDraft.of(Engines.config(storage, scheduler))
               .compressionBytesMin(Integer.MAX_VALUE)
               .segmentBytes(SEGMENT_BYTES)
-              .reclaim(new Reclaim(goal, Long.MAX_VALUE, () -> 500_000))
+              .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> 500_000))
               .build());
     }
 

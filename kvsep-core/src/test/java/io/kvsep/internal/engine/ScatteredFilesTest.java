@@ -45,6 +45,7 @@ final class ScatteredFilesTest {
               .reclaim(
                   new Reclaim(
                       new ReclaimGoal(1.5, 256, SEGMENT_BYTES),
+                      0,
                       Long.MAX_VALUE,
                       () -> orderFromBytes))
               .build());
