@@ -157,9 +157,14 @@ final class IndexWriter implements AutoCloseable {
     }
   }
 
-  /** An empty memtable for what comes at {@code logStart} and later. */
-  Memtable newMemtable(LogPosition logStart) {
+  /** An empty memtable for what comes at {@code logStart} and later, the first of this store. */
+  Memtable firstMemtable(LogPosition logStart) {
     return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong());
+  }
+
+  private Memtable newMemtable(LogPosition logStart) {
+    long expectedKeys = live.get().active().expectedKeys();
+    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong(), expectedKeys);
   }
 
   /**

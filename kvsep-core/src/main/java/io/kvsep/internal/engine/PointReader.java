@@ -90,9 +90,10 @@ final class PointReader {
     Region key = context.key();
     int length = context.keyLength;
     long seekTag = Tag.seek(sequence);
+    long hash = KeyHash.of(key, 0, length);
     for (Memtable memtable : view.searched) {
       long deleted = deletedAt(memtable.rangeTombstones(), key, length, sequence);
-      int node = memtable.find(key, 0, length, seekTag);
+      int node = memtable.find(key, 0, length, hash, seekTag);
       if (node != 0) {
         context.tag = memtable.tag(node);
         context.payloadRegion = memtable.arena();
@@ -108,7 +109,6 @@ final class PointReader {
     if (version.tableCount() == 0) {
       return false;
     }
-    long hash = KeyHash.of(key, 0, length);
     for (TableFile table : version.tables(0)) {
       // One that is damaged must not make keys unreadable that are not in it.
       TableReader reader = table.readerFor(key, 0, length);

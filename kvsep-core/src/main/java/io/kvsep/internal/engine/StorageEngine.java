@@ -153,7 +153,7 @@ public final class StorageEngine implements AutoCloseable {
               config, writes, snapshots, versions, background, failure, ledger, loadInstallation);
       changes = changeLog();
       releases.push(writes::free);
-      live.start(List.of(index.newMemtable(versions.current().replayFrom())));
+      live.start(List.of(index.firstMemtable(versions.current().replayFrom())));
       releases.push(this::closeView);
       replay(recovery);
       startTimers();

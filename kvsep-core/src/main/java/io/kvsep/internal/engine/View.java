@@ -34,12 +34,12 @@ final class View {
     /** It is about to leave the current view; whoever has an older one keeps it. */
     void pin() {
       pinned = true;
-      pinnedBytes.addAndGet(memtable.arena().length());
+      pinnedBytes.addAndGet(memtable.memoryBytes());
     }
 
     private void free() {
       if (pinned) {
-        pinnedBytes.addAndGet(-memtable.arena().length());
+        pinnedBytes.addAndGet(-memtable.memoryBytes());
       }
       memtable.free();
     }

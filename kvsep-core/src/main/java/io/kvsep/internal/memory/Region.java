@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * that a late access fails its check. The owner must make sure that no other thread is inside an
  * access at that moment; regions readers share are freed through {@link Epochs}.
  *
- * <p>Thread safety: as plain memory. The {@code Volatile} methods and {@link #compareAndSetLong}
- * are for the places that publish.
+ * <p>Thread safety: as plain memory. The {@code Volatile} and {@code Release} methods are for the
+ * places that publish.
  */
 public final class Region {
   private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
@@ -266,13 +266,23 @@ public final class Region {
     return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
 
-  /** Sets with the effect of a volatile write if the value is the expected one. */
-  public boolean compareAndSetLong(long offset, long expected, long value) {
+  /** Reads with the effect of a volatile read; {@code offset} is a multiple of four. */
+  public int getIntVolatile(long offset) {
+    check(offset, 4);
+    int value = UNSAFE.getIntVolatile(null, address + offset);
+    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
+  }
+
+  /** Whoever reads the value as a volatile sees all that was written before it. */
+  public void putIntRelease(long offset, int value) {
+    check(offset, 4);
+    UNSAFE.putOrderedInt(null, address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
+  }
+
+  /** Whoever reads the value as a volatile sees all that was written before it. */
+  public void putLongRelease(long offset, long value) {
     check(offset, 8);
-    return BIG_ENDIAN
-        ? UNSAFE.compareAndSwapLong(
-            null, address + offset, Long.reverseBytes(expected), Long.reverseBytes(value))
-        : UNSAFE.compareAndSwapLong(null, address + offset, expected, value);
+    UNSAFE.putOrderedLong(null, address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
   }
 
   /** The first up to eight bytes of a key as one number that orders like the bytes (unsigned). */

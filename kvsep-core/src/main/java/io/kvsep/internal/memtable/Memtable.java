@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * The index entries of the newest part of the log, sorted, and beside them the ranges that were
  * deleted. Owns its arena until {@link #free}; the deleted ranges are few and on the heap.
  *
- * <p>Thread safe: entries may be inserted and read by any number of threads at once. Whoever frees
- * it makes sure that nobody reads any more.
+ * <p>Thread safe: one thread at a time may insert while any number of threads read, see {@link
+ * SkipList}. Whoever frees it makes sure that nobody reads any more.
  */
 public final class Memtable {
   /** Each range delete copies the fragments there are, so their number is kept small. */
@@ -25,6 +25,7 @@ public final class Memtable {
   private static final long RANGE_BYTES_MAX = 1 << 20;
 
   private final Region arena;
+  private final KeyIndex index;
   private final SkipList list;
   private final LogPosition logStart;
   private final AtomicLong entryCount = new AtomicLong();
@@ -53,11 +54,35 @@ public final class Memtable {
    * @param seed decides the shape of the list
    */
   public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
+    this(ledger, arenaBytes, logStart, seed, 0);
+  }
+
+  /**
+   * One that comes after another.
+   *
+   * @param expectedKeys {@link #expectedKeys} of the one before
+   */
+  public Memtable(
+      MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed, long expectedKeys) {
     this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
-    this.list = new SkipList(arena, seed);
+    this.index = newIndex(ledger, expectedKeys);
+    this.list = new SkipList(arena, index, seed);
     this.firstMark = list.position();
     this.completed = new AtomicLong(firstMark);
     this.logStart = logStart;
+  }
+
+  private KeyIndex newIndex(MemoryLedger ledger, long expectedKeys) {
+    boolean made = false;
+    try {
+      KeyIndex index = new KeyIndex(ledger, arena.length(), expectedKeys);
+      made = true;
+      return index;
+    } finally {
+      if (!made) {
+        arena.free();
+      }
+    }
   }
 
   /** Adds the entry; false, with nothing changed, when there is no room for it. */
@@ -68,10 +93,10 @@ public final class Memtable {
     if (!list.insert(entry, splice.list)) {
       return false;
     }
-    entryCount.incrementAndGet();
-    keyBytes.addAndGet(entry.keyLength);
+    add(entryCount, 1);
+    add(keyBytes, entry.keyLength);
     if (Tag.kind(entry.tag) == Tag.DELETE) {
-      tombstoneCount.incrementAndGet();
+      add(tombstoneCount, 1);
     }
     newestSequence.setRelease(Tag.sequence(entry.tag));
     // Last: whoever sees the entry before this mark also sees the sequence number.
@@ -91,11 +116,15 @@ public final class Memtable {
       }
       rangeTombstones = rangeBuilder.add(from, to, Tag.sequence(entry.tag)).build();
     }
-    entryCount.incrementAndGet();
-    keyBytes.addAndGet(entry.keyLength);
-    tombstoneCount.incrementAndGet();
+    add(entryCount, 1);
+    add(keyBytes, entry.keyLength);
+    add(tombstoneCount, 1);
     newestSequence.setRelease(Tag.sequence(entry.tag));
     return true;
+  }
+
+  private static void add(AtomicLong count, long more) {
+    count.setRelease(count.getPlain() + more);
   }
 
   /** The ranges deleted so far. */
@@ -103,15 +132,13 @@ public final class Memtable {
     return rangeTombstones;
   }
 
-  /** Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 for none. */
-  public int find(Region key, long offset, int length, long seekTag) {
-    int node = list.findAtOrAfter(key, offset, length, seekTag);
-    if (node == SkipList.NULL
-        || list.keyLength(node) != length
-        || Region.compare(arena, list.keyOffset(node), length, key, offset, length) != 0) {
-      return SkipList.NULL;
-    }
-    return node;
+  /**
+   * Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 for none.
+   *
+   * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
+   */
+  public int find(Region key, long offset, int length, long keyHash, long seekTag) {
+    return list.find(key, offset, length, keyHash, seekTag);
   }
 
   /**
@@ -153,6 +180,11 @@ public final class Memtable {
     return list.payloadLength(node);
   }
 
+  /** How many keys the next one may be asked for, going by this one. By who inserts. */
+  public long expectedKeys() {
+    return index.expectedKeys();
+  }
+
   public LogPosition logStart() {
     return logStart;
   }
@@ -173,6 +205,11 @@ public final class Memtable {
     return entryCount.get() == 0;
   }
 
+  /** What it takes of memory, full or not; does not change any more when nothing is inserted. */
+  public long memoryBytes() {
+    return arena.length() + index.memoryBytes();
+  }
+
   /** Arena bytes in use. */
   public long allocatedBytes() {
     return list.allocatedBytes();
@@ -190,6 +227,7 @@ public final class Memtable {
 
   /** Gives the arena back; only when nobody reads any more. */
   public void free() {
+    index.free();
     arena.free();
   }
 }

@@ -6,7 +6,7 @@ import io.kvsep.internal.memory.Region;
 /** Walks a skip list; stepping back is a search, O(log n). */
 final class MemtableIterator extends InternalIterator {
   private final SkipList list;
-  private int node;
+  private long position;
 
   MemtableIterator(SkipList list) {
     this.list = list;
@@ -34,7 +34,7 @@ final class MemtableIterator extends InternalIterator {
 
   @Override
   public void next() {
-    stand(list.next(node));
+    stand(list.next(position));
   }
 
   @Override
@@ -47,17 +47,19 @@ final class MemtableIterator extends InternalIterator {
     valid = false;
   }
 
-  private void stand(int at) {
-    node = at;
+  private void stand(long at) {
+    position = at;
     valid = at != SkipList.NULL;
     if (valid) {
+      int keyNode = SkipList.keyNode(at);
+      int node = SkipList.node(at);
       keyRegion = list.arena();
-      keyOffset = list.keyOffset(at);
-      keyLength = list.keyLength(at);
-      tag = list.tag(at);
+      keyOffset = list.keyOffset(keyNode);
+      keyLength = list.keyLength(keyNode);
+      tag = list.tag(node);
       payloadRegion = list.arena();
-      payloadOffset = list.payloadOffset(at);
-      payloadLength = list.payloadLength(at);
+      payloadOffset = list.payloadOffset(node);
+      payloadLength = list.payloadLength(node);
     }
   }
 }

@@ -44,7 +44,9 @@ final class RegionTest {
         new Access("getLong", 8, Region::getLong),
         new Access("putLong", 8, (r, at) -> r.putLong(at, 1)),
         new Access("getLongVolatile", 8, Region::getLongVolatile),
-        new Access("compareAndSetLong", 8, (r, at) -> r.compareAndSetLong(at, 0, 1)),
+        new Access("putLongRelease", 8, (r, at) -> r.putLongRelease(at, 1)),
+        new Access("getIntVolatile", 4, Region::getIntVolatile),
+        new Access("putIntRelease", 4, (r, at) -> r.putIntRelease(at, 1)),
         new Access("keyPrefix of 3", 3, (r, at) -> r.keyPrefix(at, 3)),
         new Access("keyPrefix of 11", 11, (r, at) -> r.keyPrefix(at, 11)),
         new Access("get", 5, (r, at) -> r.get(at, new byte[5], 0, 5)),
@@ -189,17 +191,18 @@ final class RegionTest {
   }
 
   @Test
-  void compareAndSetTakesOnlyTheExpectedValue() {
-    Region region = ledger.allocate(MemoryPurpose.READ, 16);
-    long before = 0x0102_0304_0506_0708L;
-    long after = 0x8000_0001_0000_0002L;
-    region.putLong(8, before);
-    assertFalse(region.compareAndSetLong(8, before + 1, 9));
-    assertEquals(before, region.getLongVolatile(8));
-    assertTrue(region.compareAndSetLong(8, before, after));
-    assertEquals(after, region.getLongVolatile(8));
-    assertEquals(after, region.getLong(8));
-    assertEquals(0, region.getLong(0));
+  void whatIsReleasedIsReadLikeAnythingElse() {
+    Region region = ledger.allocate(MemoryPurpose.READ, 24);
+    long number = 0x8102_0304_0506_0708L;
+    region.putLongRelease(8, number);
+    assertEquals(number, region.getLongVolatile(8));
+    assertEquals(number, region.getLong(8));
+    region.putIntRelease(4, 0x8000_0102);
+    assertEquals(0x8000_0102, region.getIntVolatile(4));
+    assertEquals(0x8000_0102, region.getInt(4));
+    assertEquals(0, region.getInt(0));
+    assertEquals(number, region.getLong(8));
+    assertEquals(0, region.getLong(16));
     region.free();
   }
 

@@ -7,6 +7,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -22,7 +23,7 @@ import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /**
- * Threads that insert at once, with readers beside them. The work is bounded by the number of
+ * Threads that insert in turns, with readers beside them. The work is bounded by the number of
  * entries: readers stop when the last inserter has.
  */
 final class MemtableConcurrencyTest {
@@ -134,6 +135,7 @@ final class MemtableConcurrencyTest {
     final AtomicInteger inserting = new AtomicInteger(INSERTERS);
     final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
     final CyclicBarrier start = new CyclicBarrier(INSERTERS + READERS);
+    final Object insertLock = new Object();
     long arenaBytes;
     boolean mayBeFull;
 
@@ -224,7 +226,11 @@ final class MemtableConcurrencyTest {
           entry.valueRegion = source;
           entry.valueOffset = 8;
           entry.valueLength = 24;
-          if (!memtable.insert(entry, splice)) {
+          boolean room;
+          synchronized (insertLock) {
+            room = memtable.insert(entry, splice);
+          }
+          if (!room) {
             assertTrue(mayBeFull);
             return;
           }
@@ -271,7 +277,7 @@ final class MemtableConcurrencyTest {
       long key = usedKeys[thread][n];
       scratch.putLong(0, Long.reverseBytes(key));
       long tag = tag(thread, n);
-      int node = memtable.find(scratch, 0, 8, tag);
+      int node = memtable.find(scratch, 0, 8, KeyHash.of(scratch, 0, 8), tag);
       assertTrue(node != SkipList.NULL, () -> "entry " + n + " of thread " + thread + " is gone");
       assertEquals(tag, memtable.tag(node));
       checkPayload(memtable.arena(), memtable.payloadOffset(node), key, tag);

@@ -10,6 +10,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -32,7 +33,7 @@ final class MemtableModelTest {
   };
 
   /** Of an entry and its node, besides the tower. */
-  private static final int HEADER_BYTES = 12 + 8;
+  private static final int HEADER_BYTES = 16 + 8;
 
   /** Of as many links as a node can have. */
   private static final int TALLEST_TOWER_BYTES = 14 * 8;
@@ -224,9 +225,14 @@ final class MemtableModelTest {
       };
     }
 
+    int find(byte[] key, long tag) {
+      Region region = inScratch(key);
+      return memtable.find(region, 3, key.length, KeyHash.of(region, 3, key.length), tag);
+    }
+
     void find() {
       Place target = someTarget();
-      int node = memtable.find(inScratch(target.key), 3, target.key.length, target.tag);
+      int node = find(target.key, target.tag);
       Map.Entry<Place, byte[]> expected = model.ceilingEntry(target);
       if (expected == null || !Arrays.equals(expected.getKey().key, target.key)) {
         assertEquals(SkipList.NULL, node);
@@ -340,7 +346,7 @@ final class MemtableModelTest {
       run.insert(new byte[] {4, 9}, Tag.of(50, Tag.PUT), new byte[] {98});
       long[][] cases = {{9, 0}, {10, 10}, {19, 10}, {20, 20}, {39, 30}, {40, 40}, {1000, 40}};
       for (long[] expected : cases) {
-        int node = run.memtable.find(run.inScratch(key), 3, 1, Tag.seek(expected[0]));
+        int node = run.find(key, Tag.seek(expected[0]));
         assertEquals(expected[1], node == SkipList.NULL ? 0 : Tag.sequence(run.memtable.tag(node)));
       }
     }

@@ -10,6 +10,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -45,7 +46,8 @@ final class MemtableRangesTest {
     RangeTombstones ranges = memtable.rangeTombstones();
     byte[] key = number(4);
     scratch.put(0, key, 0, key.length);
-    assertEquals(0, memtable.find(scratch, 0, key.length, Tag.MAX));
+    assertEquals(
+        0, memtable.find(scratch, 0, key.length, KeyHash.of(scratch, 0, key.length), Tag.MAX));
     assertEquals(1, ranges.covering(scratch, 0, key.length, 1));
     assertEquals(0, ranges.covering(scratch, 0, key.length, 0));
   }

@@ -3,6 +3,7 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
+import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -77,7 +78,8 @@ final class SkipListLincheckTest {
       }
     }
 
-    @Operation
+    /** One thread at a time. */
+    @Operation(nonParallelGroup = "inserters")
     public boolean insert(
         @Param(name = "key") int key, @Param(gen = ThreadIdGen.class) int thread) {
       Region source = scratch[thread];
@@ -92,7 +94,8 @@ final class SkipListLincheckTest {
     /** The tag of the newest entry of the key. */
     @Operation
     public int newest(@Param(name = "key") int key, @Param(gen = ThreadIdGen.class) int thread) {
-      int node = memtable.find(key(key, thread), 0, 1, Tag.MAX);
+      Region region = key(key, thread);
+      int node = memtable.find(region, 0, 1, KeyHash.of(region, 0, 1), Tag.MAX);
       return node == 0 ? 0 : (int) Tag.sequence(memtable.tag(node));
     }
 
