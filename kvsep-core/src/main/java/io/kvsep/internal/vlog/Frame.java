@@ -56,6 +56,7 @@ public final class Frame implements AutoCloseable {
   private final NativeWindow window = new NativeWindow();
   private final RecordSink sink;
   private final RecordView record = new RecordView();
+  private final CompressionTrials trials = new CompressionTrials();
   private final List<byte[]> packedValues = new ArrayList<>();
 
   private @Nullable RecordSource streamed;
@@ -138,9 +139,10 @@ public final class Frame implements AutoCloseable {
     try {
       sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
       int stored = -1;
-      if (encoding.compresses(valueLength)) {
+      if (encoding.compresses(valueLength) && trials.isDue()) {
         ByteBuffer value = window.over(source, keyLength, valueLength);
         stored = ValueCodec.compress(value, packed, packedWindow);
+        trials.tried(stored >= 0);
       }
       sink.begin();
       putHeader(Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
@@ -291,9 +293,11 @@ public final class Frame implements AutoCloseable {
     byte[] value = source.value;
     if (value != null
         && source.kind != Tag.RANGE_DELETE
-        && encoding.compresses(source.valueLength)) {
+        && encoding.compresses(source.valueLength)
+        && trials.isDue()) {
       ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
       stored = ValueCodec.compress(view, packed, packedWindow);
+      trials.tried(stored >= 0);
     }
     sink.begin();
     putHeaderAndKey(source, stored);
@@ -360,15 +364,22 @@ public final class Frame implements AutoCloseable {
       int stored = -1;
       byte[] value = source.value;
       if (value != null && compressesStreamed(source)) {
-        byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
-        ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
-        stored = ValueCodec.compress(view, target);
-        packedValues.add(stored < 0 ? NOT_PACKED : Arrays.copyOf(target, stored));
+        byte[] packedValue = trials.isDue() ? pack(source, value) : NOT_PACKED;
+        packedValues.add(packedValue);
+        stored = packedValue == NOT_PACKED ? -1 : packedValue.length;
       }
       total += recordLength(source, stored);
       countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
     }
     bodyLength = total;
+  }
+
+  private byte[] pack(RecordSource source, byte[] value) {
+    byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
+    ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
+    int stored = ValueCodec.compress(view, target);
+    trials.tried(stored >= 0);
+    return stored < 0 ? NOT_PACKED : Arrays.copyOf(target, stored);
   }
 
   private static long recordLength(RecordSource source, int stored) {
