@@ -7,7 +7,6 @@ import java.util.WeakHashMap;
 
 /** Opens readers of the changes that the log has. Thread safe. */
 public final class ChangeLog {
-  private final EngineConfig config;
   private final StoreWrites writes;
   private final LogAppender appender;
   private final FailureState failure;
@@ -17,12 +16,7 @@ public final class ChangeLog {
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   ChangeLog(
-      EngineConfig config,
-      StoreWrites writes,
-      LogAppender appender,
-      FailureState failure,
-      ChangeReader.Source source) {
-    this.config = config;
+      StoreWrites writes, LogAppender appender, FailureState failure, ChangeReader.Source source) {
     this.writes = writes;
     this.appender = appender;
     this.failure = failure;
@@ -38,9 +32,6 @@ public final class ChangeLog {
   public ChangeReader open(long after) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
-      if (config.mode().readOnly()) {
-        throw new IllegalStateException("the store was opened for reading only");
-      }
       long last = source.snapshots().visibleSequence();
       if (after < 0 || after > last) {
         throw new IllegalArgumentException(

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
@@ -321,7 +322,7 @@ public final class StorageEngine implements AutoCloseable {
       throw new IllegalStateException("close() by the iterator of a bulk load");
     }
     if (!closed.compareAndSet(false, true)) {
-      awaitClosed();
+      Uninterrupted.await(closing);
       return;
     }
     try {
@@ -358,20 +359,6 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(live::hide);
     }
     attempts.throwFirst();
-  }
-
-  private void awaitClosed() {
-    boolean interrupted = false;
-    while (closing.getCount() > 0) {
-      try {
-        closing.await();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   public StoreReads reads() {
@@ -430,7 +417,7 @@ public final class StorageEngine implements AutoCloseable {
   private ChangeLog changeLog() {
     ChangeReader.Source source =
         new ChangeReader.Source(epochs, live, versions, segments, snapshots, log, config.ticker());
-    return new ChangeLog(config, writes, appender, failure, source);
+    return new ChangeLog(writes, appender, failure, source);
   }
 
   private LoadInstallation loadInstallation() {
