@@ -64,22 +64,22 @@ public final class Memtable {
    */
   public Memtable(
       MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed, long expectedKeys) {
-    this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
-    this.index = newIndex(ledger, expectedKeys);
-    this.list = new SkipList(arena, index, seed);
-    this.firstMark = list.position();
-    this.completed = new AtomicLong(firstMark);
     this.logStart = logStart;
-  }
-
-  private KeyIndex newIndex(MemoryLedger ledger, long expectedKeys) {
+    this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
+    KeyIndex madeIndex = null;
     boolean made = false;
     try {
-      KeyIndex index = new KeyIndex(ledger, arena.length(), expectedKeys);
+      madeIndex = new KeyIndex(ledger, arenaBytes, expectedKeys);
+      this.index = madeIndex;
+      this.list = new SkipList(arena, madeIndex, seed);
+      this.firstMark = list.position();
+      this.completed = new AtomicLong(firstMark);
       made = true;
-      return index;
     } finally {
       if (!made) {
+        if (madeIndex != null) {
+          madeIndex.free();
+        }
         arena.free();
       }
     }

@@ -57,6 +57,10 @@ public final class Frame implements AutoCloseable {
   private final RecordSink sink;
   private final RecordView record = new RecordView();
   private final CompressionTrials trials = new CompressionTrials();
+
+  /** Apart, since short values that do not get shorter say nothing about long ones. */
+  private final CompressionTrials streamedTrials = new CompressionTrials();
+
   private final List<byte[]> packedValues = new ArrayList<>();
 
   private @Nullable RecordSource streamed;
@@ -364,7 +368,7 @@ public final class Frame implements AutoCloseable {
       int stored = -1;
       byte[] value = source.value;
       if (value != null && compressesStreamed(source)) {
-        byte[] packedValue = trials.isDue() ? pack(source, value) : NOT_PACKED;
+        byte[] packedValue = streamedTrials.isDue() ? pack(source, value) : NOT_PACKED;
         packedValues.add(packedValue);
         stored = packedValue == NOT_PACKED ? -1 : packedValue.length;
       }
@@ -378,7 +382,7 @@ public final class Frame implements AutoCloseable {
     byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
     ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
     int stored = ValueCodec.compress(view, target);
-    trials.tried(stored >= 0);
+    streamedTrials.tried(stored >= 0);
     return stored < 0 ? NOT_PACKED : Arrays.copyOf(target, stored);
   }
 
