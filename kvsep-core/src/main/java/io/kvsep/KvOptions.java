@@ -175,7 +175,9 @@ public final class KvOptions {
      * beyond it writers are slowed down as long as reclaim is at work. It is about files that the
      * log has finished and whose entries have been flushed, beyond the first MiB of garbage. What
      * is added to them: the segment that is being written, which ends early when much in it is
-     * garbage; files that open cursors keep; and during a job the file that it writes.
+     * garbage; files that open cursors keep; during a job the file that it writes; and garbage that
+     * came of the last two seconds' writes, up to 128 MiB, which in a store of less than 640 MiB
+     * may be more than all of this allows.
      */
     public Builder spaceAmplificationMax(double value) {
       spaceAmplificationMax = value;

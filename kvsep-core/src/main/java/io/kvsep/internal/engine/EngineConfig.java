@@ -206,9 +206,10 @@ public record EngineConfig(
     private static final long LOAD_ROOM = 1 << 24;
 
     /**
-     * Half of the budget goes to memtables, the rest to frames on their way, to tables being
-     * written (about 9 bytes an entry and a few buffers each), to unpacked blocks, of which there
-     * are none unless some were packed, and to readers' scratch space.
+     * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
+     * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
+     * to unpacked blocks, of which there are none unless some were packed, and to readers' scratch
+     * space.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
