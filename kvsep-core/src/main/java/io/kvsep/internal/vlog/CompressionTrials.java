@@ -1,5 +1,9 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.NativeWindow;
+import java.nio.ByteBuffer;
+
 /**
  * Whether it is worth trying to compress the next of many values: after some in a row that did not
  * get shorter only now and then, less and less often; after one that did always again. Trying in
@@ -14,6 +18,16 @@ final class CompressionTrials {
   private int failures;
   private int skipped;
   private int toSkip;
+
+  /** As {@link ValueCodec#compress}, if that is due; -1 when it was not tried or does not pay. */
+  int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
+    if (!isDue()) {
+      return -1;
+    }
+    int stored = ValueCodec.compress(value, target, window);
+    tried(stored >= 0);
+    return stored;
+  }
 
   /** Whether to try with the next value; {@link #tried} then says what became of it. */
   boolean isDue() {

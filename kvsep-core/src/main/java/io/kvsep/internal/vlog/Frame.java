@@ -143,10 +143,9 @@ public final class Frame implements AutoCloseable {
     try {
       sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
       int stored = -1;
-      if (encoding.compresses(valueLength) && trials.isDue()) {
+      if (encoding.compresses(valueLength)) {
         ByteBuffer value = window.over(source, keyLength, valueLength);
-        stored = ValueCodec.compress(value, packed, packedWindow);
-        trials.tried(stored >= 0);
+        stored = trials.compress(value, packed, packedWindow);
       }
       sink.begin();
       putHeader(Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
@@ -297,11 +296,9 @@ public final class Frame implements AutoCloseable {
     byte[] value = source.value;
     if (value != null
         && source.kind != Tag.RANGE_DELETE
-        && encoding.compresses(source.valueLength)
-        && trials.isDue()) {
+        && encoding.compresses(source.valueLength)) {
       ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
-      stored = ValueCodec.compress(view, packed, packedWindow);
-      trials.tried(stored >= 0);
+      stored = trials.compress(view, packed, packedWindow);
     }
     sink.begin();
     putHeaderAndKey(source, stored);

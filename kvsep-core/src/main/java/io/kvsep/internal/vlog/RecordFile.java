@@ -80,10 +80,9 @@ public final class RecordFile implements AutoCloseable {
       throws IOException {
     file.requireUsable();
     int stored = -1;
-    if (encoding.compresses(valueLength) && trials.isDue()) {
+    if (encoding.compresses(valueLength)) {
       ByteBuffer view = window.over(value, valueOffset, valueLength);
-      stored = ValueCodec.compress(view, packed, packedWindow);
-      trials.tried(stored >= 0);
+      stored = trials.compress(view, packed, packedWindow);
     }
     begin(key, keyOffset, keyLength, expiresAtMillis, valueLength, stored);
     if (stored >= 0) {

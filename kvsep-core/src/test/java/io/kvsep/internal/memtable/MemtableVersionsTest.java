@@ -64,6 +64,31 @@ final class MemtableVersionsTest {
   }
 
   @Test
+  void anyOfManyVersionsIsFewStepsAway() {
+    int count = 1 << 14;
+    for (int i = 1; i <= count; i++) {
+      insert(2, i);
+    }
+    scratch.putLong(0, Long.reverseBytes(2));
+    int newest = memtable.find(scratch, 0, 8, KeyHash.of(scratch, 0, 8), Tag.MAX);
+    for (int i = 2; i <= count; i++) {
+      long wanted = Tag.seek(i);
+      int steps = 0;
+      int version = newest;
+      while (memtable.tag(version) > wanted) {
+        int far = memtable.arena().getInt(version + SkipList.VERSION_JUMP);
+        boolean jumps = memtable.tag(far) > wanted;
+        long older = SkipList.olderOffset(memtable.arena(), version);
+        version = jumps ? far : memtable.arena().getInt(older);
+        steps++;
+      }
+      assertEquals(i, Tag.sequence(memtable.tag(version)));
+      // Thrice the logarithm, where one after the other would be thousands.
+      assertTrue(steps <= 3 * 14, "" + steps);
+    }
+  }
+
+  @Test
   void versionsAreWalkedFromTheNewestToTheOldestAndBack() {
     insert(1, 1);
     insert(3, 2);
