@@ -53,6 +53,7 @@ final class PointReader {
     if (Tag.baseKind(kind) == Tag.PUT) {
       context.value.set(payload, offset, context.payloadLength - header);
     } else {
+      context.scratch.expectAlone();
       values.read(
           payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
     }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * returned. Not thread safe.
  */
 public final class NearRecords {
-  static final int RECORDS_MAX = 16;
+  /** Most that are touched at once. */
+  public static final int RECORDS_MAX = 16;
 
   /** More would push out of the processor's caches what was touched first. */
   private static final int BYTES_MAX = 64 << 10;

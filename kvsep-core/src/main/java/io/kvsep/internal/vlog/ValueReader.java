@@ -23,6 +23,13 @@ public final class ValueReader {
   /** Bytes that are brought into memory at once. */
   static final int LOAD_BYTES_MAX = SCRATCH_BYTES_MAX;
 
+  /**
+   * Of a record that is looked up by itself, so much is touched at once before it is read: its
+   * lines then come together, where checking it waits for the first ones by themselves. Figures:
+   * docs/decisions/0018.
+   */
+  private static final int TOUCHED_BYTES_MAX = 32 << 10;
+
   /** Of so many reads through the mapping one is timed; a power of two. */
   private static final int TIMED_INTERVAL = 32;
 
@@ -105,6 +112,9 @@ public final class ValueReader {
       at = 0;
     }
     long start = timed ? ticker.nanos() : 0;
+    if (scratch.isAlone() && at == offset) {
+      region.touch(at, Math.min(length, TOUCHED_BYTES_MAX));
+    }
     verify(segment, offset, region, at, length, scratch, result.record);
     if (timed && Residency.isSlow(ticker.nanos() - start, length)) {
       residency.suspect();
@@ -236,6 +246,7 @@ public final class ValueReader {
     private final RecordPlace place = new RecordPlace();
     private int mappedReads;
     private boolean loaded;
+    private boolean alone;
 
     public Scratch(GrowingRegion record, GrowingRegion value) {
       this.record = record;
@@ -245,6 +256,17 @@ public final class ValueReader {
     /** The next record to be read was brought into memory just now. */
     public void expectLoaded() {
       loaded = true;
+    }
+
+    /** The next record to be read has nothing to do with the one before it. */
+    public void expectAlone() {
+      alone = true;
+    }
+
+    private boolean isAlone() {
+      boolean is = alone;
+      alone = false;
+      return is;
     }
 
     private boolean isLoadNeeded() {
