@@ -177,8 +177,7 @@ public final class Region {
   /**
    * As {@link #requirePagesRead}, and on every Java before this returns: for those who catch the
    * error or are about to say that bytes are damaged. Making an array of two dimensions takes Java
-   * to its runtime, also one without elements, which is the cheapest: some 30 nanoseconds and 16
-   * bytes of heap.
+   * to its runtime; one without elements costs least, see docs/decisions/0018.
    *
    * @throws InternalError as Java does for such pages
    */
