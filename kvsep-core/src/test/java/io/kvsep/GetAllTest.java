@@ -3,6 +3,7 @@ package io.kvsep;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.Seeds;
@@ -33,7 +34,7 @@ final class GetAllTest {
   @TempDir Path parent;
 
   @Test
-  void findsWhatASingleGetFinds() {
+  void findsWhatIsThere() {
     Seeds.each(GetAllTest.class, 3, this::run);
   }
 
@@ -55,7 +56,7 @@ final class GetAllTest {
       compare(store, model, random, "in tables");
       change(store, model, random, clock);
       compare(store, model, random, "in both");
-      store.reclaim();
+      assertTrue(store.reclaim().bytesWritten() > 0, "nothing was moved");
       compare(store, model, random, "moved");
     }
     try (KvStore store = KvStore.open(directory, options)) {
