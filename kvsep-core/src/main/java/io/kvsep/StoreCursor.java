@@ -9,8 +9,6 @@ import java.util.OptionalLong;
 /** A cursor of the API over one of the engine. */
 final class StoreCursor implements KvCursor {
   private final EntryCursor cursor;
-  private byte[] keyCopy = new byte[64];
-  private ByteBuffer keyView = ByteBuffer.wrap(keyCopy).asReadOnlyBuffer();
 
   StoreCursor(EntryCursor cursor) {
     this.cursor = cursor;
@@ -73,13 +71,7 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public ByteBuffer keyView() {
-    int length = cursor.keyInto(keyCopy);
-    if (length > keyCopy.length) {
-      keyCopy = new byte[Math.max(length, 2 * keyCopy.length)];
-      keyView = ByteBuffer.wrap(keyCopy).asReadOnlyBuffer();
-      cursor.keyInto(keyCopy);
-    }
-    return keyView.clear().limit(length);
+    return cursor.keyView();
   }
 
   @Override

@@ -83,6 +83,13 @@ public final class EngineCursor extends LimitedCursor {
     return Arrays.copyOfRange(iterator.key(), prefixLength, iterator.keyLength());
   }
 
+  @Override
+  public ByteBuffer keyView() {
+    requireIdle();
+    requireEntry();
+    return view(iterator.key(), iterator.keyLength());
+  }
+
   /** A copy of the stored key. */
   byte[] storedKey() {
     requireIdle();
@@ -269,17 +276,5 @@ public final class EngineCursor extends LimitedCursor {
   void unclaim() {
     // Whoever claims next sees what this call did; nothing asks for a full fence besides.
     claim.setRelease(IDLE);
-  }
-
-  /** Copies the user key to the start of {@code target} if it fits; returns its length. */
-  @Override
-  public int keyInto(byte[] target) {
-    requireIdle();
-    requireEntry();
-    int length = iterator.keyLength() - prefixLength;
-    if (length <= target.length) {
-      System.arraycopy(iterator.key(), prefixLength, target, 0, length);
-    }
-    return length;
   }
 }

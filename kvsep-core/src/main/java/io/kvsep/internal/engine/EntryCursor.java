@@ -23,8 +23,8 @@ public interface EntryCursor extends AutoCloseable {
   /** A copy of the user key. */
   byte[] key();
 
-  /** Copies the user key to the start of {@code target} if it fits; returns its length. */
-  int keyInto(byte[] target);
+  /** The user key from position 0 on, in an array that changes when the cursor moves. */
+  ByteBuffer keyView();
 
   /** A copy of the value. */
   byte[] value();

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
+import java.nio.ByteBuffer;
 
 /**
  * Where a cursor stands in its own order, which may be descending, and how far its limit lets it
@@ -24,6 +25,11 @@ abstract class LimitedCursor implements EntryCursor {
 
   /** Steps ahead to where the limit ends; back from there gives one for each step. */
   private long stepsLeft;
+
+  /** Of what array {@link #keyView} is a view. */
+  private byte[] viewed = {};
+
+  private ByteBuffer keyView = ByteBuffer.wrap(viewed);
 
   LimitedCursor(ScanBounds bounds) {
     this.bounds = bounds;
@@ -55,17 +61,20 @@ abstract class LimitedCursor implements EntryCursor {
         return false;
       }
       place = Place.LOST;
-      boolean found =
-          switch (from) {
-            case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
-            case ON_ENTRY -> step(/* ahead= */ true);
-            case AFTER_LAST, PAST_LIMIT -> false;
-            case LOST -> throw lost();
-          };
+      // What all but the first calls do, without looking at the others.
+      boolean found = from == Place.ON_ENTRY ? step(/* ahead= */ true) : enter(from);
       return arrive(found, Place.AFTER_LAST);
     } finally {
       unclaim();
     }
+  }
+
+  private boolean enter(Place from) {
+    return switch (from) {
+      case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
+      case ON_ENTRY, AFTER_LAST, PAST_LIMIT -> false;
+      case LOST -> throw lost();
+    };
   }
 
   @Override
@@ -158,6 +167,16 @@ abstract class LimitedCursor implements EntryCursor {
     }
     place = otherwise;
     return false;
+  }
+
+  /** The user key's part of a stored key, without copying it; one object as long as it can be. */
+  final ByteBuffer view(byte[] storedKey, int length) {
+    if (storedKey != viewed) {
+      ByteBuffer userKey = ByteBuffer.wrap(storedKey).position(prefixLength).slice();
+      keyView = userKey.asReadOnlyBuffer();
+      viewed = storedKey;
+    }
+    return keyView.clear().limit(length - prefixLength);
   }
 
   /** Entries that may still be found. */

@@ -92,7 +92,7 @@ final class LoadRunIterator extends ForwardIterator {
       endAtBound();
     } else {
       enterNext();
-      keyIsNew = false;
+      sourceChanged = true;
     }
   }
 
@@ -143,7 +143,8 @@ final class LoadRunIterator extends ForwardIterator {
 
   private void endAtBound() {
     if (boundLength >= 0) {
-      valid = Region.compare(keyRegion(), keyOffset, keyLength, bound.region(), 0, boundLength) < 0;
+      valid =
+          Region.compare(keyRegion(), keyOffset(), keyLength(), bound.region(), 0, boundLength) < 0;
     }
   }
 

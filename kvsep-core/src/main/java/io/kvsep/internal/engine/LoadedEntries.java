@@ -39,7 +39,7 @@ final class LoadedEntries extends ForwardIterator {
     this.inlineValueBytesMax = inlineValueBytesMax;
     this.sequence = sequence;
     this.pointer = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
-    this.payloadPasses = true;
+    here.payloadPasses = true;
   }
 
   @Override
@@ -64,37 +64,37 @@ final class LoadedEntries extends ForwardIterator {
   /** Makes the buffer's current entry the current one. */
   private void stand() {
     Region region = buffer.region();
-    keyRegion = region;
-    keyOffset = buffer.keyOffset();
-    keyLength = buffer.keyLength();
-    payloadRegion = region;
-    payloadOffset = buffer.payloadOffset();
-    payloadLength = buffer.payloadLength();
+    here.keyRegion = region;
+    here.keyOffset = buffer.keyOffset();
+    here.keyLength = buffer.keyLength();
+    here.payloadRegion = region;
+    here.payloadOffset = buffer.payloadOffset();
+    here.payloadLength = buffer.payloadLength();
     int kind = buffer.kind();
     int header = Payload.headerLength(kind);
-    if (Tag.baseKind(kind) == Tag.PUT && payloadLength - header > inlineValueBytesMax) {
+    if (Tag.baseKind(kind) == Tag.PUT && here.payloadLength - header > inlineValueBytesMax) {
       kind = Tag.POINTER | (kind & Tag.EXPIRES);
-      payloadLength = header + writeValue(kind, header);
-      payloadRegion = pointer.region();
-      payloadOffset = 0;
+      here.payloadLength = header + writeValue(kind, header);
+      here.payloadRegion = pointer.region();
+      here.payloadOffset = 0;
     }
-    tag = Tag.of(sequence, kind);
+    here.tag = Tag.of(sequence, kind);
   }
 
   /** Writes the current value, and a payload that points to it; the length of the pointer. */
   private int writeValue(int kind, int header) {
     Region region = buffer.region();
     Region target = pointer.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
-    target.put(0, region, payloadOffset, header);
+    target.put(0, region, here.payloadOffset, header);
     try {
       return values.add(
           region,
-          keyOffset,
-          keyLength,
-          Payload.expiresAtMillis(kind, region, payloadOffset),
+          here.keyOffset,
+          here.keyLength,
+          Payload.expiresAtMillis(kind, region, here.payloadOffset),
           region,
-          payloadOffset + header,
-          payloadLength - header,
+          here.payloadOffset + header,
+          here.payloadLength - header,
           target,
           header);
     } catch (IOException e) {

@@ -81,15 +81,11 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   @Override
-  public int keyInto(byte[] target) {
+  public ByteBuffer keyView() {
     claim();
     try {
       requireEntry();
-      int length = at.length - prefixLength;
-      if (length <= target.length) {
-        System.arraycopy(at, prefixLength, target, 0, length);
-      }
-      return length;
+      return view(at, at.length);
     } finally {
       unclaim();
     }

@@ -10,6 +10,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import java.time.Clock;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,8 @@ import org.jspecify.annotations.Nullable;
 final class VisibleIterator implements AutoCloseable {
   private static final long ALL = -1;
 
+  private static final int NOT_BELOW = -1;
+
   private final MergingIterator source;
   private final long sequence;
   private final @Nullable RangeCoverage coverage;
@@ -55,6 +58,13 @@ final class VisibleIterator implements AutoCloseable {
   private boolean forward = true;
   private byte[] key = new byte[64];
   private int keyLength;
+
+  /**
+   * Walking forward, where our copy and the upper bound differ: a key that has more bytes than that
+   * in common with the copy is below the bound, too.
+   */
+  private int upperAt;
+
   private long tag;
   private @Nullable Region payloadRegion;
   private long payloadOffset;
@@ -101,7 +111,7 @@ final class VisibleIterator implements AutoCloseable {
     } else {
       source.seek(lower, 0, lowerLength, Tag.MAX);
     }
-    return settleForward(/* skipCurrentKey= */ false);
+    return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
   boolean last() {
@@ -121,7 +131,7 @@ final class VisibleIterator implements AutoCloseable {
       return first();
     }
     source.seek(target, 0, length, Tag.MAX);
-    return settleForward(/* skipCurrentKey= */ false);
+    return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
   /** To the last entry at or before the stored key. */
@@ -140,10 +150,10 @@ final class VisibleIterator implements AutoCloseable {
   boolean next() {
     if (forward) {
       source.next();
-    } else {
-      source.seek(keyRegion(), 0, keyLength, 0);
+      return settleForward(/* skipCurrentKey= */ true, source.keyShared());
     }
-    return settleForward(/* skipCurrentKey= */ true);
+    source.seek(keyRegion(), 0, keyLength, 0);
+    return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
   }
 
   /** To the entry before the current one; only while valid. */
@@ -214,22 +224,33 @@ final class VisibleIterator implements AutoCloseable {
     closes.throwFirst();
   }
 
-  private boolean settleForward(boolean skipCurrentKey) {
+  /**
+   * @param agreeing how many of the first bytes of the source's key are those of our copy
+   */
+  private boolean settleForward(boolean skipCurrentKey, int agreeing) {
     forward = true;
     boolean decided = skipCurrentKey;
+    int agree = agreeing;
     while (source.isValid()) {
       if (decided && !source.keyIsNew() && standsOnKey()) {
         source.next();
+        agree = Math.min(agree, source.keyShared());
         continue;
       }
-      if (upper != null && compareWith(upper, upperLength) >= 0) {
-        break;
+      int belowAt = upperAt;
+      if (upper != null && agree <= belowAt) {
+        belowAt = belowUpperAt(upper);
+        if (belowAt == NOT_BELOW) {
+          break;
+        }
       }
       if (Tag.sequence(source.tag()) > sequence) {
         source.next();
+        agree = Math.min(agree, source.keyShared());
         continue;
       }
-      copyKey();
+      copyKey(agree);
+      upperAt = belowAt;
       decided = true;
       boolean hidden = isHidden();
       if (!hidden && isShown()) {
@@ -240,6 +261,7 @@ final class VisibleIterator implements AutoCloseable {
       if (!hidden || !leap()) {
         source.next();
       }
+      agree = source.keyShared();
     }
     valid = false;
     return false;
@@ -255,7 +277,7 @@ final class VisibleIterator implements AutoCloseable {
         continue;
       }
       // Versions come oldest first: the last one not beyond our sequence number decides the key.
-      copyKey();
+      copyKey(/* agreeing= */ 0);
       boolean present = false;
       for (; source.isValid() && standsOnKey(); source.previous()) {
         if (Tag.sequence(source.tag()) <= sequence) {
@@ -313,7 +335,10 @@ final class VisibleIterator implements AutoCloseable {
 
   private void remember() {
     tag = source.tag();
-    payloadRegion = source.payloadRegion();
+    Region region = source.payloadRegion();
+    if (payloadRegion != region) {
+      payloadRegion = region;
+    }
     payloadOffset = source.payloadOffset();
     payloadLength = source.payloadLength();
   }
@@ -325,12 +350,15 @@ final class VisibleIterator implements AutoCloseable {
     payloadOffset = 0;
   }
 
-  private void copyKey() {
+  /**
+   * @param agreeing how many of its first bytes are in the copy already
+   */
+  private void copyKey(int agreeing) {
     int length = source.keyLength();
     if (length > key.length) {
-      key = new byte[Math.max(length, 2 * key.length)];
+      key = Arrays.copyOf(key, Math.max(length, 2 * key.length));
     }
-    source.keyRegion().get(source.keyOffset(), key, 0, length);
+    source.keyRegion().getFew(source.keyOffset() + agreeing, key, agreeing, length - agreeing);
     keyLength = length;
   }
 
@@ -342,6 +370,19 @@ final class VisibleIterator implements AutoCloseable {
   private int compareWith(Region other, int otherLength) {
     return Region.compare(
         source.keyRegion(), source.keyOffset(), source.keyLength(), other, 0, otherLength);
+  }
+
+  /** Where the source's key and the upper bound differ, if the key is below it. */
+  private int belowUpperAt(Region upper) {
+    Region region = source.keyRegion();
+    long offset = source.keyOffset();
+    int length = source.keyLength();
+    int same = Region.commonPrefix(region, offset, length, upper, 0, upperLength);
+    boolean below =
+        same < upperLength
+            && (same == length
+                || (region.getByte(offset + same) & 0xff) < (upper.getByte(same) & 0xff));
+    return below ? same : NOT_BELOW;
   }
 
   private Region place(byte[] storedKey) {

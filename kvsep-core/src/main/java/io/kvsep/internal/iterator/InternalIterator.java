@@ -1,7 +1,6 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.memory.Region;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Walks index entries in internal order: keys ascending as unsigned bytes, entries of one key by
@@ -17,24 +16,20 @@ import org.jspecify.annotations.Nullable;
  *       lie in different regions, and in other ones after a step.
  * </ol>
  *
- * Not thread safe. Position is kept in fields of this class, so that reading it costs no virtual
- * call. A damaged block raises {@link io.kvsep.error.CorruptionException}.
+ * Not thread safe. Where it stands is kept in fields of {@link Position}, so that reading it costs
+ * no virtual call. A damaged block raises {@link io.kvsep.error.CorruptionException}.
  */
 public abstract class InternalIterator implements AutoCloseable {
   protected boolean valid;
-  protected @Nullable Region keyRegion;
-  protected long keyOffset;
-  protected int keyLength;
-  protected long tag;
-  protected @Nullable Region payloadRegion;
-  protected long payloadOffset;
-  protected int payloadLength;
 
-  /** Whether the payload's bytes may be overwritten by the next step. */
-  protected boolean payloadPasses;
+  /** Where this stands; that of another iterator where it walks with that one. */
+  protected Position here = new Position();
 
-  /** Whether it is known that the entry before this one, in the same source, has another key. */
-  protected boolean keyIsNew;
+  /**
+   * Whether the entry before this one came from another source: what {@link #here} knows of the
+   * entry before is not about that one then.
+   */
+  protected boolean sourceChanged;
 
   public abstract void seekToFirst();
 
@@ -67,36 +62,36 @@ public abstract class InternalIterator implements AutoCloseable {
   }
 
   public final Region keyRegion() {
-    return required(keyRegion);
+    return here.key();
   }
 
   public final long keyOffset() {
-    return keyOffset;
+    return here.keyOffset;
   }
 
   public final int keyLength() {
-    return keyLength;
+    return here.keyLength;
   }
 
   public final long tag() {
-    return tag;
+    return here.tag;
   }
 
   public final Region payloadRegion() {
-    return required(payloadRegion);
+    return here.payload();
   }
 
   public final long payloadOffset() {
-    return payloadOffset;
+    return here.payloadOffset;
   }
 
   public final int payloadLength() {
-    return payloadLength;
+    return here.payloadLength;
   }
 
   /** Whether the payload's bytes may be overwritten by the next step. */
   public final boolean payloadPasses() {
-    return payloadPasses;
+    return here.payloadPasses;
   }
 
   /**
@@ -104,38 +99,36 @@ public abstract class InternalIterator implements AutoCloseable {
    * last {@link #next} came.
    */
   public final boolean keyIsNew() {
-    return keyIsNew;
+    return !sourceChanged && here.keyIsNew;
   }
 
-  /** Takes over the position of {@code other}. */
+  /**
+   * How many of the key's first bytes are known to be those of the entry from which the last {@link
+   * #next} came; there may be more.
+   */
+  public final int keyShared() {
+    return sourceChanged ? 0 : here.keyShared;
+  }
+
+  /** Stands where {@code other} does, until the next call. */
   protected final void adopt(InternalIterator other) {
     valid = true;
-    keyRegion = other.keyRegion;
-    keyOffset = other.keyOffset;
-    keyLength = other.keyLength;
-    tag = other.tag;
-    payloadRegion = other.payloadRegion;
-    payloadOffset = other.payloadOffset;
-    payloadLength = other.payloadLength;
-    payloadPasses = other.payloadPasses;
-    keyIsNew = other.keyIsNew;
+    sourceChanged = other.sourceChanged;
+    // It seldom is another one, and writing a reference costs more than looking at it.
+    if (here != other.here) {
+      here = other.here;
+    }
   }
 
   /** Internal order of this position against ({@code key}, {@code tag}). */
-  protected final int compareTo(Region key, long offset, int length, long otherTag) {
-    int order = Region.compare(required(keyRegion), keyOffset, keyLength, key, offset, length);
-    return order != 0 ? order : Long.compare(otherTag, tag);
+  protected final int compareTo(Region key, long offset, int length, long tag) {
+    int order = Region.compare(here.key(), here.keyOffset, here.keyLength, key, offset, length);
+    return order != 0 ? order : Long.compare(tag, here.tag);
   }
 
   /** Internal order of two valid positions. */
   protected static int compare(InternalIterator a, InternalIterator b) {
-    return a.compareTo(required(b.keyRegion), b.keyOffset, b.keyLength, b.tag);
-  }
-
-  private static Region required(@Nullable Region region) {
-    if (region == null) {
-      throw new IllegalStateException("the iterator is not valid");
-    }
-    return region;
+    Position other = b.here;
+    return a.compareTo(other.key(), other.keyOffset, other.keyLength, other.tag);
   }
 }

@@ -137,10 +137,10 @@ public final class MergingIterator extends InternalIterator {
 
   /** Re-seeks the others around the current entry and takes the step that asked for the turn. */
   private void turn(InternalIterator current, boolean walkForward) {
-    int length = keyLength;
-    long currentTag = tag;
+    int length = keyLength();
+    long currentTag = tag();
     Region copy = pivot.ensure(Math.max(1, length));
-    copy.put(0, keyRegion(), keyOffset, length);
+    copy.put(0, keyRegion(), keyOffset(), length);
     for (InternalIterator child : children) {
       if (child == current) {
         continue;
@@ -200,7 +200,7 @@ public final class MergingIterator extends InternalIterator {
       valid = false;
     } else {
       adopt(heap[0]);
-      keyIsNew &= stayed;
+      sourceChanged |= !stayed;
     }
   }
 

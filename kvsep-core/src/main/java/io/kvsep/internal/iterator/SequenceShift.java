@@ -66,8 +66,10 @@ public final class SequenceShift extends InternalIterator {
 
   private void follow() {
     if (entries.isValid()) {
-      adopt(entries);
-      tag += tagShift;
+      valid = true;
+      sourceChanged = entries.sourceChanged;
+      here.copy(entries.here);
+      here.tag += tagShift;
     } else {
       valid = false;
     }

@@ -31,6 +31,9 @@ public final class Region {
 
   private static final boolean FAULTS_ARE_LATE = Runtime.version().feature() < 25;
 
+  /** Up to here a loop costs less than a call that copies. */
+  private static final int LOOP_BYTES_MAX = 64;
+
   /** No system has shorter pages. */
   private static final int PAGE_BYTES_MIN = 4096;
 
@@ -302,6 +305,25 @@ public final class Region {
     checkRange(offset, count);
     checkArray(target, targetIndex, count);
     UNSAFE.copyMemory(null, address + offset, target, BYTES_BASE + targetIndex, count);
+  }
+
+  /**
+   * As {@link #get}, faster for few bytes: where source and target have them, up to seven more are
+   * copied.
+   */
+  public void getFew(long offset, byte[] target, int targetIndex, int count) {
+    if ((offset | targetIndex | count) < 0
+        || count > LOOP_BYTES_MAX
+        || length - offset < count + 7
+        || target.length - targetIndex < count + 7) {
+      get(offset, target, targetIndex, count);
+      return;
+    }
+    long from = address + offset;
+    long to = BYTES_BASE + targetIndex;
+    for (int i = 0; i < count; i += 8) {
+      UNSAFE.putLong(target, to + i, UNSAFE.getLong(from + i));
+    }
   }
 
   public byte[] getBytes(long offset, int count) {

@@ -39,7 +39,7 @@ final class MemtableIterator extends InternalIterator {
 
   @Override
   public void previous() {
-    stand(list.findBefore(list.arena(), keyOffset, keyLength, tag));
+    stand(list.findBefore(list.arena(), here.keyOffset, here.keyLength, here.tag));
   }
 
   @Override
@@ -53,13 +53,13 @@ final class MemtableIterator extends InternalIterator {
     if (valid) {
       int keyNode = SkipList.keyNode(at);
       int node = SkipList.node(at);
-      keyRegion = list.arena();
-      keyOffset = list.keyOffset(keyNode);
-      keyLength = list.keyLength(keyNode);
-      tag = list.tag(node);
-      payloadRegion = list.arena();
-      payloadOffset = list.payloadOffset(node);
-      payloadLength = list.payloadLength(node);
+      here.keyRegion = list.arena();
+      here.keyOffset = list.keyOffset(keyNode);
+      here.keyLength = list.keyLength(keyNode);
+      here.tag = list.tag(node);
+      here.payloadRegion = list.arena();
+      here.payloadOffset = list.payloadOffset(node);
+      here.payloadLength = list.payloadLength(node);
     }
   }
 }

@@ -113,32 +113,33 @@ final class SoundEntries extends InternalIterator {
     int shared = block.shared;
     int unshared = block.unshared;
     int length = shared + unshared;
-    if (shared > keyLength || length < 1 || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+    if (shared > here.keyLength || length < 1 || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
       throw new IndexOutOfBoundsException("key of " + shared + " and " + unshared + " bytes");
     }
     Region source = block.region();
     Region target = key.ensure(length);
-    int order = Region.compare(target, shared, keyLength - shared, source, block.suffix, unshared);
+    int order =
+        Region.compare(target, shared, here.keyLength - shared, source, block.suffix, unshared);
     block.parseTail();
     int kind = Tag.kind(block.tag);
     if (block.tag < 0 || !Tag.isKnown(kind) || block.payloadLength < Payload.headerLength(kind)) {
       throw new IndexOutOfBoundsException("an entry of kind " + kind);
     }
-    boolean first = !valid && keyLength == 0;
-    boolean ascends = first || order < 0 || (order == 0 && block.tag < tag);
+    boolean first = !valid && here.keyLength == 0;
+    boolean ascends = first || order < 0 || (order == 0 && block.tag < here.tag);
     target.put(shared, source, block.suffix, unshared);
     at = block.next;
-    keyRegion = target;
-    keyOffset = 0;
-    keyLength = length;
+    here.keyRegion = target;
+    here.keyOffset = 0;
+    here.keyLength = length;
     if (!ascends) {
       return false;
     }
-    tag = block.tag;
-    payloadRegion = source;
-    payloadOffset = block.payload;
-    payloadLength = block.payloadLength;
-    payloadPasses = source != bytes.mapping();
+    here.tag = block.tag;
+    here.payloadRegion = source;
+    here.payloadOffset = block.payload;
+    here.payloadLength = block.payloadLength;
+    here.payloadPasses = source != bytes.mapping();
     return true;
   }
 }

@@ -55,8 +55,8 @@ final class TableIterator extends InternalIterator {
     this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.source = table.mapping();
     this.key = scratch.region();
-    keyRegion = key;
-    payloadRegion = source;
+    here.keyRegion = key;
+    here.payloadRegion = source;
   }
 
   @Override
@@ -96,7 +96,7 @@ final class TableIterator extends InternalIterator {
       }
       enter(found);
       long at = block.floorRestart(target, offset, length, seekTag);
-      keyLength = 0;
+      here.keyLength = 0;
       do {
         step(at);
         if (compareTo(target, offset, length, seekTag) >= 0) {
@@ -201,23 +201,31 @@ final class TableIterator extends InternalIterator {
   /** Makes {@code target} the current block; no entry is current then. */
   private void enter(int target) {
     if (target != blockIndex) {
+      int before = blockIndex;
+      long start = block.fileOffset;
+      long end = block.fileEnd;
       blockIndex = NO_BLOCK;
       block.enter(table, target, unpacked);
-      // A block that the index names wrongly would be another sound one.
-      Region.requirePagesRead();
+      // A block that the index names wrongly would be another sound one. Blocks lie side by side,
+      // so that it is the right one where it touches the one before.
+      boolean follows = target == before + 1 && block.fileOffset == end;
+      boolean precedes = target == before - 1 && block.fileEnd == start;
+      if (before == NO_BLOCK || !(follows || precedes)) {
+        Region.requirePagesRead();
+      }
       blockIndex = target;
       source = block.region();
-      payloadRegion = source;
-      payloadPasses = source != table.mapping();
+      here.payloadRegion = source;
+      here.payloadPasses = source != table.mapping();
       foreseenTo = 0;
     }
-    keyLength = 0;
+    here.keyLength = 0;
   }
 
   /** Parses the entry that ends at {@code limit}. */
   private void stepToBefore(long limit) {
     long at = block.restartBefore(limit);
-    keyLength = 0;
+    here.keyLength = 0;
     while (true) {
       block.parse(at);
       putKeyTogether();
@@ -244,12 +252,12 @@ final class TableIterator extends InternalIterator {
   private void putKeyTogether() {
     int shared = block.shared;
     int unshared = block.unshared;
-    if (shared > keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+    if (shared > here.keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
       throw new IndexOutOfBoundsException(
-          "key of " + shared + " and " + unshared + " bytes after one of " + keyLength);
+          "key of " + shared + " and " + unshared + " bytes after one of " + here.keyLength);
     }
     // The shared part is as long as it can be; at a restart it is empty and tells nothing.
-    keyIsNew = shared > 0 && (unshared > 0 || shared < keyLength);
+    here.keyIsNew = shared > 0 && (unshared > 0 || shared < here.keyLength);
     int length = shared + unshared;
     if (length + COPY_SLACK > key.length()) {
       grow(length);
@@ -263,19 +271,20 @@ final class TableIterator extends InternalIterator {
         key.putLong(shared + i, source.getLong(suffix + i));
       }
     }
-    keyLength = length;
+    here.keyLength = length;
+    here.keyShared = shared;
   }
 
   private void takeTail() {
     block.parseTail();
-    tag = block.tag;
-    payloadOffset = block.payload;
-    payloadLength = block.payloadLength;
+    here.tag = block.tag;
+    here.payloadOffset = block.payload;
+    here.payloadLength = block.payloadLength;
   }
 
   private void grow(int length) {
     key = scratch.ensure(length + COPY_SLACK);
-    keyRegion = key;
+    here.keyRegion = key;
   }
 
   private RuntimeException damaged(IndexOutOfBoundsException cause) {

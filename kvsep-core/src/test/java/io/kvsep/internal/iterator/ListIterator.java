@@ -99,16 +99,19 @@ final class ListIterator extends InternalIterator {
     if (valid) {
       Item item = items.get(at);
       Region region = places[place];
-      keyRegion = region;
-      keyOffset = 3L + place;
-      keyLength = item.key.length;
-      region.put(keyOffset, item.key, 0, keyLength);
-      tag = item.tag;
-      keyIsNew = at > 0 && !Arrays.equals(items.get(at - 1).key, item.key);
-      payloadRegion = region;
-      payloadOffset = keyOffset + keyLength;
-      payloadLength = 1;
-      region.putByte(payloadOffset, (byte) item.source);
+      here.keyRegion = region;
+      here.keyOffset = 3L + place;
+      here.keyLength = item.key.length;
+      region.put(here.keyOffset, item.key, 0, here.keyLength);
+      here.tag = item.tag;
+      byte[] before = at > 0 ? items.get(at - 1).key : new byte[0];
+      here.keyIsNew = at > 0 && !Arrays.equals(before, item.key);
+      int differs = Arrays.mismatch(before, item.key);
+      here.keyShared = differs < 0 ? item.key.length : differs;
+      here.payloadRegion = region;
+      here.payloadOffset = here.keyOffset + here.keyLength;
+      here.payloadLength = 1;
+      region.putByte(here.payloadOffset, (byte) item.source);
     }
   }
 }

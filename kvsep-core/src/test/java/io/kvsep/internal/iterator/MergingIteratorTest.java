@@ -37,6 +37,7 @@ final class MergingIteratorTest {
     List<InternalIterator> children = children(random, all, 0);
     Region scratch = ledger.allocate(MemoryPurpose.READ, 64);
     int known = 0;
+    int knownShared = 0;
     try (MergingIterator merged = new MergingIterator(children, ledger)) {
       assertFalse(merged.isValid());
       Item at = null;
@@ -49,6 +50,11 @@ final class MergingIteratorTest {
           if (at != null && merged.keyIsNew()) {
             assertFalse(Arrays.equals(before, at.key()));
             known++;
+          }
+          if (at != null) {
+            int shared = merged.keyShared();
+            assertTrue(Arrays.equals(before, 0, shared, at.key(), 0, shared));
+            knownShared += shared;
           }
         } else if (choice < 16 && at != null) {
           merged.previous();
@@ -77,6 +83,7 @@ final class MergingIteratorTest {
     assertEquals(0, ledger.totalBytes());
     if (children.size() == 1 && all.size() > 20) {
       assertTrue(known > 0, "a child knows, and nothing comes between");
+      assertTrue(knownShared > 0, "likewise");
     }
   }
 

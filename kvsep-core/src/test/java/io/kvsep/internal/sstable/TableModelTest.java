@@ -127,6 +127,8 @@ final class TableModelTest {
       for (Entry entry : model) {
         assertPosition(entry, iterator);
         assertFalse(iterator.keyIsNew() && Arrays.equals(entry.key(), before));
+        int shared = iterator.keyShared();
+        assertTrue(Arrays.equals(entry.key(), 0, shared, before, 0, shared));
         before = entry.key();
         iterator.next();
       }
