@@ -126,6 +126,25 @@ public abstract class InternalIterator implements AutoCloseable {
     return order != 0 ? order : Long.compare(tag, here.tag);
   }
 
+  /** How many bytes the keys of two valid positions begin with in common. */
+  protected static int commonKey(InternalIterator a, InternalIterator b) {
+    Position x = a.here;
+    Position y = b.here;
+    return Region.commonPrefix(
+        x.key(), x.keyOffset, x.keyLength, y.key(), y.keyOffset, y.keyLength);
+  }
+
+  /** Internal order of two valid positions of which {@link #commonKey} is known. */
+  protected static int compareFrom(int common, InternalIterator a, InternalIterator b) {
+    Position x = a.here;
+    Position y = b.here;
+    if (common < x.keyLength && common < y.keyLength) {
+      return (x.key().getByte(x.keyOffset + common) & 0xff)
+          - (y.key().getByte(y.keyOffset + common) & 0xff);
+    }
+    return x.keyLength != y.keyLength ? x.keyLength - y.keyLength : Long.compare(y.tag, x.tag);
+  }
+
   /** Internal order of two valid positions. */
   protected static int compare(InternalIterator a, InternalIterator b) {
     Position other = b.here;

@@ -25,6 +25,12 @@ public final class MergingIterator extends InternalIterator {
   /** The place of the one that comes next after the top; 0 when that is not known. */
   private int runnerUp;
 
+  /**
+   * How many bytes the top and that one had in common when they were compared. A top that has more
+   * of them in common with the one before still differs there, in the same way.
+   */
+  private int differsAt;
+
   private boolean forward = true;
 
   public MergingIterator(List<? extends InternalIterator> children, MemoryLedger ledger) {
@@ -180,16 +186,25 @@ public final class MergingIterator extends InternalIterator {
       runnerUp = 0;
     }
     if (heapCount > 1) {
-      // As long as the top stays where it is, one comparison tells.
-      if (runnerUp == 0) {
-        runnerUp = heapCount > 2 && comesFirst(heap[2], heap[1]) ? 2 : 1;
-      }
-      if (comesFirst(heap[runnerUp], heap[0])) {
+      if (!isStillFirst()) {
         runnerUp = 0;
         siftDown(0);
       }
     }
     expose(heapCount > 0 && heap[0] == current);
+  }
+
+  /** Whether the top, which has moved or come there, is where it belongs. */
+  private boolean isStillFirst() {
+    // As long as the top stays where it is, one comparison tells.
+    if (runnerUp == 0) {
+      runnerUp = heapCount > 2 && comesFirst(heap[2], heap[1]) ? 2 : 1;
+    } else if (forward && heap[0].keyShared() > differsAt) {
+      return true;
+    }
+    differsAt = commonKey(heap[0], heap[runnerUp]);
+    int order = compareFrom(differsAt, heap[0], heap[runnerUp]);
+    return forward ? order <= 0 : order >= 0;
   }
 
   /**
