@@ -62,18 +62,19 @@ abstract class LimitedCursor implements EntryCursor {
       }
       place = Place.LOST;
       // What all but the first calls do, without looking at the others.
-      boolean found = from == Place.ON_ENTRY ? step(/* ahead= */ true) : enter(from);
+      boolean found = from == Place.ON_ENTRY ? step(/* ahead= */ true) : stepFromEnd(from);
       return arrive(found, Place.AFTER_LAST);
     } finally {
       unclaim();
     }
   }
 
-  private boolean enter(Place from) {
+  /** To the first entry from in front of it, and to none from behind the last one. */
+  private boolean stepFromEnd(Place from) {
     return switch (from) {
       case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
-      case ON_ENTRY, AFTER_LAST, PAST_LIMIT -> false;
       case LOST -> throw lost();
+      default -> false;
     };
   }
 

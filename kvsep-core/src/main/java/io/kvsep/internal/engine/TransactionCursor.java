@@ -35,6 +35,9 @@ final class TransactionCursor extends LimitedCursor {
   /** The current stored key. */
   private byte[] at = new byte[0];
 
+  /** The key as it was asked for last, in an array that stays, so that views of it can. */
+  private byte[] shownKey = new byte[64];
+
   /** The current entry when it is the transaction's own. */
   private @Nullable OwnWrite ownWrite;
 
@@ -85,7 +88,11 @@ final class TransactionCursor extends LimitedCursor {
     claim();
     try {
       requireEntry();
-      return view(at, at.length);
+      if (at.length > shownKey.length) {
+        shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
+      }
+      System.arraycopy(at, 0, shownKey, 0, at.length);
+      return view(shownKey, at.length);
     } finally {
       unclaim();
     }

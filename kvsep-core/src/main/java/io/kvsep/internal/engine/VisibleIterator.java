@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  *       versions of the current key, and the entry found on the way is remembered.
  *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised. It is
  *       on the heap, so that reading it can do no harm, whoever closes the iterator meanwhile.
+ *       Walking forward the source stands on that key when a step begins, so that what its next key
+ *       has in common with it is in the copy already.
  *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
  *       pins, and to the table a level's iterator stands in or the one it left last. All versions
  *       of a key in a level are in one table, and no level's iterator goes on behind the key

@@ -96,7 +96,7 @@ public abstract class InternalIterator implements AutoCloseable {
 
   /**
    * Whether it is known, without a comparison, that the key is not that of the entry from which the
-   * last {@link #next} came.
+   * last {@link #next} came. Says nothing after any other move.
    */
   public final boolean keyIsNew() {
     return !sourceChanged && here.keyIsNew;
@@ -104,7 +104,7 @@ public abstract class InternalIterator implements AutoCloseable {
 
   /**
    * How many of the key's first bytes are known to be those of the entry from which the last {@link
-   * #next} came; there may be more.
+   * #next} came; there may be more. Says nothing after any other move.
    */
   public final int keyShared() {
     return sourceChanged ? 0 : here.keyShared;
@@ -147,7 +147,6 @@ public abstract class InternalIterator implements AutoCloseable {
 
   /** Internal order of two valid positions. */
   protected static int compare(InternalIterator a, InternalIterator b) {
-    Position other = b.here;
-    return a.compareTo(other.key(), other.keyOffset, other.keyLength, other.tag);
+    return compareFrom(commonKey(a, b), a, b);
   }
 }

@@ -20,10 +20,10 @@ public final class Position {
   /** Whether the payload's bytes may be overwritten by the next step. */
   public boolean payloadPasses;
 
-  /** Whether it is known that the entry before this one, in the same source, has another key. */
+  /** Whether it is known that the entry before this one in the same source has another key. */
   public boolean keyIsNew;
 
-  /** So many of the key's first bytes are known to be those of the entry before, as above. */
+  /** So many of the key's first bytes are known to be those of that entry; there may be more. */
   public int keyShared;
 
   /** The key, for whoever knows that there is one. */

@@ -31,9 +31,6 @@ final class BlockView {
   /** Where the block begins in the file. */
   long fileOffset;
 
-  /** Where the block ends in the file. */
-  long fileEnd;
-
   /** Where the block begins in {@link #region}, which is its first entry. */
   long start;
 
@@ -81,7 +78,6 @@ final class BlockView {
       reader.used(cached);
     }
     fileOffset = reader.index().blockOffset(block);
-    fileEnd = reader.index().blockOffset(block + 1);
     enterUnpacked(cached.bytes(), cached.bytes().length());
   }
 
@@ -109,7 +105,6 @@ final class BlockView {
     table = bytes.mapping();
     start = from;
     fileOffset = start;
-    fileEnd = end;
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
     if (trailer < start) {
       throw new IndexOutOfBoundsException("block of " + (end - start) + " bytes");

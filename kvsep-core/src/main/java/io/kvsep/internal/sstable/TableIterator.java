@@ -201,18 +201,10 @@ final class TableIterator extends InternalIterator {
   /** Makes {@code target} the current block; no entry is current then. */
   private void enter(int target) {
     if (target != blockIndex) {
-      int before = blockIndex;
-      long start = block.fileOffset;
-      long end = block.fileEnd;
       blockIndex = NO_BLOCK;
       block.enter(table, target, unpacked);
-      // A block that the index names wrongly would be another sound one. Blocks lie side by side,
-      // so that it is the right one where it touches the one before.
-      boolean follows = target == before + 1 && block.fileOffset == end;
-      boolean precedes = target == before - 1 && block.fileEnd == start;
-      if (before == NO_BLOCK || !(follows || precedes)) {
-        Region.requirePagesRead();
-      }
+      // A block that the index names wrongly would be another sound one.
+      Region.requirePagesRead();
       blockIndex = target;
       source = block.region();
       here.payloadRegion = source;

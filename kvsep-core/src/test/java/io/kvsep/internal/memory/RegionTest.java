@@ -50,6 +50,8 @@ final class RegionTest {
         new Access("keyPrefix of 3", 3, (r, at) -> r.keyPrefix(at, 3)),
         new Access("keyPrefix of 11", 11, (r, at) -> r.keyPrefix(at, 11)),
         new Access("get", 5, (r, at) -> r.get(at, new byte[5], 0, 5)),
+        new Access("getFew", 5, (r, at) -> r.getFew(at, new byte[5], 0, 5)),
+        new Access("getFew with room", 5, (r, at) -> r.getFew(at, new byte[12], 0, 5)),
         new Access("getBytes", 5, (r, at) -> r.getBytes(at, 5)),
         new Access("put array", 5, (r, at) -> r.put(at, new byte[5], 0, 5)),
         new Access("put region", 5, (r, at) -> r.put(at, other, 0, 5)),
@@ -139,6 +141,7 @@ final class RegionTest {
     for (int count : new int[] {-1, 17, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
       refused(() -> region.getBytes(0, count));
       refused(() -> region.get(0, array, 0, count));
+      refused(() -> region.getFew(0, array, 0, count));
       refused(() -> region.put(0, array, 0, count));
       refused(() -> region.keyPrefix(0, count));
       refused(() -> region.compareTo(0, count, array));
@@ -163,6 +166,7 @@ final class RegionTest {
     for (byte[] array : List.of(new byte[16], new byte[0])) {
       for (int[] range : ranges) {
         refused(() -> region.get(0, array, range[0], range[1]));
+        refused(() -> region.getFew(0, array, range[0], range[1]));
         refused(() -> region.put(0, array, range[0], range[1]));
       }
     }
@@ -275,6 +279,29 @@ final class RegionTest {
     byte[] target = {9, 9, 9, 9};
     region.get(6, target, 1, 2);
     assertArrayEquals(new byte[] {9, 2, 3, 9}, target);
+    region.free();
+  }
+
+  @Test
+  void fewBytesAreCopiedWithAtMostSevenMore() {
+    Region region = ledger.allocate(MemoryPurpose.READ, 100);
+    for (int i = 0; i < 100; i++) {
+      region.putByte(i, (byte) (i + 1));
+    }
+    for (int offset = 0; offset <= 100; offset++) {
+      for (int count = 0; count <= 100 - offset; count++) {
+        for (int room = 0; room < 10; room++) {
+          byte[] target = new byte[3 + count + room];
+          region.getFew(offset, target, 3, count);
+          assertArrayEquals(
+              region.getBytes(offset, count), Arrays.copyOfRange(target, 3, 3 + count));
+          assertArrayEquals(new byte[3], Arrays.copyOf(target, 3));
+          for (int i = 3 + count + 7; i < target.length; i++) {
+            assertEquals(0, target[i]);
+          }
+        }
+      }
+    }
     region.free();
   }
 
