@@ -90,8 +90,11 @@ final class TableIterator extends InternalIterator {
     valid = false;
     try {
       int found = index.find(target, offset, length, seekTag);
-      if (found == index.blockCount()) {
+      if (found == index.blockCount() || found == blockIndex) {
+        // No block is entered, so that nobody asks whether the index could be read.
         Region.requirePagesRead();
+      }
+      if (found == index.blockCount()) {
         return;
       }
       enter(found);
