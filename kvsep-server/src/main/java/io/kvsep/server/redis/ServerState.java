@@ -84,7 +84,6 @@ final class ServerState {
   }
 
   long nextId() {
-    connectionsReceived.increment();
     return lastId.incrementAndGet();
   }
 
@@ -98,6 +97,7 @@ final class ServerState {
 
   void add(Session session) {
     sessions.put(session.id, session);
+    connectionsReceived.increment();
   }
 
   void remove(Session session) {
