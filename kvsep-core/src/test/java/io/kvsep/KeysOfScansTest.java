@@ -21,8 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Keys that begin alike, are each other's beginnings, and end at or beside the bounds of a scan: a
  * cursor puts together each key from the one before, and compares with its bound only what may have
- * reached it. In several tables and memtables, with older versions, deletes, and writes that a
- * snapshot does not see.
+ * reached it. In several tables and memtables, with older versions, deletes, writes that a snapshot
+ * does not see, and writes of a transaction on top.
  */
 final class KeysOfScansTest {
   private static final String LETTERS = "\u0000a\u00ff";
@@ -58,6 +58,7 @@ final class KeysOfScansTest {
           compare(snapshot.in(keyspace), seen, random, beginning);
         }
         compare(view, model, random, beginning);
+        compareWithOwnWrites(store, keyspace, model, random, beginning);
         if (random.nextBoolean()) {
           store.flush();
           compare(view, model, random, beginning);
@@ -65,6 +66,21 @@ final class KeysOfScansTest {
       }
       store.compact();
       compare(view, model, random, beginning);
+    }
+  }
+
+  private static void compareWithOwnWrites(
+      KvStore store,
+      Keyspace keyspace,
+      NavigableMap<byte[], Cell> model,
+      Random random,
+      String beginning) {
+    try (Transaction transaction = store.begin()) {
+      NavigableMap<byte[], Cell> seen = newModel();
+      seen.putAll(model);
+      KvView view = transaction.in(keyspace);
+      change(view, seen, random, beginning);
+      compare(view, seen, random, beginning);
     }
   }
 
