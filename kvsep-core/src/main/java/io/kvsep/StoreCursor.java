@@ -57,7 +57,11 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public byte[] key() {
-    return cursor.key();
+    try {
+      return cursor.key();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
@@ -71,7 +75,11 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public ByteBuffer keyView() {
-    return cursor.keyView();
+    try {
+      return cursor.keyView();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   @Override
