@@ -84,7 +84,9 @@ final class MultiGet {
         isRoom = near.add(found.payload, found.pointer());
       }
     }
-    near.touch();
+    if (near.touch()) {
+      near.suspect();
+    }
     for (Found found : separate) {
       results.set(found.index, read(found, keys[found.index]));
     }

@@ -49,7 +49,14 @@ final class ReadAhead implements Foreseen, AutoCloseable {
 
   private static final int NEAR_MAX = 16;
 
-  private static final int MOVES_WITHOUT_NEAR = 1024;
+  /**
+   * Moves without that after a touch that was slow. Each one doubles them, each that was not halves
+   * them: a single one is likely to be a thread that lost its processor, and the system is asked
+   * only after another.
+   */
+  private static final int MOVES_WITHOUT_NEAR_MIN = 16;
+
+  private static final int MOVES_WITHOUT_NEAR_MAX = 1024;
 
   private final DeviceReads device;
   private final ValueReader values;
@@ -63,6 +70,8 @@ final class ReadAhead implements Foreseen, AutoCloseable {
 
   /** Moves before which nothing is brought near. */
   private long nearFrom;
+
+  private int movesWithoutNear = MOVES_WITHOUT_NEAR_MIN;
 
   private boolean foreseen;
   private @Nullable VisibleIterator scout;
@@ -164,7 +173,13 @@ final class ReadAhead implements Foreseen, AutoCloseable {
       nearNext = Math.min(2 * nearNext, NEAR_MAX);
       if (near.touch()) {
         // Perhaps of records that nobody reads, such as those of older versions.
-        nearFrom = moves + MOVES_WITHOUT_NEAR;
+        if (movesWithoutNear > MOVES_WITHOUT_NEAR_MIN) {
+          near.suspect();
+        }
+        nearFrom = moves + movesWithoutNear;
+        movesWithoutNear = Math.min(MOVES_WITHOUT_NEAR_MAX, 2 * movesWithoutNear);
+      } else {
+        movesWithoutNear = Math.max(MOVES_WITHOUT_NEAR_MIN, movesWithoutNear / 2);
       }
     }
   }

@@ -70,7 +70,8 @@ public final class NearRecords {
   /**
    * Touches all records added.
    *
-   * @return whether that took as long as if some had come from the device
+   * @return whether that took as long as if some had come from the device, or as a thread takes
+   *     that loses its processor meanwhile
    */
   public boolean touch() {
     if (count == 0) {
@@ -90,11 +91,14 @@ public final class NearRecords {
     } catch (InternalError e) {
       // Whoever reads the record finds the page that cannot be read, if anybody ever does.
     }
-    // Otherwise what comes from the device would come unnoticed.
-    boolean slow = Residency.isSlow(ticker.nanos() - begun, bytes);
-    if (slow) {
-      residency.suspect();
-    }
-    return slow;
+    return Residency.isSlow(ticker.nanos() - begun, bytes);
+  }
+
+  /**
+   * Has records looked for in memory before they are read. For whoever believes that a slow touch
+   * was because of the device: nothing else notices what was brought from there by touching.
+   */
+  public void suspect() {
+    residency.suspect();
   }
 }
