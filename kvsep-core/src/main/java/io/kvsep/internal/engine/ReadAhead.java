@@ -172,10 +172,10 @@ final class ReadAhead implements Foreseen, AutoCloseable {
       foreseen = false;
       nearNext = Math.min(2 * nearNext, NEAR_MAX);
       if (near.touch()) {
-        // Perhaps of records that nobody reads, such as those of older versions.
         if (movesWithoutNear > MOVES_WITHOUT_NEAR_MIN) {
           near.suspect();
         }
+        // Perhaps of records that nobody reads, such as those of older versions.
         nearFrom = moves + movesWithoutNear;
         movesWithoutNear = Math.min(MOVES_WITHOUT_NEAR_MAX, 2 * movesWithoutNear);
       } else {
