@@ -218,13 +218,27 @@ func (r *run) mixed() error {
 		}
 	}
 	return r.synced(func() error {
-		return r.measure(work{threads: r.command.threads, limit: r.command.seconds, block: 16,
-			operation: r.readOrWrite})
+		reads := work{threads: r.command.threads, limit: r.command.seconds, block: 16,
+			operation: r.warmingReadOrWrite}
+		if _, _, _, err := r.perform(reads); err != nil {
+			return err
+		}
+		reads.operation = r.readOrWrite
+		return r.measure(reads)
 	})
 }
 
+// warmingReadOrWrite is readOrWrite of other entries.
+func (r *run) warmingReadOrWrite(w *worker) (operation, error) {
+	return r.readOrWriteOf(w, streamMixed+uint64(r.command.threads+w.thread))
+}
+
 func (r *run) readOrWrite(w *worker) (operation, error) {
-	choice := newRandom(r.command.seed, streamMixed+uint64(w.thread))
+	return r.readOrWriteOf(w, streamMixed+uint64(w.thread))
+}
+
+func (r *run) readOrWriteOf(w *worker, stream uint64) (operation, error) {
+	choice := newRandom(r.command.seed, stream)
 	key := r.data.newKey()
 	written := make([]byte, r.data.longestValue())
 	var found []byte

@@ -134,7 +134,7 @@ final class Sequence implements AutoCloseable {
     if (2 * entries.rawBytes() < ProcessStatus.memoryBytes()) {
       new ReadWorkloads(options, entries, opened, output).walk("mixed");
     }
-    MixedWorkload.run(options, entries, opened, output);
+    new MixedWorkload(options, entries, opened, output).run();
   }
 
   private void singles() {
