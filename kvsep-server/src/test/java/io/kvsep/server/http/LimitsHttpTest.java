@@ -132,11 +132,14 @@ final class LimitsHttpTest {
 
   @Test
   void targetsAndHeadersThatAreTooLongAreRefused() throws Exception {
-    String target = narrow.raw("GET /" + "a".repeat(300_000) + " HTTP/1.1\r\n\r\n");
+    // What follows the answer is a reset where the server closes on a request it has not read
+    // whole.
+    String target = narrow.rawAnswer("GET /" + "a".repeat(300_000) + " HTTP/1.1\r\n\r\n");
     assertTrue(target.startsWith("HTTP/1.1 414 "), target);
     assertTrue(target.contains("application/problem+json"), target);
     String header =
-        narrow.raw("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a".repeat(40_000) + "\r\n\r\n");
+        narrow.rawAnswer(
+            "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a".repeat(40_000) + "\r\n\r\n");
     assertTrue(header.startsWith("HTTP/1.1 431 "), header);
     assertTrue(header.contains("application/problem+json"), header);
   }
