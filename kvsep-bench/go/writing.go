@@ -219,22 +219,17 @@ func (r *run) mixed() error {
 	}
 	return r.synced(func() error {
 		reads := work{threads: r.command.threads, limit: r.command.seconds, block: 16,
-			operation: r.warmingReadOrWrite}
+			operation: r.readOrWrite(streamWarming)}
 		if _, _, _, err := r.perform(reads); err != nil {
 			return err
 		}
-		reads.operation = r.readOrWrite
+		reads.operation = r.readOrWrite(streamMixed)
 		return r.measure(reads)
 	})
 }
 
-// warmingReadOrWrite is readOrWrite of other entries.
-func (r *run) warmingReadOrWrite(w *worker) (operation, error) {
-	return r.readOrWriteOf(w, streamMixed+uint64(r.command.threads+w.thread))
-}
-
-func (r *run) readOrWrite(w *worker) (operation, error) {
-	return r.readOrWriteOf(w, streamMixed+uint64(w.thread))
+func (r *run) readOrWrite(stream uint64) func(*worker) (operation, error) {
+	return func(w *worker) (operation, error) { return r.readOrWriteOf(w, stream+uint64(w.thread)) }
 }
 
 func (r *run) readOrWriteOf(w *worker, stream uint64) (operation, error) {
