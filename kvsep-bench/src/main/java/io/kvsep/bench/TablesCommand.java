@@ -116,6 +116,7 @@ final class TablesCommand {
             usual.readerBytesMax(),
             usual.blockCacheBytesMax(),
             usual.loadRoom(),
+            usual.pieceBytes(),
             /* packsBlocks= */ false);
     try {
       return new EngineConfig(

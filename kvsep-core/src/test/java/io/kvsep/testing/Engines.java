@@ -110,6 +110,7 @@ public final class Engines {
         8 << 10,
         16 << 10,
         4,
+        256 << 10,
         packsBlocks);
   }
 }

@@ -98,10 +98,15 @@ public record EngineConfig(
    *     the last two seconds
    * @param bytesPerSecondMin bytes read and written a second while there is little to do
    * @param orderFromBytes from how many bytes of log and tables on values are put in the order of
-   *     keys while nobody writes; asked when that first matters
+   *     keys while nobody writes, whatever is in memory; asked when that first matters
+   * @param orderWarmFromBytes from how many bytes on those are that are likely to stay
    */
   public record Reclaim(
-      ReclaimGoal goal, long pendingBytesMax, long bytesPerSecondMin, LongSupplier orderFromBytes) {
+      ReclaimGoal goal,
+      long pendingBytesMax,
+      long bytesPerSecondMin,
+      LongSupplier orderFromBytes,
+      long orderWarmFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
 
     /** Two memtables of a small store cover as much of the log. */
@@ -109,27 +114,40 @@ public record EngineConfig(
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
+    /** What is shorter is in the caches of a processor. */
+    private static final long ORDER_WARM_FROM_BYTES = 128 << 20;
+
     /** Values stay in the order in which they were written, but for what reclaim moves. */
     public Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
-      this(goal, 0, bytesPerSecondMin, () -> Long.MAX_VALUE);
+      this(
+          goal,
+          0,
+          bytesPerSecondMin,
+          () -> Long.MAX_VALUE,
+          /* orderWarmFromBytes= */ Long.MAX_VALUE);
     }
 
     /**
-     * Holds the log's files at so many times what is live in them, and puts values in order where
-     * the store takes more than half of all memory.
+     * Holds the log's files at so many times what is live in them, and puts values in order: all
+     * where the store takes more than half of all memory, else those that are likely to stay.
      */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
           new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes),
           PENDING_BYTES_MAX,
           BYTES_PER_SECOND_MIN,
-          () -> PhysicalMemory.bytes() / 2);
+          () -> PhysicalMemory.bytes() / 2,
+          ORDER_WARM_FROM_BYTES);
     }
 
     /** The same with so many bytes of the log left as they are. */
     public Reclaim retaining(long logBytes) {
       return new Reclaim(
-          goal.retaining(logBytes), pendingBytesMax, bytesPerSecondMin, orderFromBytes);
+          goal.retaining(logBytes),
+          pendingBytesMax,
+          bytesPerSecondMin,
+          orderFromBytes,
+          orderWarmFromBytes);
     }
   }
 
@@ -168,6 +186,7 @@ public record EngineConfig(
    * @param readerBytesMax what open tables may cost together
    * @param blockCacheBytesMax unpacked blocks kept for lookups
    * @param loadRoom writes there may be during a bulk load before its tables are written again
+   * @param pieceBytes what is written at once of a file that reclaim makes
    * @param packsBlocks whether blocks of tables below level 1 are compressed
    */
   public record Shape(
@@ -188,6 +207,7 @@ public record EngineConfig(
       long readerBytesMax,
       long blockCacheBytesMax,
       long loadRoom,
+      int pieceBytes,
       boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
@@ -205,15 +225,25 @@ public record EngineConfig(
     /** More loads than anybody does use up less than all sequence numbers that there are. */
     private static final long LOAD_ROOM = 1 << 24;
 
+    /** The longest pages of memory that the system keeps files in. */
+    private static final long PIECE_BYTES_MAX = 2 * MIB;
+
+    /** The shortest that is written at hardly any cost for the call. */
+    private static final long PIECE_BYTES_MIN = 256 << 10;
+
     /**
      * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
      * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
-     * to unpacked blocks, of which there are none unless some were packed, and to readers' scratch
-     * space.
+     * to a file that reclaim writes, to unpacked blocks, of which there are none unless some were
+     * packed, and to readers' scratch space.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
       long table = Math.min(32 * MIB, Math.max(2 * MIB, memoryBudgetBytes / 8));
+      long piece =
+          Math.min(
+              PIECE_BYTES_MAX,
+              Math.max(PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
       return new Shape(
           memtable,
           3,
@@ -232,6 +262,7 @@ public record EngineConfig(
           Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
           memoryBudgetBytes / 8,
           LOAD_ROOM,
+          (int) piece,
           packsBlocks);
     }
 

@@ -303,7 +303,11 @@ final class ReclaimWork {
               (version, pinned) -> ordering.choose(version, spared.damage(pinned)))) {
         ReclaimPlan plan = claim.plan();
         if (plan != null) {
-          Rewrite rewrite = new Rewrite(plan, ordering.pace(pace), ordering::isQuiet);
+          Rewrite rewrite =
+              new Rewrite(
+                  plan,
+                  ordering.pace(pace, claim.version(), jobLock::hasQueuedThreads),
+                  ordering::isQuiet);
           rewrite.write(claim.version());
           rewrite.putInForce();
         }
@@ -339,7 +343,8 @@ final class ReclaimWork {
               epochs,
               jobPace,
               () -> cancelled,
-              readsAhead);
+              readsAhead,
+              config.shape().pieceBytes());
     }
 
     void write(Version version) throws IOException {

@@ -7,16 +7,21 @@ import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimPicker;
 import io.kvsep.internal.reclaim.ReclaimPlan;
 import io.kvsep.internal.reclaim.WrittenOrder;
+import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
+import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides when values are put in the order of their keys, and which: when nobody writes, in a store
- * that is too large to be in memory as a whole, so that scans go to the device. See
- * docs/decisions/0021.
+ * Decides when values are put in the order of their keys, and which: when nobody writes. In a store
+ * that is too large to be in memory as a whole all of them, so that scans read the device from end
+ * to end (docs/decisions/0021). In one that is not, but is too large for a processor's caches,
+ * those that are likely to stay: the newest part is left as it is, and so is a store whose values
+ * are being replaced, as reclaim puts in order what it leaves of them (docs/decisions/0027).
  *
  * <p>Nobody needs it, so nobody hears of it when it fails, and it is not tried again before
  * something was written. {@link #tick} is the timer's, {@link #isDue} anybody's; the rest is for
@@ -26,14 +31,37 @@ final class ValueOrdering {
   /** So many times as fast as reclaim usually goes. */
   private static final int SPEED = 4;
 
+  /**
+   * In memory: rests behind each step for as long as readers are at work, each so many times as
+   * long as reclaim usually takes for the step.
+   */
+  private static final int REST_MAX = 4;
+
   /** A smaller store is in memory whatever there is of it, which costs some time to find out. */
   private static final long STORE_BYTES_MIN = 1 << 20;
 
+  /**
+   * In memory: the newest part of all values, which is left as it is. With it a store that is
+   * filled and left alone writes less than twice what it was given.
+   */
+  private static final int NEWEST_PARTS = 6;
+
+  /**
+   * In memory: nothing is moved before such a part is out of order, so that each file holds many
+   * values of any range of keys.
+   */
+  private static final int SCATTERED_PARTS = 8;
+
+  /** In memory: a store with more garbage than such a part is being overwritten. */
+  private static final int GARBAGE_PARTS = 10;
+
+  private final Epochs<?> epochs;
   private final LogSpace space;
   private final ReclaimGoal goal;
   private final ReclaimPicker picker;
   private final WrittenOrder writtenOrder;
   private final LongSupplier orderFromBytes;
+  private final long orderWarmFromBytes;
 
   /** The oldest segment that a reader of changes may still want. */
   private final LongSupplier followedFrom;
@@ -46,6 +74,9 @@ final class ValueOrdering {
 
   private volatile boolean failed;
 
+  /** In memory: whether enough was out of order, so that all of it is moved. */
+  private volatile boolean begun;
+
   /** Where nothing was left to do, in front of which segment: looking again is no use then. */
   private record Ordered(Version version, long before) {}
 
@@ -57,11 +88,13 @@ final class ValueOrdering {
       MemoryLedger ledger,
       LogSpace space,
       LongSupplier followedFrom) {
+    this.epochs = epochs;
     this.space = space;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
     this.writtenOrder = new WrittenOrder(epochs, ledger);
     this.orderFromBytes = config.reclaim().orderFromBytes();
+    this.orderWarmFromBytes = config.reclaim().orderWarmFromBytes();
     this.followedFrom = followedFrom;
   }
 
@@ -82,12 +115,33 @@ final class ValueOrdering {
   }
 
   boolean isDue(Version version) {
-    return quiet && !failed && !isOrdered(version) && isLarge(version) && isLittleReplaced(version);
+    return quiet
+        && !failed
+        && !isOrdered(version)
+        && (isLarge(version) || isWorthItInMemory(version))
+        && isLittleReplaced(version);
   }
 
   private boolean isOrdered(Version version) {
     Ordered known = ordered;
-    return known != null && known.version == version && known.before == followedFrom.getAsLong();
+    return known != null && known.version == version && known.before == before(version);
+  }
+
+  /** The oldest segment that stays as it is, with all after it. */
+  private long before(Version version) {
+    long followed = followedFrom.getAsLong();
+    return isLarge(version) ? followed : Math.min(followed, newestFrom(version));
+  }
+
+  private static long newestFrom(Version version) {
+    long newest = version.liveBytes() / NEWEST_PARTS;
+    long from = Long.MAX_VALUE;
+    SortedMap<Long, SegmentState> older = version.segments();
+    for (long bytes = 0; bytes < newest && !older.isEmpty(); older = older.headMap(from)) {
+      from = older.lastKey();
+      bytes += Objects.requireNonNull(older.get(from)).isLog() ? version.liveBytes(from) : 0;
+    }
+    return from;
   }
 
   /**
@@ -97,29 +151,46 @@ final class ValueOrdering {
    * @param version retained by the caller
    */
   void look(Version version, ReclaimPicker.Damage damage, BooleanSupplier cancelled) {
-    long before = followedFrom.getAsLong();
+    long before = before(version);
     Set<Long> candidates = picker.orderable(version, damage, before);
     boolean all = writtenOrder.learn(version, candidates, () -> cancelled.getAsBoolean() || !quiet);
-    if (all && candidates.stream().noneMatch(writtenOrder::isScattered)) {
+    long scatteredBytes = 0;
+    for (long segment : candidates) {
+      scatteredBytes += writtenOrder.isScattered(segment) ? version.liveBytes(segment) : 0;
+    }
+    if (scatteredBytes > (begun || isLarge(version) ? 0 : version.liveBytes() / SCATTERED_PARTS)) {
+      begun = true;
+    } else if (all) {
+      begun = false;
       ordered = new Ordered(version, before);
     }
   }
 
   /** The next job among what {@link #look} has found; null when there is none. */
   @Nullable ReclaimPlan choose(Version version, ReclaimPicker.Damage damage) {
-    return isDue(version)
+    return begun && isDue(version)
         ? picker.pickScattered(
-            version,
-            damage,
-            followedFrom.getAsLong(),
-            writtenOrder::isScattered,
-            orderFromBytes() / 2)
+            version, damage, before(version), writtenOrder::isScattered, orderFromBytes() / 2)
         : null;
   }
 
-  /** Faster for as long as it is in no writer's way. */
-  Pace pace(Pace usual) {
-    return bytes -> usual.moved(quiet ? bytes / SPEED : bytes);
+  /**
+   * Faster for as long as it is in no writer's way. In memory nothing but the processor limits it,
+   * of which it takes a few hundredths where readers are at work, unless somebody waits for its
+   * end.
+   */
+  Pace pace(Pace usual, Version version, BooleanSupplier awaited) {
+    boolean sparesReaders = !isLarge(version);
+    return bytes -> {
+      usual.moved(quiet ? bytes / SPEED : bytes);
+      for (int i = 0; i < REST_MAX && sparesReaders && makesWay(awaited); i++) {
+        usual.moved(bytes * SPEED);
+      }
+    };
+  }
+
+  private boolean makesWay(BooleanSupplier awaited) {
+    return quiet && !awaited.getAsBoolean() && epochs.isAnybodyInside();
   }
 
   /** Nothing was changed, and nothing is until something was written. */
@@ -130,6 +201,15 @@ final class ValueOrdering {
   private boolean isLarge(Version version) {
     long bytes = space.bytes() + version.tableBytes();
     return bytes >= STORE_BYTES_MIN && bytes > orderFromBytes();
+  }
+
+  private boolean isWorthItInMemory(Version version) {
+    long bytes = space.bytes() + version.tableBytes();
+    if (bytes < orderWarmFromBytes) {
+      return false;
+    }
+    ReclaimPicker.Balance balance = picker.balance(version);
+    return balance.garbageBytes() <= balance.neededBytes() / GARBAGE_PARTS;
   }
 
   /** Whether little is kept of what was replaced, as cursors may do. */

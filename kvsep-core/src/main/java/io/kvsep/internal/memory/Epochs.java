@@ -153,6 +153,11 @@ public final class Epochs<C extends SlotContext> {
     return false;
   }
 
+  /** Whether a reader was inside at this moment; costs a look at each slot. */
+  public boolean isAnybodyInside() {
+    return oldestReader() != Long.MAX_VALUE;
+  }
+
   /**
    * Waits until everybody who is inside now has left and everything retired is released. Whoever
    * enters later must not be able to find shared memory any more, and is not waited for. What a

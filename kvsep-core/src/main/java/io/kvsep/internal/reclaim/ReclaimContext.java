@@ -15,6 +15,7 @@ import java.util.function.BooleanSupplier;
  * @param cancelled whether the job should give up
  * @param readsAhead whether victims may be brought into memory from end to end before their records
  *     are copied one by one
+ * @param pieceBytes what is written at once
  */
 public record ReclaimContext(
     Storage storage,
@@ -24,4 +25,5 @@ public record ReclaimContext(
     Epochs<?> epochs,
     Pace pace,
     BooleanSupplier cancelled,
-    BooleanSupplier readsAhead) {}
+    BooleanSupplier readsAhead,
+    int pieceBytes) {}

@@ -80,7 +80,8 @@ public final class ReclaimJob {
                 fileId,
                 context.ledger(),
                 context.segments(),
-                plan.segments())) {
+                plan.segments(),
+                context.pieceBytes())) {
       warmUp(context.epochs());
       entries.seekToFirst();
       while (entries.isValid()) {

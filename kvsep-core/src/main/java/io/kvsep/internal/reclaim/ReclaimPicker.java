@@ -33,8 +33,8 @@ public final class ReclaimPicker {
   /** Below this part of garbage no job takes a file, not even when asked. */
   public static final double SHARE_MIN_ASKED = 0.03;
 
-  /** Longer records are fetched one by one at hardly any more than in order. */
-  private static final long SCATTERED_RECORD_BYTES_MAX = 16 << 10;
+  /** Longer records are read one by one at hardly any more than in order. */
+  private static final long SCATTERED_RECORD_BYTES_MAX = 32 << 10;
 
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;

@@ -20,22 +20,27 @@ import java.util.Map;
  * <p>A record's checksum is never computed anew: it is verified and then only told of the new
  * place, so that what was computed when the record was first written still protects it.
  *
- * <p>Holds a buffer of 256 KiB off-heap, and on the heap eight bytes for each record that may come.
- * Not thread safe. After any failure only {@link #close} is left.
+ * <p>Records are written in pieces of a fixed length at multiples of it, so that where that is the
+ * system's long page the file is kept and mapped by such pages: see docs/decisions/0027.
+ *
+ * <p>Holds a buffer of a piece and 256 KiB off-heap, and on the heap eight bytes for each record
+ * that may come. Not thread safe. After any failure only {@link #close} is left.
  */
 public final class RelocationWriter implements AutoCloseable {
   /** No file gets longer, and so no offset in it larger: it has to be mapped as a whole. */
   public static final long FILE_BYTES_MAX = RelocatedFormat.FILE_BYTES_MAX;
 
-  private static final int BUFFER_BYTES = 256 << 10;
+  /** Bytes that are copied and verified at once, at most. */
+  private static final int STEP_BYTES = 256 << 10;
 
   /** Enough for the header and key of any record. */
-  private static final int FIRST_PIECE_BYTES = 128 << 10;
+  private static final int FIRST_STEP_BYTES = 128 << 10;
 
   private final Storage storage;
   private final long fileId;
   private final SegmentDirectory directory;
   private final RelocatedOffsets offsets;
+  private final int pieceBytes;
   private final Region buffer;
   private final NewLogFile file;
   private final NativeWindow window = new NativeWindow();
@@ -55,6 +60,7 @@ public final class RelocationWriter implements AutoCloseable {
    * Makes the file.
    *
    * @param recordsMax how many records may come from each old segment, by its logical id
+   * @param pieceBytes what is written at once, as long as there is as much; 256 KiB or more
    */
   public RelocationWriter(
       Storage storage,
@@ -62,14 +68,27 @@ public final class RelocationWriter implements AutoCloseable {
       long fileId,
       MemoryLedger ledger,
       SegmentDirectory directory,
-      Map<Long, Long> recordsMax)
+      Map<Long, Long> recordsMax,
+      int pieceBytes)
       throws IOException {
     this.storage = storage;
     this.fileId = fileId;
     this.directory = directory;
+    if (pieceBytes < STEP_BYTES) {
+      throw new IllegalArgumentException("pieces of " + pieceBytes + " bytes");
+    }
     this.offsets = new RelocatedOffsets(recordsMax);
-    this.file = new NewLogFile(storage, fileId);
-    this.buffer = ledger.allocate(MemoryPurpose.RECLAIM, BUFFER_BYTES);
+    this.pieceBytes = pieceBytes;
+    this.buffer = ledger.allocateUncleared(MemoryPurpose.RECLAIM, (long) pieceBytes + STEP_BYTES);
+    boolean made = false;
+    try {
+      this.file = new NewLogFile(storage, fileId);
+      made = true;
+    } finally {
+      if (!made) {
+        buffer.free();
+      }
+    }
     LogFormat.putHeader(buffer, RelocatedFormat.MAGIC, storeId, fileId, window);
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
   }
@@ -195,9 +214,9 @@ public final class RelocationWriter implements AutoCloseable {
     int crc = 0;
     window.crc32cReset();
     for (int done = 0; done < length; ) {
-      int step = pieceLength(length - done, done == 0 ? FIRST_PIECE_BYTES : BUFFER_BYTES);
-      if (step > BUFFER_BYTES - buffered) {
-        flush();
+      int step = stepLength(length - done, done == 0 ? FIRST_STEP_BYTES : STEP_BYTES);
+      if (buffered >= pieceBytes) {
+        writePiece();
       }
       if (mapped != null) {
         buffer.put(buffered, mapped, at + done, step);
@@ -228,7 +247,7 @@ public final class RelocationWriter implements AutoCloseable {
   }
 
   /** Bytes to copy at once: the checksum at the end is never cut in two. */
-  private static int pieceLength(int rest, int most) {
+  private static int stepLength(int rest, int most) {
     if (rest <= most) {
       return rest;
     }
@@ -244,6 +263,16 @@ public final class RelocationWriter implements AutoCloseable {
     }
     return Region.compare(buffer, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)
         == 0;
+  }
+
+  /** Writes a whole piece; what is behind it, a step at most, comes to the front. */
+  private void writePiece() throws IOException {
+    file.file().write(window.over(buffer, 0, pieceBytes), written);
+    written += pieceBytes;
+    buffered -= pieceBytes;
+    if (buffered > 0) {
+      buffer.put(0, buffer, pieceBytes, buffered);
+    }
   }
 
   private void flush() throws IOException {
@@ -263,7 +292,7 @@ public final class RelocationWriter implements AutoCloseable {
   }
 
   private int makeRoomInTables(int bytes) throws IOException {
-    if (bytes > BUFFER_BYTES - buffered) {
+    if (bytes > STEP_BYTES - buffered) {
       flushTables();
     }
     int at = buffered;

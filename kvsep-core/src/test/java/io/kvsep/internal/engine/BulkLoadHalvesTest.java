@@ -77,6 +77,7 @@ final class BulkLoadHalvesTest {
             tiny.readerBytesMax(),
             tiny.blockCacheBytesMax(),
             tiny.loadRoom(),
+            tiny.pieceBytes(),
             tiny.packsBlocks());
     return StorageEngine.open(
         ConfigDraft.of(Engines.config(new HalvesStorage(), new HalvesScheduler()))

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 final class OrderingModelTest {
   private static final int KEYS = 500;
   private static final int SEGMENT_BYTES = 100_000;
+  private static final int ORDER_FROM_BYTES = 500_000;
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
 
   /** Looks of the timer, more than enough for a store to become quiet and come to rest. */
@@ -37,7 +38,7 @@ final class OrderingModelTest {
   void aStoreAtRestComesToAnEndAndLosesNothing() {
     Seeds.each(
         getClass(),
-        6,
+        12,
         random -> {
           Store store = new Store(random);
           for (int round = 0; round < 3; round++) {
@@ -64,10 +65,15 @@ final class OrderingModelTest {
     final TreeMap<Integer, byte[]> model = new TreeMap<>();
     private final ManualScheduler scheduler = new ManualScheduler(3, 2);
     private CrashableStorage storage = new CrashableStorage();
+    private final long coldFrom;
+    private final long warmFrom;
     private StorageEngine engine;
 
     Store(Random random) {
       this.random = random;
+      boolean inMemory = random.nextBoolean();
+      coldFrom = inMemory ? Long.MAX_VALUE : ORDER_FROM_BYTES;
+      warmFrom = inMemory ? ORDER_FROM_BYTES : Long.MAX_VALUE;
       engine = open();
     }
 
@@ -77,7 +83,7 @@ final class OrderingModelTest {
           ConfigDraft.of(Engines.config(storage, scheduler))
               .compressionBytesMin(Integer.MAX_VALUE)
               .segmentBytes(SEGMENT_BYTES)
-              .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> 500_000))
+              .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> coldFrom, warmFrom))
               .build());
     }
 

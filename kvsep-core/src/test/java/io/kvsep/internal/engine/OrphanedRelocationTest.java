@@ -65,7 +65,8 @@ final class OrphanedRelocationTest {
     ValuePointer.put(region, log.length, 1, FIRST_RECORD, record.length(), record.valueLength());
     EpochSlot<SlotContext> slot = epochs.enter();
     try (RelocationWriter writer =
-        new RelocationWriter(storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L))) {
+        new RelocationWriter(
+            storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L), 256 << 10)) {
       writer.add(region, log.length, region, record.keyOffset(), record.keyLength());
       writer.finish();
     } finally {

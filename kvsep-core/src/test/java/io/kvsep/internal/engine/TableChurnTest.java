@@ -323,6 +323,7 @@ final class TableChurnTest {
         readerBytesMax,
         2 << 10,
         shape.loadRoom(),
+        shape.pieceBytes(),
         /* packsBlocks= */ true);
   }
 

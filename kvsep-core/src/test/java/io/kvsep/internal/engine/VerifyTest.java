@@ -59,6 +59,7 @@ final class VerifyTest {
             tiny.readerBytesMax(),
             tiny.blockCacheBytesMax(),
             tiny.loadRoom(),
+            tiny.pieceBytes(),
             /* packsBlocks= */ false);
     return StorageEngine.open(
         ConfigDraft.of(base)

@@ -72,6 +72,19 @@ final class EpochsTest {
   }
 
   @Test
+  void whoeverIsInsideIsSeen() throws InterruptedException {
+    assertFalse(epochs.isAnybodyInside());
+    EpochSlot<Context> slot = epochs.enter();
+    AtomicBoolean seen = new AtomicBoolean();
+    Thread other = new Thread(() -> seen.set(epochs.isAnybodyInside()));
+    other.start();
+    other.join();
+    assertTrue(seen.get());
+    epochs.exit(slot);
+    assertFalse(epochs.isAnybodyInside());
+  }
+
+  @Test
   void readerFromBeforeHoldsItBackAndOneFromAfterDoesNot() {
     AtomicInteger released = new AtomicInteger();
     EpochSlot<Context> before = epochs.enter();

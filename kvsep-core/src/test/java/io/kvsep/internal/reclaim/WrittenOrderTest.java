@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 /** Which files of the log are taken for being out of order, and which of them are rewritten. */
 final class WrittenOrderTest {
   private static final int LAST = 6;
-  private static final int LONG_RECORD = 20_000;
+  private static final int LONG_RECORD = 40_000;
   private static final long NO_END = Long.MAX_VALUE;
 
   /** Where a value lies. */

@@ -11,11 +11,14 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.vlog.RelocationFixture.Sample;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -111,7 +114,8 @@ final class RelocationWriterTest {
             3,
             files.log.ledger,
             files.log.directory,
-            Map.of(1L, 10L, 9L, 10L))) {
+            Map.of(1L, 10L, 9L, 10L),
+            RelocationFixture.PIECE_BYTES)) {
       assertThrows(CorruptionException.class, () -> files.add(writer, wrong));
     }
     files.requireAbsent(3);
@@ -185,6 +189,58 @@ final class RelocationWriterTest {
           files.check(samples);
         }
       }
+    }
+  }
+
+  @Test
+  void recordsAreWrittenInPiecesAtMultiplesOfTheirLength() throws IOException {
+    int[] pieces = {RelocationFixture.PIECE_BYTES, 300_000, 2 << 20};
+    Seeds.each(
+        getClass(),
+        3,
+        random -> {
+          for (int piece : pieces) {
+            requirePieces(random, piece);
+          }
+        });
+  }
+
+  private static void requirePieces(Random random, int piece) throws IOException {
+    try (RelocationFixture files = new RelocationFixture()) {
+      files.startSegment(1);
+      List<Sample> samples = new ArrayList<>();
+      for (long bytes = 0; bytes < 4L * piece; bytes += files.length(last(samples))) {
+        samples.add(files.putRandom(random, random.nextInt(5) == 0 ? 2 * piece : 5_000));
+      }
+      files.startSegment(2);
+      Collections.shuffle(samples, random);
+      files.log.storage.clearTrace();
+      long length = files.relocate(3, samples, piece);
+      List<String> writes =
+          files.log.storage.trace().stream()
+              .filter(line -> line.startsWith("write 000003.vlog "))
+              .toList();
+      assertTrue(writes.size() > 3, writes::toString);
+      for (int i = 0; i < 3; i++) {
+        assertEquals("write 000003.vlog " + (long) i * piece + "+" + piece, writes.get(i));
+      }
+      files.list(3, length, samples);
+      files.drop(1);
+      files.check(samples);
+    }
+  }
+
+  private static Sample last(List<Sample> samples) {
+    return samples.get(samples.size() - 1);
+  }
+
+  @Test
+  void memoryIsGivenBackWhereTheFileCannotBeMade() throws IOException {
+    try (RelocationFixture files = new RelocationFixture()) {
+      long bytes = files.log.ledger.totalBytes();
+      files.log.storage.failNext(Fault.ENOSPC, operation -> operation == Operation.CREATE);
+      assertThrows(IOException.class, () -> files.writer(files.log.storage, 3, List.of()));
+      assertEquals(bytes, files.log.ledger.totalBytes());
     }
   }
 
@@ -288,7 +344,8 @@ final class RelocationWriterTest {
               3,
               files.log.ledger,
               files.log.directory,
-              Map.of(1L, 1_000L))) {
+              Map.of(1L, 1_000L),
+              RelocationFixture.PIECE_BYTES)) {
         IllegalStateException refused = null;
         while (refused == null) {
           files.add(writer, small);
