@@ -114,7 +114,7 @@ public record EngineConfig(
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
-    /** What is shorter is in the caches of a processor. */
+    /** What is shorter is walked within a tenth of a second or so as it is. */
     private static final long ORDER_WARM_FROM_BYTES = 128 << 20;
 
     /** Values stay in the order in which they were written, but for what reclaim moves. */

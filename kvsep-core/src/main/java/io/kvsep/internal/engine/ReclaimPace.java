@@ -16,6 +16,7 @@ import java.util.function.LongSupplier;
 final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MIN = 1_000_000;
   private static final long PARK_NANOS_MAX = 100_000_000;
+  private static final long REST_NANOS = 60_000_000;
 
   /** Over which it is measured how much is written. */
   private static final long SAMPLE_NANOS = 50_000_000;
@@ -58,6 +59,11 @@ final class ReclaimPace implements Pace {
 
   void end() {
     pressure.relieved(false);
+  }
+
+  /** Waits for a moment, for which nothing is owed and nothing is gained. */
+  static void rest() {
+    LockSupport.parkNanos(REST_NANOS);
   }
 
   @Override

@@ -306,7 +306,7 @@ final class ReclaimWork {
           Rewrite rewrite =
               new Rewrite(
                   plan,
-                  ordering.pace(pace, claim.version(), jobLock::hasQueuedThreads),
+                  ordering.pace(pace, ReclaimPace::rest, claim.version(), this::isAwaited),
                   ordering::isQuiet);
           rewrite.write(claim.version());
           rewrite.putInForce();
@@ -322,6 +322,11 @@ final class ReclaimWork {
       // Whoever needs what cannot be read or written finds out himself.
       ordering.failed();
     }
+  }
+
+  /** Whether the job that runs is in the way of something. */
+  private boolean isAwaited() {
+    return cancelled || jobLock.hasQueuedThreads() || picker().isDue(versions.current());
   }
 
   /** A job from its first byte on. */

@@ -31,18 +31,18 @@ final class ValueOrdering {
   /** So many times as fast as reclaim usually goes. */
   private static final int SPEED = 4;
 
-  /**
-   * In memory: rests behind each step for as long as readers are at work, each so many times as
-   * long as reclaim usually takes for the step.
-   */
-  private static final int REST_MAX = 4;
+  /** In memory: bytes read and written for which the job rests once, beside readers. */
+  private static final long REST_BYTES = 512 << 10;
+
+  /** In memory: rests in a row, however much one step was. */
+  private static final long RESTS_MAX = 4;
 
   /** A smaller store is in memory whatever there is of it, which costs some time to find out. */
   private static final long STORE_BYTES_MIN = 1 << 20;
 
   /**
    * In memory: the newest part of all values, which is left as it is. With it a store that is
-   * filled and left alone writes less than twice what it was given.
+   * filled with values of 1 KiB and left alone writes less than twice what it was given.
    */
   private static final int NEWEST_PARTS = 6;
 
@@ -52,8 +52,8 @@ final class ValueOrdering {
    */
   private static final int SCATTERED_PARTS = 8;
 
-  /** In memory: a store with more garbage than such a part is being overwritten. */
-  private static final int GARBAGE_PARTS = 10;
+  /** In memory: where replaced values take more than such a part, others are being replaced. */
+  private static final int REPLACED_PARTS = 10;
 
   private final Epochs<?> epochs;
   private final LogSpace space;
@@ -118,7 +118,7 @@ final class ValueOrdering {
     return quiet
         && !failed
         && !isOrdered(version)
-        && (isLarge(version) || isWorthItInMemory(version))
+        && (isLarge(version) || bytes(version) >= orderWarmFromBytes)
         && isLittleReplaced(version);
   }
 
@@ -152,6 +152,11 @@ final class ValueOrdering {
    */
   void look(Version version, ReclaimPicker.Damage damage, BooleanSupplier cancelled) {
     long before = before(version);
+    if (!isLarge(version) && isBeingOverwritten(version)) {
+      begun = false;
+      ordered = new Ordered(version, before);
+      return;
+    }
     Set<Long> candidates = picker.orderable(version, damage, before);
     boolean all = writtenOrder.learn(version, candidates, () -> cancelled.getAsBoolean() || !quiet);
     long scatteredBytes = 0;
@@ -176,15 +181,18 @@ final class ValueOrdering {
 
   /**
    * Faster for as long as it is in no writer's way. In memory nothing but the processor limits it,
-   * of which it takes a few hundredths where readers are at work, unless somebody waits for its
-   * end.
+   * most of which it leaves to readers as long as some are at work.
+   *
+   * @param rest waits for a moment, which is no work and so does not count as such
+   * @param awaited whether somebody waits for the job's end, so that it is not to rest
    */
-  Pace pace(Pace usual, Version version, BooleanSupplier awaited) {
+  Pace pace(Pace usual, Runnable rest, Version version, BooleanSupplier awaited) {
     boolean sparesReaders = !isLarge(version);
     return bytes -> {
       usual.moved(quiet ? bytes / SPEED : bytes);
-      for (int i = 0; i < REST_MAX && sparesReaders && makesWay(awaited); i++) {
-        usual.moved(bytes * SPEED);
+      long rests = sparesReaders ? Math.min(RESTS_MAX, bytes / REST_BYTES) : 0;
+      for (; rests > 0 && makesWay(awaited); rests--) {
+        rest.run();
       }
     };
   }
@@ -199,17 +207,16 @@ final class ValueOrdering {
   }
 
   private boolean isLarge(Version version) {
-    long bytes = space.bytes() + version.tableBytes();
+    long bytes = bytes(version);
     return bytes >= STORE_BYTES_MIN && bytes > orderFromBytes();
   }
 
-  private boolean isWorthItInMemory(Version version) {
-    long bytes = space.bytes() + version.tableBytes();
-    if (bytes < orderWarmFromBytes) {
-      return false;
-    }
-    ReclaimPicker.Balance balance = picker.balance(version);
-    return balance.garbageBytes() <= balance.neededBytes() / GARBAGE_PARTS;
+  private long bytes(Version version) {
+    return space.bytes() + version.tableBytes();
+  }
+
+  private boolean isBeingOverwritten(Version version) {
+    return picker.replacedBytes(version) > version.liveBytes() / REPLACED_PARTS;
   }
 
   /** Whether little is kept of what was replaced, as cursors may do. */

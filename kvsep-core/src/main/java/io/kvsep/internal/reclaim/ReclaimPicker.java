@@ -4,6 +4,7 @@ import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -33,7 +34,7 @@ public final class ReclaimPicker {
   /** Below this part of garbage no job takes a file, not even when asked. */
   public static final double SHARE_MIN_ASKED = 0.03;
 
-  /** Longer records are read one by one at hardly any more than in order. */
+  /** What order is worth for longer records was not measured. */
   private static final long SCATTERED_RECORD_BYTES_MAX = 32 << 10;
 
   /** Bounds the memory for old and new places: eight bytes each. */
@@ -81,6 +82,20 @@ public final class ReclaimPicker {
       }
     }
     return new Balance(Math.max(0, bytes - needed), needed, Math.max(0, retained));
+  }
+
+  /**
+   * Bytes in all candidates of records that nobody needs any more, at least: what the frames of the
+   * others may take is not counted. Costs a walk over segments and tables.
+   */
+  public long replacedBytes(Version version) {
+    long bytes = 0;
+    for (LogFile file : candidates(version, new Records(version), Damage.NONE, /* shareMin= */ 0)) {
+      boolean log = Objects.requireNonNull(version.segments().get(file.id())).isLog();
+      long frameBytes = log ? Segment.FRAME_BYTES * file.records() : 0;
+      bytes += Math.max(0, file.garbageBytes() - frameBytes);
+    }
+    return bytes;
   }
 
   /** Whether there is more garbage than there may be. */

@@ -34,6 +34,9 @@ public final class Segment {
   /** Length of a segment of the log in which nothing was written yet. */
   public static final int EMPTY_BYTES = LogFormat.SEGMENT_HEADER_BYTES;
 
+  /** What a frame takes of the file beside its records. */
+  public static final int FRAME_BYTES = LogFormat.FRAME_HEADER_BYTES;
+
   /** Least tail worth a new mapping; below it positional reads are cheaper than page faults. */
   private static final long MAP_STEP_MIN = 1 << 20;
 

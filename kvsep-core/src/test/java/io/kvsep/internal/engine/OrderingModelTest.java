@@ -71,9 +71,15 @@ final class OrderingModelTest {
 
     Store(Random random) {
       this.random = random;
-      boolean inMemory = random.nextBoolean();
-      coldFrom = inMemory ? Long.MAX_VALUE : ORDER_FROM_BYTES;
-      warmFrom = inMemory ? ORDER_FROM_BYTES : Long.MAX_VALUE;
+      // Never in memory, always, or until it has grown.
+      long[][] bounds = {
+        {ORDER_FROM_BYTES, Long.MAX_VALUE},
+        {Long.MAX_VALUE, ORDER_FROM_BYTES},
+        {3 * ORDER_FROM_BYTES, ORDER_FROM_BYTES}
+      };
+      long[] drawn = bounds[random.nextInt(bounds.length)];
+      coldFrom = drawn[0];
+      warmFrom = drawn[1];
       engine = open();
     }
 
@@ -138,6 +144,8 @@ final class OrderingModelTest {
       rest();
       assertEquals(moved, moved(), "files of values that were rewritten");
       assertEquals(compactions, engine.stats().compactions(), "compactions");
+      scheduler.tick();
+      assertFalse(scheduler.help(), "something is still looked for");
       try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
         requireAll(cursor, model);
       }

@@ -235,6 +235,13 @@ final class ScatteredFilesTest {
   }
 
   @Test
+  void valuesOfHalfThatLengthAreMoved() {
+    files.fill(/* inOrder= */ false, 20_000);
+    files.rest();
+    assertTrue(files.inOrder() > 0, "none in order");
+  }
+
+  @Test
   void longValuesStayWhereTheyAre() {
     files.fill(/* inOrder= */ false, 40_000);
     files.rest();

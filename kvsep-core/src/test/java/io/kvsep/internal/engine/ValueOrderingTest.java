@@ -15,9 +15,12 @@ import org.junit.jupiter.api.Test;
 
 /** How fast values are put in order, beside writers and readers. */
 final class ValueOrderingTest {
+  private static final long MIB = 1 << 20;
+
   private final Epochs<SlotContext> epochs = new Epochs<>(() -> () -> {});
   private final AtomicBoolean awaited = new AtomicBoolean();
   private long moved;
+  private int rests;
 
   @Test
   void itMakesWayForReadersAndWriters() {
@@ -28,25 +31,29 @@ final class ValueOrderingTest {
           new LogSpace(segments, versions.set, new FileRemover(config, epochs, segments));
       ValueOrdering ordering =
           new ValueOrdering(config, epochs, versions.ledger, space, () -> Long.MAX_VALUE);
-      Pace pace = ordering.pace(bytes -> moved += bytes, versions.current(), awaited::get);
+      Pace pace =
+          ordering.pace(bytes -> moved += bytes, () -> rests++, versions.current(), awaited::get);
       ordering.tick(true);
-      assertEquals(100, chargedBy(pace), "when nobody is there");
+      assertEquals("moved 1 MiB, rests 0", after(pace, 4 * MIB), "when nobody is there");
       EpochSlot<SlotContext> reader = epochs.enter();
-      assertEquals(100 + 4 * 1_600, chargedBy(pace), "beside a reader");
+      assertEquals("moved 1 MiB, rests 4", after(pace, 4 * MIB), "beside a reader");
+      assertEquals("moved 256 MiB, rests 4", after(pace, 1024 * MIB), "for a large value");
+      assertEquals("moved 0 MiB, rests 2", after(pace, MIB), "for a small step");
+      assertEquals("moved 0 MiB, rests 0", after(pace, 0), "where nothing was moved");
       awaited.set(true);
-      assertEquals(100, chargedBy(pace), "beside a reader, when somebody waits");
+      assertEquals("moved 1 MiB, rests 0", after(pace, 4 * MIB), "when somebody waits");
       awaited.set(false);
       ordering.tick(false);
-      assertEquals(400, chargedBy(pace), "beside a reader and a writer");
+      assertEquals("moved 4 MiB, rests 0", after(pace, 4 * MIB), "beside a writer");
       epochs.exit(reader);
-      assertEquals(400, chargedBy(pace), "beside a writer");
     }
   }
 
-  /** What 400 bytes count for. */
-  private long chargedBy(Pace pace) {
+  /** What a step of so many bytes is counted as, and how often it rests. */
+  private String after(Pace pace, long bytes) {
     moved = 0;
-    pace.moved(400);
-    return moved;
+    rests = 0;
+    pace.moved(bytes);
+    return "moved " + moved / MIB + " MiB, rests " + rests;
   }
 }
