@@ -103,6 +103,7 @@ final class TablesCommand {
             usual.memtableLogBytesMin(),
             usual.memtableLogBytesMax(),
             usual.spareFromBytes(),
+            usual.roomBytes(),
             usual.commitBytesMax(),
             usual.frameRetainedBytes(),
             // Everything is merged once, at the end.

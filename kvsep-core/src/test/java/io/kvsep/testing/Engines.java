@@ -22,9 +22,14 @@ import java.util.random.RandomGenerator;
 /** Engine configurations for tests: limits so tiny that everything happens all the time. */
 public final class Engines {
   /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
-  public static final Shape TINY = tiny(/* packsBlocks= */ true);
+  public static final Shape TINY = tiny(/* packsBlocks= */ true, /* roomBytes= */ 0);
 
   private Engines() {}
+
+  /** As {@link #TINY}, with room for the active segment from its third KiB on. */
+  public static Shape withRoom(long roomBytes) {
+    return tiny(/* packsBlocks= */ true, roomBytes);
+  }
 
   /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
   public static EngineConfig config(Storage storage, Scheduler scheduler) {
@@ -79,7 +84,7 @@ public final class Engines {
         .inlineValueBytesMax(inlineLimits[random.nextInt(inlineLimits.length)])
         .compressionBytesMin(random.nextBoolean() ? 64 : Integer.MAX_VALUE)
         .segmentBytes((4L << 10) << random.nextInt(4))
-        .shape(tiny(random.nextBoolean()))
+        .shape(tiny(random.nextBoolean(), random.nextInt(3) * (3L << 10)))
         .reclaim(randomReclaim(random))
         .build();
   }
@@ -91,13 +96,14 @@ public final class Engines {
     return new Reclaim(new ReclaimGoal(amplification, 256, outputBytes), Long.MAX_VALUE);
   }
 
-  private static Shape tiny(boolean packsBlocks) {
+  private static Shape tiny(boolean packsBlocks, long roomBytes) {
     return new Shape(
         8 << 10,
         3,
         32 << 10,
         64 << 10,
         2 << 10,
+        roomBytes,
         16 << 10,
         1 << 10,
         2,

@@ -7,6 +7,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.PhysicalMemory;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.sstable.TableOptions;
+import java.io.File;
 import java.time.Clock;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -172,7 +173,9 @@ public record EngineConfig(
    * @param memtablesMax memtables at once, the active one included
    * @param memtableLogBytesMin log bytes one memtable may cover however little the store holds
    * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
-   * @param spareFromBytes log bytes in one segment that make it worth having the next one ready
+   * @param spareFromBytes log bytes in one segment that make it worth having room in it, and the
+   *     next one ready
+   * @param roomBytes room that the active segment may have ahead of what is written; 0 for none
    * @param commitBytesMax memory that encoded frames may take together; others are encoded while
    *     they are written
    * @param frameRetainedBytes memory a writing slot keeps from one write to the next
@@ -195,6 +198,7 @@ public record EngineConfig(
       long memtableLogBytesMin,
       long memtableLogBytesMax,
       long spareFromBytes,
+      long roomBytes,
       long commitBytesMax,
       long frameRetainedBytes,
       int levelZeroTables,
@@ -219,6 +223,12 @@ public record EngineConfig(
 
     /** A store with less in its log may never need another segment. */
     private static final long SPARE_FROM_BYTES = 8 * MIB;
+
+    /**
+     * Some milliseconds of writing as fast as it goes; with what else a store takes, 16 MiB beyond
+     * its data is the most that its directory is to show.
+     */
+    private static final long ROOM_BYTES = 12 * MIB;
 
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
@@ -250,6 +260,7 @@ public record EngineConfig(
           MEMTABLE_LOG_BYTES_MIN,
           Math.max(MEMTABLE_LOG_BYTES_MIN, memoryBudgetBytes),
           SPARE_FROM_BYTES,
+          roomBytes(memoryBudgetBytes),
           memoryBudgetBytes / 8,
           Math.min(256 << 10, memoryBudgetBytes / 1024),
           4,
@@ -264,6 +275,16 @@ public record EngineConfig(
           LOAD_ROOM,
           (int) piece,
           packsBlocks);
+    }
+
+    /**
+     * It takes a buffer of a twenty-fourth, and a processor that the writer is not on. Windows cuts
+     * no file that is mapped, and the room would stay in each.
+     */
+    private static long roomBytes(long memoryBudgetBytes) {
+      return Runtime.getRuntime().availableProcessors() > 1 && File.separatorChar == '/'
+          ? Math.min(ROOM_BYTES, memoryBudgetBytes / 16)
+          : 0;
     }
 
     /** What of this the compactions of one store go by. */

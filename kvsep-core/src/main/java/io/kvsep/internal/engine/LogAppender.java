@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
@@ -35,6 +36,7 @@ final class LogAppender {
   private final LiveView live;
   private final FailureState failure;
   private final Scheduler scheduler;
+  private final LogRoom room;
   private final long segmentBytesMax;
   private final long spareFromBytes;
   private final long retainedPart;
@@ -70,13 +72,15 @@ final class LogAppender {
       SegmentDirectory directory,
       VersionSet versions,
       LiveView live,
-      FailureState failure) {
+      FailureState failure,
+      MemoryLedger ledger) {
     this.live = live;
     this.writer = writer;
     this.directory = directory;
     this.versions = versions;
     this.failure = failure;
     this.scheduler = config.scheduler();
+    this.room = new LogRoom(config, writer, ledger);
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
     this.retainedPart = config.reclaim().goal().retainedPart();
@@ -132,7 +136,18 @@ final class LogAppender {
     Segment active = writer.active();
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
+      room.make(active, segmentBytes());
     }
+  }
+
+  /** When no background work is left. */
+  void free() {
+    room.free();
+  }
+
+  /** Takes back what the active segment was given ahead of need. */
+  void cutRoom() {
+    writer.cutRoom();
   }
 
   /** Forgets the group. Where its remains may come back, that is a failure of the store. */

@@ -77,7 +77,7 @@ final class LogRecovery {
           continue;
         }
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
-        if (segment.isSealed() || end < scanner.fileLength() || !isSpare(behind)) {
+        if (segment.isSealed() || end < scanner.lengthWithoutRoom() || !isSpare(behind)) {
           claim = LogPosition.later(claim, scanner.claimsBehind(leastSequence));
           cutOff(scanner, behind, claim, leastSequence);
         }
@@ -187,7 +187,7 @@ final class LogRecovery {
       LogScanner scanner, List<SegmentState> behind, LogPosition claimSoFar, long leastSequence) {
     LogPosition claim = claimSoFar;
     LogPosition stop = end();
-    tornBytes = scanner.fileLength() - stop.offset();
+    tornBytes = scanner.lengthWithoutRoom() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence));

@@ -127,7 +127,8 @@ public final class StorageEngine implements AutoCloseable {
       live = new LiveView(epochs, versions::current, config.scheduler());
       log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
-      appender = new LogAppender(config, log, segments, versions, live, failure);
+      appender = new LogAppender(config, log, segments, versions, live, failure, ledger);
+      releases.push(appender::free);
       snapshots = new SnapshotRegistry(recovery.lastSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       background = backgroundWork(targets);
@@ -145,9 +146,7 @@ public final class StorageEngine implements AutoCloseable {
       reclaim = reclaimWork(pressure, targets);
       writes = new StoreWrites(config, ledger, pipeline, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
-      copies =
-          new StoreCopies(
-              config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
+      copies = storeCopies();
       loadInstallation = loadInstallation();
       loads =
           new BulkLoads(
@@ -342,6 +341,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(appender::sync);
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
       attempts.run(this::flushAll);
+      attempts.run(() -> pipeline.exclusively(appender::cutRoom));
       attempts.run(appender::sync);
       attempts.run(rotation::dropDead);
       attempts.run(appender::close);
@@ -412,6 +412,11 @@ public final class StorageEngine implements AutoCloseable {
     CompactionConfig compaction = config.shape().compaction(versions.storeId());
     return new BackgroundWork(
         config, compaction, live, versions, appender, snapshots, failure, ledger, targets);
+  }
+
+  private StoreCopies storeCopies() {
+    return new StoreCopies(
+        config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
   }
 
   private ChangeLog changeLog() {

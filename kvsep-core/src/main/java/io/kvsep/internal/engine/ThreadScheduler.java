@@ -11,13 +11,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The real scheduler: one thread for the log, one for flushes, one for reclaim, some for
+ * The real scheduler: two threads for the log, one for flushes, one for reclaim, some for
  * compactions, one timer; threads for reads, and one for a bulk load, as long as there are any.
  * Daemon threads, made when first needed.
  */
 public final class ThreadScheduler implements Scheduler {
   /** How long a thread for reads, or for a load, waits for the next task. */
   private static final long IDLE_SECONDS = 5;
+
+  /** Syncs of the next segment must not hold up what is done for the active one. */
+  private static final int LOGS = 2;
 
   private final ExecutorService logs;
   private final ExecutorService flushes;
@@ -30,7 +33,7 @@ public final class ThreadScheduler implements Scheduler {
 
   public ThreadScheduler(int threads) {
     compactionsMax = Math.max(1, threads - 1);
-    logs = Executors.newSingleThreadExecutor(named("kvsep-log"));
+    logs = Executors.newFixedThreadPool(LOGS, named("kvsep-log"));
     flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
     compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
     reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));

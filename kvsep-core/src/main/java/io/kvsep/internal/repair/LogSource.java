@@ -169,7 +169,7 @@ final class LogSource {
           long end = scanner.endOffset();
           boolean last = i == parts.size() - 1;
           boolean complete = isAtEnd(scanner, part) || scanner.isComplete();
-          if (complete || (last && end == scanner.fileLength())) {
+          if (complete || (last && end == scanner.lengthWithoutRoom())) {
             continue;
           }
           LogPosition stop = new LogPosition(part.segment(), end);

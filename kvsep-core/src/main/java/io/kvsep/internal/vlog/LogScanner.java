@@ -130,6 +130,22 @@ public final class LogScanner implements AutoCloseable {
     return fileLength;
   }
 
+  /**
+   * Length of the file without zeros at its end, as far as they lie behind {@link #endOffset}:
+   * there the log may have been given room, and nothing was ever written. Looks at each of them.
+   */
+  public long lengthWithoutRoom() {
+    long least = endOffset();
+    long length = fileLength;
+    while (length - Long.BYTES >= least && region.getLong(length - Long.BYTES) == 0) {
+      length -= Long.BYTES;
+    }
+    while (length > least && region.getByte(length - 1) == 0) {
+      length--;
+    }
+    return length;
+  }
+
   public long firstSequence() {
     return firstSequence;
   }

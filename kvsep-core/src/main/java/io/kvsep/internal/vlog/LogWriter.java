@@ -11,9 +11,10 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.metrics.FlightEvents;
 import io.kvsep.internal.metrics.LogSyncEvent;
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,9 @@ public final class LogWriter {
 
   private long groupStart;
 
+  /** Whether some of the group may have reached the file. */
+  private boolean groupReached;
+
   /** Whether nothing may be appended to the active segment any more. */
   private boolean abandoned;
 
@@ -76,10 +80,13 @@ public final class LogWriter {
 
   private int staged;
 
-  /** Guards the three below. */
+  /** Held for as long as a sync takes, which the appending thread does not wait for. */
   private final ReentrantLock syncLock = new ReentrantLock();
 
-  private final ArrayDeque<Segment> sealedUnsynced = new ArrayDeque<>();
+  /** Added to by the appending thread; taken from by whoever holds the lock. */
+  private final Queue<Segment> sealedUnsynced = new ConcurrentLinkedQueue<>();
+
+  // Both written under the lock.
   private volatile LogPosition durable = LogPosition.START;
 
   /** What {@link #publishedBytes} was when the last sync began. */
@@ -180,17 +187,31 @@ public final class LogWriter {
     countPublished(LogFormat.FRAME_HEADER_BYTES);
   }
 
+  /**
+   * Gives the active segment room up to {@code length}, which is beyond what it has. Called by the
+   * appending thread with nothing gathered.
+   */
+  public void makeRoom(long length) throws IOException {
+    staging.putByte(0, (byte) 0);
+    Objects.requireNonNull(active).makeRoom(window.over(staging, 0, 1), length);
+  }
+
+  /** Takes back what the active segment was given; it ends behind its last frame. */
+  public void cutRoom() {
+    Segment segment = active;
+    if (segment != null) {
+      segment.cutRoom();
+    }
+  }
+
   /** Seals the active segment and appends to {@code segment} from now on. */
   public void switchTo(Segment segment) {
     Segment sealed = active;
     if (sealed != null) {
+      sealed.cutRoom();
       sealed.seal(lastSequence());
-      syncLock.lock();
-      try {
-        sealedUnsynced.add(sealed);
-      } finally {
-        syncLock.unlock();
-      }
+      // Before it stops to be the active one: a sync looks at that first.
+      sealedUnsynced.add(sealed);
     }
     active = segment;
     abandoned = false;
@@ -205,6 +226,7 @@ public final class LogWriter {
   public void detach() {
     Segment sealed = active;
     if (sealed != null) {
+      sealed.cutRoom();
       sealed.seal(lastSequence());
       sealed.closeFile();
       detachedAt = new LogPosition(sealed.id() + 1, 0);
@@ -257,6 +279,7 @@ public final class LogWriter {
 
   public void begin() {
     groupStart = end;
+    groupReached = false;
     staged = 0;
   }
 
@@ -271,10 +294,12 @@ public final class LogWriter {
     long length = frame.length();
     if (frame.isStreamed()) {
       writeStaged();
+      groupReached = true;
       frame.stream(segment.writable(), durable, STAGING_BYTES);
       bytesWritten.addAndGet(length);
     } else if (alone || length >= GATHER_BYTES_MAX) {
       writeStaged();
+      groupReached = true;
       segment.write(window.over(frame.region(), 0, (int) length), end);
       bytesWritten.addAndGet(length);
     } else {
@@ -308,11 +333,15 @@ public final class LogWriter {
     end = groupStart;
     staged = 0;
     Segment segment = Objects.requireNonNull(active);
+    if (!groupReached) {
+      return;
+    }
     try {
       if (segment.writable().length() <= groupStart) {
         return;
       }
       segment.writable().truncate(groupStart);
+      segment.forgetRoom();
     } catch (IOException e) {
       abandonActive();
       return;
@@ -357,17 +386,18 @@ public final class LogWriter {
       LogSyncEvent event = FlightEvents.beginLogSync();
       int synced = 0;
       // Read in this order: what is counted lies in the sealed segments or below the active
-      // one's end. A segment being sealed meanwhile waits for the lock.
+      // one's end. The log may go on in others meanwhile, which are left to the next sync.
       long covered = publishedBytes;
       Segment segment = active;
       LogPosition reached = segment == null ? durable : endOf(segment);
-      while (!sealedUnsynced.isEmpty()) {
-        Segment sealed = sealedUnsynced.element();
+      Segment sealed = sealedUnsynced.peek();
+      while (sealed != null && (segment == null || sealed.id() < segment.id())) {
         sync(sealed);
         sealed.closeFile();
         synced++;
         sealedUnsynced.remove();
         reached = segment == null ? endOf(sealed) : reached;
+        sealed = sealedUnsynced.peek();
       }
       if (segment != null) {
         sync(segment);
@@ -430,6 +460,7 @@ public final class LogWriter {
   private void writeStaged() throws IOException {
     if (staged > 0) {
       Segment segment = Objects.requireNonNull(active);
+      groupReached = true;
       segment.write(window.over(staging, 0, staged), end - staged);
       bytesWritten.addAndGet(staged);
       staged = 0;

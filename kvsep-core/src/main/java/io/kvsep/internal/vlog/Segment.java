@@ -25,7 +25,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>Bytes below {@link #publishedEnd} never change; nothing at or above it is ever read.
  *   <li>The mapping covers a prefix of the published bytes. It grows in steps, each a new mapping
  *       of the whole prefix; the old one is retired through the epochs. What is not mapped yet is
- *       read from the file, so the file is never extended ahead of its data.
+ *       read from the file.
+ *   <li>Behind its data the file of the active segment may have <em>room</em>: zeros that take no
+ *       space on the device. It is cut off when the segment is sealed or the store is closed; what
+ *       a crash leaves of it is no part of the log.
  * </ol>
  *
  * Thread safe: one thread publishes, any number read. Readers are inside the epochs.
@@ -62,6 +65,9 @@ public final class Segment {
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
+
+  /** Where the file's room ends, 0 when it has none; written by the appending thread. */
+  private volatile long roomEnd;
 
   /** Written before {@link #sealed}. */
   private long lastSequence;
@@ -139,7 +145,62 @@ public final class Segment {
 
   /** Opens a recovered segment for writing. */
   void resume() throws IOException {
-    file = storage.open(name, /* writable= */ true);
+    StorageFile open = storage.open(name, /* writable= */ true);
+    file = open;
+    long length = open.length();
+    roomEnd = length > publishedEnd ? length : 0;
+  }
+
+  /**
+   * Gives the file room. Called by the appending thread with nothing written behind {@link
+   * #publishedEnd}. When it fails there may be room all the same.
+   *
+   * @param zero one byte, 0
+   * @param end how long the file is to be; beyond what it has by now
+   */
+  void makeRoom(ByteBuffer zero, long end) throws IOException {
+    roomEnd = end;
+    write(zero, end - 1);
+  }
+
+  /** Where the file's room ends, 0 when it has none. */
+  public long roomEnd() {
+    return roomEnd;
+  }
+
+  /**
+   * Reads some of the room, for the sake of what the system does for it. Any thread, at any time.
+   *
+   * @return the bytes read; fewer than asked for where the room has gone
+   */
+  public int readRoom(ByteBuffer target, long offset) throws IOException {
+    StorageFile open = file;
+    return open == null ? 0 : open.read(target, offset);
+  }
+
+  /** The file has no room any more: it was cut at {@link #publishedEnd}. */
+  void forgetRoom() {
+    roomEnd = 0;
+  }
+
+  /**
+   * Cuts the room off. Called by the appending thread. Where that fails, a few zeros stay behind
+   * the data, which nobody takes for any.
+   */
+  void cutRoom() {
+    if (roomEnd == 0) {
+      return;
+    }
+    roomEnd = 0;
+    try {
+      StorageFile open = writable();
+      if (open.length() > publishedEnd) {
+        open.truncate(publishedEnd);
+      }
+    } catch (IOException e) {
+      // Whoever writes next will hear of what the device has.
+      return;
+    }
   }
 
   void write(ByteBuffer source, long offset) throws IOException {

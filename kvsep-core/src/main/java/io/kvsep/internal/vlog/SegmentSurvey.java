@@ -30,6 +30,10 @@ public final class SegmentSurvey implements AutoCloseable {
   private final NativeWindow window = new NativeWindow();
   private final RecordView record = new RecordView();
   private final long end;
+
+  /** Whether the file may have room at its end, of which nobody says where it begins. */
+  private final boolean mayHaveRoom;
+
   private long leastSequence;
   private long frameCount;
   private long recordCount;
@@ -39,7 +43,8 @@ public final class SegmentSurvey implements AutoCloseable {
     this.segment = segment;
     this.name = StoreFiles.segment(segment);
     this.region = region;
-    this.end = end;
+    this.end = end < 0 ? region.length() : Math.min(end, region.length());
+    this.mayHaveRoom = end < 0;
     this.leastSequence = leastSequence;
     this.sink = sink;
   }
@@ -87,13 +92,7 @@ public final class SegmentSurvey implements AutoCloseable {
     } catch (IOException e) {
       throw new StorageException("cannot read " + name, e);
     }
-    try (SegmentSurvey survey =
-        new SegmentSurvey(
-            segment,
-            region,
-            end < 0 ? region.length() : Math.min(end, region.length()),
-            leastSequence,
-            sink)) {
+    try (SegmentSurvey survey = new SegmentSurvey(segment, region, end, leastSequence, sink)) {
       survey.header(storeId);
       survey.frames(mayBeTorn, pulse);
       if (end > region.length()) {
@@ -145,6 +144,8 @@ public final class SegmentSurvey implements AutoCloseable {
         }
         records(at);
         at = next;
+      } else if (mayHaveRoom && isRoom(at)) {
+        return;
       } else {
         String found = headerFound(at);
         long next = nextHeader(at + 1, pulse);
@@ -152,6 +153,16 @@ public final class SegmentSurvey implements AutoCloseable {
         at = next;
       }
     }
+  }
+
+  /** Whether nothing but zeros follows. */
+  private boolean isRoom(long from) {
+    for (long at = from; at < end; at++) {
+      if (region.getByte(at) != 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private long nextHeader(long from, Runnable pulse) {

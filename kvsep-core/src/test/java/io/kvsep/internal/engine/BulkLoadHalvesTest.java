@@ -65,6 +65,7 @@ final class BulkLoadHalvesTest {
             tiny.memtableLogBytesMin(),
             tiny.memtableLogBytesMax(),
             tiny.spareFromBytes(),
+            tiny.roomBytes(),
             tiny.commitBytesMax(),
             tiny.frameRetainedBytes(),
             tiny.levelZeroTables(),

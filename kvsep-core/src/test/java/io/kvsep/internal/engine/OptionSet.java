@@ -29,8 +29,10 @@ enum OptionSet {
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
       new Shape(
-          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256,
-          512, 8 << 10, 16 << 10, 4, 256 << 10, true);
+          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10,
+          1 << 10, 256, 512, 8 << 10, 16 << 10, 4, 256 << 10, true);
+
+  private static final long ROOM_BYTES = 1 << 10;
 
   final CommitSync sync;
 
@@ -61,9 +63,17 @@ enum OptionSet {
             .inlineValueBytesMax(inlineValueBytesMax)
             .compressionBytesMin(compressionBytesMin)
             .segmentBytes(segmentBytes)
-            .shape(this == BUSY ? BUSY_SHAPE : base.shape())
+            .shape(shape())
             .reclaim(1.2, 8 << 10)
             .build();
     return this == SYNCED ? config.with(config.reclaim().retaining(12 << 10)) : config;
+  }
+
+  private Shape shape() {
+    return switch (this) {
+      case BUSY -> BUSY_SHAPE;
+      case LOG_ONLY, SYNCED -> Engines.withRoom(ROOM_BYTES);
+      default -> Engines.TINY;
+    };
   }
 }

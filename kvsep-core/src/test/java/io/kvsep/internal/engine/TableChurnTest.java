@@ -311,6 +311,7 @@ final class TableChurnTest {
         shape.memtableLogBytesMin(),
         shape.memtableLogBytesMax(),
         shape.spareFromBytes(),
+        shape.roomBytes(),
         shape.commitBytesMax(),
         shape.frameRetainedBytes(),
         shape.levelZeroTables(),

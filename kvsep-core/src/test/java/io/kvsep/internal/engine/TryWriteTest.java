@@ -10,16 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ForwardingFile;
-import io.kvsep.testing.ForwardingStorage;
+import io.kvsep.testing.HeldSyncs;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Seeds;
-import java.io.IOException;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -90,7 +87,7 @@ final class TryWriteTest {
 
   @Test
   void whatWouldWaitForTheSyncOfAnotherIsLeft() throws InterruptedException {
-    HeldSyncs storage = new HeldSyncs();
+    HeldSyncs storage = new HeldSyncs(new CrashableStorage());
     StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1));
     engine.writes().put(0, "first".getBytes(UTF_8), new byte[1], 0);
     assertTrue(engine.writes().tryWrite(one()));
@@ -140,48 +137,5 @@ final class TryWriteTest {
   private static @Nullable String get(StorageEngine engine, String key) {
     byte[] value = engine.reads().get(0, key.getBytes(UTF_8), StoreReads.LATEST);
     return value == null ? null : new String(value, UTF_8);
-  }
-
-  /** A storage whose next sync of the log can be held. */
-  private static final class HeldSyncs extends ForwardingStorage {
-    private volatile @Nullable CountDownLatch held;
-    private volatile @Nullable CountDownLatch free;
-
-    HeldSyncs() {
-      super(new CrashableStorage());
-    }
-
-    void hold(CountDownLatch whenHeld, CountDownLatch untilFree) {
-      free = untilFree;
-      held = whenHeld;
-    }
-
-    private void pass() {
-      CountDownLatch reached = held;
-      CountDownLatch open = free;
-      if (reached == null || open == null) {
-        return;
-      }
-      held = null;
-      reached.countDown();
-      try {
-        open.await();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-    }
-
-    @Override
-    protected StorageFile wrap(StorageFile file) {
-      return !file.name().endsWith(".vlog")
-          ? file
-          : new ForwardingFile(file) {
-            @Override
-            public void sync() throws IOException {
-              pass();
-              super.sync();
-            }
-          };
-    }
   }
 }

@@ -47,6 +47,7 @@ final class VerifyTest {
             tiny.memtableLogBytesMin(),
             tiny.memtableLogBytesMax(),
             tiny.spareFromBytes(),
+            tiny.roomBytes(),
             tiny.commitBytesMax(),
             tiny.frameRetainedBytes(),
             tiny.levelZeroTables(),

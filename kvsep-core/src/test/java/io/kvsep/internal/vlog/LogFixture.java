@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.EpochSlot;
@@ -85,8 +86,13 @@ final class LogFixture implements AutoCloseable {
   }
 
   LogFixture(CrashableStorage storage) {
+    this(storage, storage);
+  }
+
+  /** One whose writer sees the storage as {@code seen}. */
+  LogFixture(CrashableStorage storage, Storage seen) {
     this.storage = storage;
-    this.writer = new LogWriter(storage, STORE, epochs, ledger);
+    this.writer = new LogWriter(seen, STORE, epochs, ledger);
     this.scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
