@@ -145,7 +145,7 @@ public final class ReclaimPicker {
     Records records = new Records(version);
     List<LogFile> files = orderable(version, records, damage, before);
     files.removeIf(file -> !scattered.test(file.id()));
-    long outputBytesMax = Math.min(bytesMax, outputBytes(version.liveBytes()));
+    long outputBytesMax = Math.min(bytesMax, orderedBytes(version.liveBytes()));
     return plan(version, records, files, Long.MAX_VALUE, outputBytesMax, FILES_MAX);
   }
 
@@ -174,6 +174,15 @@ public final class ReclaimPicker {
   /** What is written before anything can be deleted is little beside what is there. */
   private long outputBytes(long neededBytes) {
     return Math.min(goal.outputBytesMax(), Math.max(goal.slackBytes(), neededBytes / 8));
+  }
+
+  /**
+   * Half of the garbage that there may be: a scan goes on in as many places at once as there are
+   * files with keys of the same range, and such a job has hardly any garbage beside it.
+   */
+  private long orderedBytes(long neededBytes) {
+    return Math.max(
+        outputBytes(neededBytes), Math.min(goal.outputBytesMax(), goal.mostBytes(neededBytes) / 2));
   }
 
   private static @Nullable ReclaimPlan plan(

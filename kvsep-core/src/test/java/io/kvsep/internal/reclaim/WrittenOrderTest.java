@@ -34,6 +34,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which files of the log are taken for being out of order, and which of them are rewritten. */
 final class WrittenOrderTest {
@@ -114,6 +116,27 @@ final class WrittenOrderTest {
         plan = scattered(picker, versions, NO_END);
       }
       assertEquals(segments, moved);
+    }
+  }
+
+  /** The fewer files, the fewer places a scan goes on in. One less each, for the relocations. */
+  @ParameterizedTest
+  @CsvSource({"1.5, 40, 9", "2.5, 40, 29", "1.1, 40, 4", "1.5, 4, 3"})
+  void oneJobTakesHalfOfTheGarbageThatThereMayBe(
+      double spaceAmplificationMax, int segmentsMax, int files) {
+    int segments = 40;
+    try (BareVersions versions = new BareVersions()) {
+      List<SegmentUse> uses = new ArrayList<>();
+      for (int i = 0; i < segments; i++) {
+        uses.add(new SegmentUse(versions.addSegment(100_000), 100_000, 10));
+      }
+      versions.set.apply(
+          new VersionEdit().addTable(LAST, versions.meta(key(0), key(1), 100, uses)));
+      ReclaimGoal goal =
+          new ReclaimGoal(spaceAmplificationMax, /* slackBytes= */ 0, segmentsMax * 100_000L);
+      ReclaimPlan plan = scattered(new ReclaimPicker(goal), versions, NO_END);
+      assertNotNull(plan);
+      assertEquals(files, plan.files().size());
     }
   }
 
