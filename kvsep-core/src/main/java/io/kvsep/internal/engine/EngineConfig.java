@@ -244,8 +244,8 @@ public record EngineConfig(
     /**
      * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
      * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
-     * to a file that reclaim writes, to unpacked blocks, of which there are none unless some were
-     * packed, and to readers' scratch space.
+     * to a file that reclaim writes, to a piece of the log's room, to unpacked blocks, of which
+     * there are none unless some were packed, and to readers' scratch space.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);

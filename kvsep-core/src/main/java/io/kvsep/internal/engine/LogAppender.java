@@ -80,7 +80,7 @@ final class LogAppender {
     this.versions = versions;
     this.failure = failure;
     this.scheduler = config.scheduler();
-    this.room = new LogRoom(config, writer, ledger);
+    this.room = new LogRoom(config, writer, this::segmentBytes, ledger);
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
     this.retainedPart = config.reclaim().goal().retainedPart();
@@ -136,7 +136,7 @@ final class LogAppender {
     Segment active = writer.active();
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
-      room.make(active, segmentBytes());
+      room.make(active);
     }
   }
 

@@ -191,7 +191,7 @@ final class LogRecovery {
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence));
-        tornBytes += later.fileLength();
+        tornBytes += later.lengthWithoutRoom();
       }
     }
     if (claim.compareTo(stop) > 0) {

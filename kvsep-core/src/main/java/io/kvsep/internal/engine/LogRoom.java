@@ -7,8 +7,8 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import java.io.IOException;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +33,7 @@ final class LogRoom {
   private static final long LEAD_PIECES = 4;
 
   private final LogWriter writer;
+  private final LongSupplier segmentBytes;
   private final Scheduler scheduler;
   private final MemoryLedger ledger;
   private final long fromBytes;
@@ -55,8 +56,14 @@ final class LogRoom {
   private long readIn;
   private long readEnd;
 
-  LogRoom(EngineConfig config, LogWriter writer, MemoryLedger ledger) {
+  /**
+   * Room for the active segment of a log.
+   *
+   * @param segmentBytes how long that will become
+   */
+  LogRoom(EngineConfig config, LogWriter writer, LongSupplier segmentBytes, MemoryLedger ledger) {
     this.writer = writer;
+    this.segmentBytes = segmentBytes;
     this.scheduler = config.scheduler();
     this.ledger = ledger;
     this.fromBytes = config.shape().spareFromBytes();
@@ -66,23 +73,22 @@ final class LogRoom {
 
   /**
    * Called behind each group, with nothing gathered: makes room when two thirds of it are used up.
-   *
-   * @param segmentBytes how long the segment will become
+   * Never fails, since the group is written.
    */
-  void make(Segment active, long segmentBytes) {
+  void make(Segment active) {
     long end = active.publishedEnd();
     long roomEnd = Math.max(end, active.roomEnd());
     if (end < fromBytes || roomEnd - end >= roomBytes / 3 || active.id() == refusedIn) {
       return;
     }
-    long wanted = Math.min(segmentBytes, end + roomBytes) / pieceBytes * pieceBytes;
-    if (wanted <= roomEnd) {
-      return;
-    }
     try {
+      long wanted = Math.min(segmentBytes.getAsLong(), end + roomBytes) / pieceBytes * pieceBytes;
+      if (wanted <= roomEnd) {
+        return;
+      }
       writer.makeRoom(wanted);
-    } catch (IOException e) {
-      // Whoever writes next will hear of what the device has.
+    } catch (IOException | RuntimeException | Error e) {
+      // Whoever writes next will hear of what the device has, or memory.
       refusedIn = active.id();
       return;
     }
@@ -98,39 +104,27 @@ final class LogRoom {
   }
 
   private void read() {
-    long readTo = 0;
+    Segment begun = roomy;
+    long roomEnd = begun == null ? 0 : begun.roomEnd();
     try {
-      readTo = readAll();
+      while (begun != null && readNext(begun, roomEnd)) {
+        begun = roomy;
+        roomEnd = begun == null ? 0 : begun.roomEnd();
+      }
     } catch (IOException | RuntimeException e) {
       // Reading ahead is all that this was for. The next room has it tried again.
-      return;
+      roomEnd = Long.MAX_VALUE;
     } finally {
       reading.set(false);
     }
-    Segment segment = roomy;
-    if (segment != null && segment.roomEnd() > readTo) {
+    Segment now = roomy;
+    if (now != null && (now != begun || now.roomEnd() > roomEnd)) {
       // More was made while this ended, and whoever made it saw that somebody reads.
       readAhead();
     }
   }
 
-  /** Returns where the room ended when there was nothing left to read. */
-  private long readAll() throws IOException {
-    Region target = scratch;
-    if (target == null) {
-      target = ledger.allocate(MemoryPurpose.COMMIT, pieceBytes);
-      scratch = target;
-    }
-    while (true) {
-      Segment segment = Objects.requireNonNull(roomy);
-      long roomEnd = segment.roomEnd();
-      if (!readNext(segment, roomEnd, target)) {
-        return roomEnd;
-      }
-    }
-  }
-
-  private boolean readNext(Segment segment, long roomEnd, Region target) throws IOException {
+  private boolean readNext(Segment segment, long roomEnd) throws IOException {
     if (segment.id() != readIn) {
       readIn = segment.id();
       readEnd = 0;
@@ -141,6 +135,11 @@ final class LogRoom {
       return false;
     }
     readEnd = from + pieceBytes;
+    Region target = scratch;
+    if (target == null) {
+      target = ledger.allocate(MemoryPurpose.COMMIT, pieceBytes);
+      scratch = target;
+    }
     return segment.readRoom(window.over(target, 0, pieceBytes), from) == pieceBytes;
   }
 

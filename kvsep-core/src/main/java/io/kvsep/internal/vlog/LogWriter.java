@@ -208,7 +208,6 @@ public final class LogWriter {
   public void switchTo(Segment segment) {
     Segment sealed = active;
     if (sealed != null) {
-      sealed.cutRoom();
       sealed.seal(lastSequence());
       // Before it stops to be the active one: a sync looks at that first.
       sealedUnsynced.add(sealed);
@@ -392,6 +391,8 @@ public final class LogWriter {
       LogPosition reached = segment == null ? durable : endOf(segment);
       Segment sealed = sealedUnsynced.peek();
       while (sealed != null && (segment == null || sealed.id() < segment.id())) {
+        // Here rather than where it was sealed: the system may have that wait for the device.
+        sealed.cutRoom();
         sync(sealed);
         sealed.closeFile();
         synced++;

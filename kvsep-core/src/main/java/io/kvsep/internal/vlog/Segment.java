@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *       of the whole prefix; the old one is retired through the epochs. What is not mapped yet is
  *       read from the file.
  *   <li>Behind its data the file of the active segment may have <em>room</em>: zeros that take no
- *       space on the device. It is cut off when the segment is sealed or the store is closed; what
- *       a crash leaves of it is no part of the log.
+ *       space on the device. It is cut off when the segment is sealed and synced, or the store
+ *       closed; what a crash leaves of it is no part of the log.
  * </ol>
  *
  * Thread safe: one thread publishes, any number read. Readers are inside the epochs.
@@ -184,16 +184,16 @@ public final class Segment {
   }
 
   /**
-   * Cuts the room off. Called by the appending thread. Where that fails, a few zeros stay behind
-   * the data, which nobody takes for any.
+   * Cuts the room off, by the thread that appends, or by whoever syncs what was sealed. Where that
+   * fails, a few zeros stay behind the data, which nobody takes for any.
    */
   void cutRoom() {
-    if (roomEnd == 0) {
+    StorageFile open = file;
+    if (roomEnd == 0 || open == null) {
       return;
     }
     roomEnd = 0;
     try {
-      StorageFile open = writable();
       if (open.length() > publishedEnd) {
         open.truncate(publishedEnd);
       }

@@ -31,8 +31,11 @@ public final class SegmentSurvey implements AutoCloseable {
   private final RecordView record = new RecordView();
   private final long end;
 
-  /** Whether the file may have room at its end, of which nobody says where it begins. */
-  private final boolean mayHaveRoom;
+  /** Whether nobody says where the data ends, behind which there may be room. */
+  private final boolean endIsUnknown;
+
+  /** Whether the last frame was the segment's end. */
+  private boolean complete;
 
   private long leastSequence;
   private long frameCount;
@@ -44,7 +47,7 @@ public final class SegmentSurvey implements AutoCloseable {
     this.name = StoreFiles.segment(segment);
     this.region = region;
     this.end = end < 0 ? region.length() : Math.min(end, region.length());
-    this.mayHaveRoom = end < 0;
+    this.endIsUnknown = end < 0;
     this.leastSequence = leastSequence;
     this.sink = sink;
   }
@@ -144,7 +147,7 @@ public final class SegmentSurvey implements AutoCloseable {
         }
         records(at);
         at = next;
-      } else if (mayHaveRoom && isRoom(at)) {
+      } else if (endIsUnknown && (mayBeTorn || complete) && isRoom(at)) {
         return;
       } else {
         String found = headerFound(at);
@@ -216,6 +219,7 @@ public final class SegmentSurvey implements AutoCloseable {
     long sequence = region.getLong(frame + LogFormat.FIRST_SEQUENCE_AT);
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     frameCount += count > 0 ? 1 : 0;
+    complete = count == 0;
     leastSequence = sequence + count;
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
     long limit = at + bodyLength(frame);

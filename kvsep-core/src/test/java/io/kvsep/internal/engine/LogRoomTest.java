@@ -16,6 +16,7 @@ import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,6 +37,11 @@ final class LogRoomTest {
   private static final int LEAD_BYTES = 4 * PIECE_BYTES;
   private static final int SEGMENT_BYTES = 32 << 10;
   private static final int VALUE_BYTES = 1000;
+
+  /** What stands behind the last frame of a segment that is complete. */
+  private static final int END_BYTES = 32;
+
+  private static final int STATES_MAX = 200;
 
   /** Two are enough for room; these do not use two thirds of it up. */
   private static final int SOME = 4;
@@ -219,7 +225,41 @@ final class LogRoomTest {
     requireAll(storage.moment().crashKeepingAll());
   }
 
-  /** All states that a power failure may leave, at some moments with room. */
+  @Test
+  void whereItCannotBeCutOffItIsNoData() throws IOException {
+    put(SOME);
+    storage.failAt(1, Fault.EIO, /* sticky= */ true, operation -> operation == Operation.TRUNCATE);
+    put(40);
+    engine.flush();
+    String first = segments().get(0);
+    assertTrue(storage.contents(first).length > sealedBytes(first));
+    requireHeld(written);
+    requireAll(storage.moment().crashKeepingAll());
+    CrashableStorage closed = storage;
+    engine.close();
+    reopen(closed.crashSyncedOnly());
+    requireHeld(written);
+    assertTrue(engine.verify().problems().isEmpty());
+  }
+
+  @Test
+  void aCheckpointHasNone() throws IOException {
+    put(SOME);
+    long end = publishedEnd();
+    engine.copies().checkpoint(Path.of("copy"));
+    for (String name : storage.directories()) {
+      CrashableStorage copy = storage.detached(name);
+      for (String file : copy.list()) {
+        if (StoreFiles.kindOf(file) == StoreFiles.Kind.SEGMENT) {
+          assertTrue(copy.contents(file).length <= end + END_BYTES, file);
+        }
+      }
+      requireAll(copy);
+    }
+    assertEquals(1, storage.directories().size());
+  }
+
+  /** All states that a power failure may leave, or some, with room in one segment. */
   @Test
   void whateverPowerLossLeavesIsAPrefix() throws IOException {
     put(SOME);
@@ -227,22 +267,64 @@ final class LogRoomTest {
     int synced = written;
     put(2);
     scheduler.runAll();
+    requirePrefixes(synced);
+  }
+
+  /** The same with a failed write in between, which takes the room with it. */
+  @Test
+  void whateverPowerLossLeavesBehindAFailedWriteIsAPrefix() throws IOException {
+    put(SOME);
+    storage.failNext(Fault.SHORT_WRITE, operation -> operation == Operation.WRITE);
+    assertThrows(StorageException.class, () -> put(1));
+    int synced = written;
+    put(2);
+    assertTrue(fileLength() > publishedEnd());
+    requirePrefixes(synced);
+  }
+
+  /** The same where the log has gone on in another segment, and nothing of that is synced. */
+  @Test
+  void whateverPowerLossLeavesOfTwoSegmentsIsAPrefix() throws IOException {
+    put(25);
+    engine.sync();
+    int synced = written;
+    while (segments().size() < 2) {
+      put(1);
+    }
+    put(SOME);
+    assertTrue(fileLength() > publishedEnd());
+    requirePrefixes(synced);
+  }
+
+  private void requirePrefixes(int synced) throws IOException {
     int states = 0;
-    for (CrashableStorage state : storage.moment().crashStates(200)) {
+    for (CrashableStorage state : storage.moment().crashStates(STATES_MAX)) {
+      CrashableStorage again;
+      int held;
       ManualScheduler own = new ManualScheduler(2, 1);
       try (StorageEngine other = StorageEngine.open(config(state, own))) {
-        int held = 0;
-        while (held < written && other.reads().get(0, key(held), StoreReads.LATEST) != null) {
-          held++;
-        }
+        held = requirePrefix(other, "state " + states);
         assertTrue(held >= synced, "state " + states + " holds " + held);
-        for (int i = held; i < written; i++) {
-          assertNull(other.reads().get(0, key(i), StoreReads.LATEST), "state " + states);
-        }
+        again = state.moment().crashSyncedOnly();
+      }
+      try (StorageEngine other = StorageEngine.open(config(again, new ManualScheduler(2, 1)))) {
+        assertEquals(held, requirePrefix(other, "state " + states + ", a second time"));
       }
       states++;
     }
     assertTrue(states > 10, states + " states");
+  }
+
+  private int requirePrefix(StorageEngine other, String state) {
+    int held = 0;
+    while (held < written && other.reads().get(0, key(held), StoreReads.LATEST) != null) {
+      assertArrayEquals(value(held), other.reads().get(0, key(held), StoreReads.LATEST), state);
+      held++;
+    }
+    for (int i = held; i < written; i++) {
+      assertNull(other.reads().get(0, key(i), StoreReads.LATEST), state);
+    }
+    return held;
   }
 
   private static EngineConfig config(CrashableStorage from, ManualScheduler by) {

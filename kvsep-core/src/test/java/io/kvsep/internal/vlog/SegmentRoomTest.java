@@ -2,6 +2,8 @@ package io.kvsep.internal.vlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
@@ -88,6 +90,27 @@ final class SegmentRoomTest {
   }
 
   @Test
+  void zerosInTheMiddleOfTheLogAreRoomOnlyBehindAnEnd() throws IOException {
+    List<Long> damaged = new ArrayList<>();
+    assertEquals(2, survey(damaged, /* last= */ false));
+    assertEquals(List.of(end), damaged);
+    damaged.clear();
+    log.writer.endSegment();
+    assertEquals(2, survey(damaged, /* last= */ false));
+    assertEquals(List.of(), damaged);
+  }
+
+  @Test
+  void aSegmentThatIsGoneHasNoneToCut() {
+    Segment segment = log.writer.active();
+    assertNotNull(segment);
+    log.directory.unlist(1);
+    segment.free();
+    log.writer.detach();
+    assertNull(log.writer.active());
+  }
+
+  @Test
   void cuttingItOffLeavesTheData() throws IOException {
     log.writer.cutRoom();
     assertEquals(end, log.contents(1).length);
@@ -97,6 +120,10 @@ final class SegmentRoomTest {
 
   /** Returns how many records hold; {@code damaged} gets where damage begins. */
   private long survey(List<Long> damaged) {
+    return survey(damaged, /* last= */ true);
+  }
+
+  private long survey(List<Long> damaged, boolean last) {
     SurveySink sink =
         new SurveySink() {
           @Override
@@ -107,8 +134,7 @@ final class SegmentRoomTest {
             damaged.add(from);
           }
         };
-    return SegmentSurvey.run(
-            log.storage, LogFixture.STORE, 1, -1, 0, /* mayBeTorn= */ false, sink, () -> {})
+    return SegmentSurvey.run(log.storage, LogFixture.STORE, 1, -1, 0, last, sink, () -> {})
         .records();
   }
 }

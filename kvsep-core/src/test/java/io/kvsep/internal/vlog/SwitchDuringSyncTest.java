@@ -53,6 +53,8 @@ final class SwitchDuringSyncTest {
     sync.get();
     assertEquals(before, log.writer.durable());
     assertTrue(log.writer.isDirty());
+    byte[] durable = storage.moment().crashSyncedOnly().contents(first.name());
+    assertTrue(durable.length >= before.offset());
     storage.clearTrace();
     log.writer.sync();
     assertEquals(log.writer.end(), log.writer.durable());
