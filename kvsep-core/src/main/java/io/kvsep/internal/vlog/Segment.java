@@ -66,7 +66,7 @@ public final class Segment {
   private volatile long publishedEnd;
   private volatile boolean sealed;
 
-  /** Where the file's room ends, 0 when it has none; written by the appending thread. */
+  /** Where the file's room ends, 0 when it has none. Of the appending thread until sealed. */
   private volatile long roomEnd;
 
   /** Written before {@link #sealed}. */

@@ -24,6 +24,14 @@ final class SwitchDuringSyncTest {
   private final LogFixture log = new LogFixture(storage, held);
   private final CountDownLatch reached = new CountDownLatch(1);
   private final CountDownLatch free = new CountDownLatch(1);
+  private final Segment first = segment(1);
+  private final Segment second = segment(2);
+  private final Segment third = segment(3);
+
+  SwitchDuringSyncTest() throws IOException {
+    log.writer.switchTo(first);
+    log.append(1, LogFixture.put("a", "1"));
+  }
 
   @AfterEach
   void close() {
@@ -33,11 +41,6 @@ final class SwitchDuringSyncTest {
   @Test
   void theAppendingThreadDoesNotWaitForASync()
       throws IOException, InterruptedException, ExecutionException {
-    Segment first = segment(1);
-    Segment second = segment(2);
-    Segment third = segment(3);
-    log.writer.switchTo(first);
-    log.append(1, LogFixture.put("a", "1"));
     LogPosition before = log.writer.end();
     CompletableFuture<Void> sync = heldSync();
     // A failure of these two is that they wait for ever.
@@ -68,11 +71,6 @@ final class SwitchDuringSyncTest {
   @Test
   void whatWasSealedBeforeASyncBeganIsSyncedByIt()
       throws IOException, InterruptedException, ExecutionException {
-    Segment first = segment(1);
-    Segment second = segment(2);
-    Segment third = segment(3);
-    log.writer.switchTo(first);
-    log.append(1, LogFixture.put("a", "1"));
     log.writer.switchTo(second);
     log.append(2, LogFixture.put("b", "2"));
     LogPosition before = log.writer.end();
