@@ -153,7 +153,7 @@ final class LoadBuffer implements AutoCloseable {
     int limit = Math.min(count, position + TOUCHED_ENTRIES);
     for (int i = position; i < limit; i++) {
       long entry = entryOf(from + (long) PLACE_BYTES * i);
-      region.touch(entry, Math.min(TOUCHED_BYTES, end - entry));
+      region.touch(entry, (int) Math.min(TOUCHED_BYTES, end - entry));
     }
   }
 

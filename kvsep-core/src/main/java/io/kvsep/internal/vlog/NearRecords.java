@@ -19,7 +19,7 @@ public final class NearRecords {
   public static final int RECORDS_MAX = 16;
 
   /** More would push out of the processor's caches what was touched first. */
-  private static final int BYTES_MAX = 64 << 10;
+  private static final int BYTES_MAX = 128 << 10;
 
   private final SegmentDirectory directory;
   private final Ticker ticker;
@@ -27,6 +27,13 @@ public final class NearRecords {
   private final @Nullable Region[] regions = new Region[RECORDS_MAX];
   private final long[] offsets = new long[RECORDS_MAX];
   private final int[] lengths = new int[RECORDS_MAX];
+  private final boolean[] apart = new boolean[RECORDS_MAX];
+
+  /** Where the records added last end, those of earlier calls too: one may begin there. */
+  private final long[] endSegments = new long[RECORDS_MAX];
+
+  private final long[] ends = new long[RECORDS_MAX];
+  private int endCount;
   private int count;
   private int countMax;
   private int bytes;
@@ -51,15 +58,20 @@ public final class NearRecords {
    * @return whether there is room for more
    */
   public boolean add(Region pointer, long pointerOffset) {
-    Segment segment = directory.find(ValuePointer.segment(pointer, pointerOffset));
+    long segmentId = ValuePointer.segment(pointer, pointerOffset);
+    Segment segment = directory.find(segmentId);
     Region mapped = segment == null ? null : segment.mappedSoFar();
     if (mapped != null) {
       long offset = ValuePointer.offset(pointer, pointerOffset);
-      int length = Math.min(ValuePointer.recordLength(pointer, pointerOffset), BYTES_MAX - bytes);
+      int recordLength = ValuePointer.recordLength(pointer, pointerOffset);
+      int length = Math.min(recordLength, BYTES_MAX - bytes);
       if (offset >= 0 && length > 0 && length <= mapped.length() - offset) {
         regions[count] = mapped;
         offsets[count] = offset;
         lengths[count] = length;
+        // Behind what was read the processor reads ahead by itself.
+        apart[count] =
+            length >= Region.APART_BYTES_MIN && !follows(segmentId, offset, recordLength);
         count++;
         bytes += length;
       }
@@ -84,7 +96,11 @@ public final class NearRecords {
       for (int i = 0; i < count; i++) {
         Region region = regions[i];
         if (region != null) {
-          region.touch(offsets[i], lengths[i]);
+          if (apart[i]) {
+            region.touchApart(offsets[i], lengths[i]);
+          } else {
+            region.touch(offsets[i], lengths[i]);
+          }
         }
       }
       Region.requirePagesReadNow();
@@ -92,6 +108,21 @@ public final class NearRecords {
       // Whoever reads the record finds the page that cannot be read, if anybody ever does.
     }
     return Residency.isSlow(ticker.nanos() - begun, bytes);
+  }
+
+  /** Whether a record begins where one of the last ones ended; remembers where this one does. */
+  private boolean follows(long segmentId, long offset, int recordLength) {
+    int place = RECORDS_MAX - 1;
+    while (place >= 0 && (ends[place] != offset || endSegments[place] != segmentId)) {
+      place--;
+    }
+    boolean found = place >= 0;
+    if (!found) {
+      place = endCount++ & (RECORDS_MAX - 1);
+    }
+    endSegments[place] = segmentId;
+    ends[place] = offset + recordLength;
+    return found;
   }
 
   /**

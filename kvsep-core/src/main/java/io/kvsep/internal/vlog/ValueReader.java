@@ -113,7 +113,7 @@ public final class ValueReader {
     }
     long start = timed ? ticker.nanos() : 0;
     if (scratch.isAlone() && at == offset) {
-      region.touch(at, Math.min(length, TOUCHED_BYTES_MAX));
+      region.touchApart(at, Math.min(length, TOUCHED_BYTES_MAX));
     }
     verify(segment, offset, region, at, length, scratch, result.record);
     if (timed && Residency.isSlow(ticker.nanos() - start, length)) {

@@ -65,6 +65,8 @@ final class RegionTest {
         new Access("prefix second", 5, (r, at) -> Region.commonPrefix(other, 0, 5, r, at, 5)),
         new Access("window", 5, (r, at) -> new NativeWindow().over(r, at, 5)),
         new Access("crc32c", 5, (r, at) -> new NativeWindow().crc32c(r, at, 5)),
+        new Access("touch", 5, (r, at) -> r.touch(at, 5)),
+        new Access("touch apart", 5, (r, at) -> r.touchApart(at, 5)),
         new Access("hash", 5, (r, at) -> KeyHash.of(r, at, 5)));
   }
 
@@ -144,6 +146,8 @@ final class RegionTest {
       refused(() -> region.getFew(0, array, 0, count));
       refused(() -> region.put(0, array, 0, count));
       refused(() -> region.keyPrefix(0, count));
+      refused(() -> region.touch(0, count));
+      refused(() -> region.touchApart(0, count));
       refused(() -> region.compareTo(0, count, array));
     }
     region.free();

@@ -12,6 +12,7 @@ import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.vlog.LogFixture.Indexed;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -65,6 +66,34 @@ final class NearRecordsTest {
       assertFalse(add(near, entries.get(10)));
     }
     assertFalse(log.reader.isCold());
+  }
+
+  @Test
+  void longRecordsAreTouchedInWhateverOrderTheyLie() throws IOException {
+    List<Indexed> longer = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      byte[] value = LogFixture.random(new Random(i), 4000 + 300 * i);
+      longer.addAll(log.entries(log.append(100L + i, LogFixture.put("long" + i, value))));
+    }
+    // Reading a large one has all before it mapped.
+    byte[] large = LogFixture.random(new Random(40), 1_200_000);
+    log.warmUp(log.entries(log.append(200, LogFixture.put("large", large))).get(0));
+    List<Indexed> shuffled = new ArrayList<>(longer);
+    Collections.shuffle(shuffled, new Random(29));
+    NearRecords near = log.reader.newNearRecords();
+    for (List<Indexed> order : List.of(longer, shuffled)) {
+      int rounds = 0;
+      for (int next = 0; next < order.size(); rounds++) {
+        near.begin(100);
+        boolean room = true;
+        while (room && next < order.size()) {
+          room = add(near, order.get(next++));
+        }
+        assertFalse(near.touch());
+      }
+      // Together they have 400 KB.
+      assertTrue(rounds >= 3 && rounds <= 4, rounds + " rounds");
+    }
   }
 
   @Test
