@@ -42,8 +42,8 @@ public interface KvCursor extends AutoCloseable {
   ByteBuffer keyView();
 
   /**
-   * The value as a read-only view, valid until the cursor moves or closes. Where it is stored
-   * uncompressed in a mapped segment nothing is copied.
+   * The value as a read-only view, valid until the cursor moves or closes. Copied where {@link
+   * KvReader#read} would copy it.
    */
   ByteBuffer valueView();
 

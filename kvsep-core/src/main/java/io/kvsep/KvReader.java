@@ -44,7 +44,9 @@ public interface KvReader {
   /**
    * Hands a read-only view of the value to {@code reader} and returns what that returns; null when
    * the key is absent. The view runs from position 0 to its limit and is valid only inside the
-   * call. Where the value is stored uncompressed in a mapped segment nothing is copied.
+   * call. A value of more than 256 bytes that is stored uncompressed in a mapped segment is not
+   * copied, unless much of what was deleted is still kept by views that the garbage collector has
+   * not found to be gone.
    *
    * <p>The store cannot be closed from inside the call, and space that is given back meanwhile
    * stays allocated until it returns.

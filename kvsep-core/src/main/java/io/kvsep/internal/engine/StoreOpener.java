@@ -259,6 +259,7 @@ final class StoreOpener {
     boolean sealed = config.mode().readOnly() || state.isSealed();
     return end < 0
         ? null
-        : Segment.open(config.storage(), versions.storeId(), state.id(), end, sealed, epochs);
+        : Segment.open(
+            config.storage(), versions.storeId(), state.id(), end, sealed, epochs, ledger);
   }
 }

@@ -7,14 +7,33 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Counts every off-heap byte a store owns, by purpose, and hands the memory out. Mapped files are
- * not counted: their pages belong to the operating system's cache. Thread safe.
+ * not counted: their pages belong to the operating system's cache. Only what of them outlives its
+ * use for the sake of views is known, apart from the rest. Thread safe.
  */
 public final class MemoryLedger {
   private static final MemoryPurpose[] PURPOSES = MemoryPurpose.values();
 
+  /** Less than two segments of a store of usual length. */
+  private static final long LINGERING_BYTES_MAX = 64 << 20;
+
+  private final LingeringMappings lingering;
   private final AtomicLongArray bytesByPurpose = new AtomicLongArray(PURPOSES.length);
   private final AtomicLong total = new AtomicLong();
   private final AtomicLong peak = new AtomicLong();
+
+  public MemoryLedger() {
+    this(LINGERING_BYTES_MAX);
+  }
+
+  /**
+   * As above.
+   *
+   * @param lingeringBytesMax bytes of mappings that views may keep beyond their time before no
+   *     views of others are handed out
+   */
+  public MemoryLedger(long lingeringBytesMax) {
+    this.lingering = new LingeringMappings(lingeringBytesMax);
+  }
 
   /** Zero-filled memory of {@code length} bytes; whoever asked must {@link Region#free} it. */
   public Region allocate(MemoryPurpose purpose, long length) {
@@ -40,6 +59,15 @@ public final class MemoryLedger {
   void released(MemoryPurpose purpose, long length) {
     bytesByPurpose.addAndGet(purpose.ordinal(), -length);
     total.addAndGet(-length);
+  }
+
+  LingeringMappings lingering() {
+    return lingering;
+  }
+
+  /** Bytes of mappings that are held for views alone, which somebody may have kept. */
+  public long lingeringBytes() {
+    return lingering.bytes();
   }
 
   /** Bytes held now. */

@@ -91,11 +91,20 @@ public final class Region {
    * Takes over {@code mapping}, a direct buffer as the storage returned it, from 0 to its limit.
    */
   public static Region ofMapping(ByteBuffer mapping) {
+    return ofMapping(mapping, /* ledger= */ null);
+  }
+
+  /**
+   * As above.
+   *
+   * @param ledger hears of the mapping when it outlives the region; null for nobody
+   */
+  public static Region ofMapping(ByteBuffer mapping, @Nullable MemoryLedger ledger) {
     if (!mapping.isDirect()) {
       throw new IllegalArgumentException("not a direct buffer");
     }
     return new Region(
-        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), null, null, mapping);
+        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), ledger, null, mapping);
   }
 
   /** Bytes in the region; 0 once it is freed. */
@@ -120,9 +129,19 @@ public final class Region {
       ledger.released(purpose, freed);
     } else if (mapping != null && !exposed) {
       UNSAFE.invokeCleaner(mapping);
+    } else if (mapping != null && ledger != null) {
+      ledger.lingering().add(mapping);
     }
     mapping = null;
     readOnly = null;
+  }
+
+  /**
+   * Whether this is a mapping of which a view may be handed out: not the first one while many
+   * others wait for the garbage collector.
+   */
+  public boolean mayExpose() {
+    return mapping != null && (exposed || ledger == null || !ledger.lingering().areMany());
   }
 
   /**

@@ -115,7 +115,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       Storage storage, long number, StoreId storeId, long fileBytesExpected, TableCache cache)
       throws IOException {
     String name = StoreFiles.table(number);
-    Region mapping = map(storage, name);
+    Region mapping = map(storage, name, cache.ledger());
     try {
       return new TableReader(name, mapping, number, storeId, fileBytesExpected, cache);
     } catch (IndexOutOfBoundsException e) {
@@ -127,13 +127,13 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     }
   }
 
-  private static Region map(Storage storage, String name) throws IOException {
+  private static Region map(Storage storage, String name, MemoryLedger ledger) throws IOException {
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       long length = file.length();
       if (length < 1 || length > TableFormat.FILE_BYTES_MAX) {
         throw new CorruptionException(name, 0, "a table", "a file of " + length + " bytes");
       }
-      return Region.ofMapping(file.map(length));
+      return Region.ofMapping(file.map(length), ledger);
     }
   }
 

@@ -39,6 +39,7 @@ public final class LogWriter {
   private final Storage storage;
   private final StoreId storeId;
   private final Epochs<?> epochs;
+  private final MemoryLedger ledger;
   private final Region staging;
   private final NativeWindow window = new NativeWindow();
 
@@ -96,6 +97,7 @@ public final class LogWriter {
     this.storage = storage;
     this.storeId = storeId;
     this.epochs = epochs;
+    this.ledger = ledger;
     this.staging = ledger.allocate(MemoryPurpose.COMMIT, STAGING_BYTES);
     this.header = ledger.allocate(MemoryPurpose.COMMIT, LogFormat.SEGMENT_HEADER_BYTES);
   }
@@ -125,7 +127,7 @@ public final class LogWriter {
    * starts to use it. Called by one thread at a time, not necessarily the appending one.
    */
   public Segment createSegment(long id) throws IOException {
-    Segment segment = Segment.create(storage, storeId, id, epochs);
+    Segment segment = Segment.create(storage, storeId, id, epochs, ledger);
     boolean written = false;
     try {
       LogFormat.putSegmentHeader(header, storeId, id, headerWindow);

@@ -52,8 +52,8 @@ public final class Segment {
   private final String name;
   private final Epochs<?> epochs;
 
-  /** For reading the relocations; null for a segment of the log, which has none. */
-  private final @Nullable MemoryLedger ledger;
+  private final MemoryLedger ledger;
+  private final boolean relocated;
 
   private final ReentrantLock mapLock = new ReentrantLock();
 
@@ -85,7 +85,8 @@ public final class Segment {
       long publishedEnd,
       boolean sealed,
       Epochs<?> epochs,
-      @Nullable MemoryLedger ledger) {
+      MemoryLedger ledger,
+      boolean relocated) {
     this.storage = storage;
     this.storeId = storeId;
     this.id = id;
@@ -95,19 +96,27 @@ public final class Segment {
     this.sealed = sealed;
     this.epochs = epochs;
     this.ledger = ledger;
+    this.relocated = relocated;
   }
 
   /** A new file with nothing in it; the log writer puts the header. */
-  static Segment create(Storage storage, StoreId storeId, long id, Epochs<?> epochs)
+  static Segment create(
+      Storage storage, StoreId storeId, long id, Epochs<?> epochs, MemoryLedger ledger)
       throws IOException {
     StorageFile file = storage.create(StoreFiles.segment(id));
-    return new Segment(storage, storeId, id, file, 0, false, epochs, null);
+    return new Segment(storage, storeId, id, file, 0, false, epochs, ledger, false);
   }
 
   /** An existing file of which the first {@code end} bytes are known to be sound. */
   public static Segment open(
-      Storage storage, StoreId storeId, long id, long end, boolean sealed, Epochs<?> epochs) {
-    return new Segment(storage, storeId, id, null, end, sealed, epochs, null);
+      Storage storage,
+      StoreId storeId,
+      long id,
+      long end,
+      boolean sealed,
+      Epochs<?> epochs,
+      MemoryLedger ledger) {
+    return new Segment(storage, storeId, id, null, end, sealed, epochs, ledger, false);
   }
 
   /**
@@ -118,7 +127,7 @@ public final class Segment {
    */
   public static Segment openRelocated(
       Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
-    return new Segment(storage, storeId, id, null, end, /* sealed= */ true, epochs, ledger);
+    return new Segment(storage, storeId, id, null, end, true, epochs, ledger, true);
   }
 
   public long id() {
@@ -140,7 +149,7 @@ public final class Segment {
 
   /** Whether this holds records of other segments, rather than a part of the log. */
   public boolean isRelocated() {
-    return ledger != null;
+    return relocated;
   }
 
   /** Opens a recovered segment for writing. */
@@ -375,7 +384,7 @@ public final class Segment {
       throw new CorruptionException(
           name, from.length(), length + " bytes of records", "end of file");
     }
-    Region region = Region.ofMapping(from.map(length));
+    Region region = Region.ofMapping(from.map(length), ledger);
     boolean holds = false;
     try {
       check(from, region);
@@ -390,11 +399,10 @@ public final class Segment {
 
   /** Its records are told apart from those of another store's segment by the header alone. */
   private void check(StorageFile from, Region region) throws IOException {
-    MemoryLedger memory = ledger;
-    if (memory == null) {
-      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
+    if (relocated) {
+      relocations = Relocations.read(from, region, storeId, id, ledger);
     } else {
-      relocations = Relocations.read(from, region, storeId, id, memory);
+      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
     }
   }
 

@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * reader stays inside the epochs and does not read another value. Not thread safe.
  */
 public final class StoredValue {
+  /** Copying so little takes as long as making a buffer for where it lies. */
+  private static final int COPIED_BYTES_MAX = 256;
+
   private @Nullable Region region;
   private long offset;
   private int length;
@@ -49,9 +52,13 @@ public final class StoredValue {
     return offset;
   }
 
-  /** A read-only view that stays safe however long it is held: of the mapping, or of a copy. */
+  /**
+   * A read-only view that stays safe however long it is held: of the mapping, or of a copy. A view
+   * of a mapping keeps its file until the garbage collector has seen that it is gone: so none is
+   * given of short values, nor while much is kept already. See docs/decisions/0030.
+   */
   public ByteBuffer toView() {
-    if (region != null && region.isMapping()) {
+    if (region != null && length > COPIED_BYTES_MAX && region.mayExpose()) {
       return region.expose(offset, length);
     }
     return ByteBuffer.wrap(toArray()).asReadOnlyBuffer();

@@ -57,7 +57,8 @@ final class OrphanedRelocationTest {
     MemoryLedger ledger = new MemoryLedger();
     Epochs<SlotContext> epochs = new Epochs<>(() -> () -> {});
     SegmentDirectory directory = new SegmentDirectory();
-    directory.add(Segment.open(storage, storeId, 1, log.length, /* sealed= */ true, epochs));
+    directory.add(
+        Segment.open(storage, storeId, 1, log.length, /* sealed= */ true, epochs, ledger));
     Region region = ledger.allocate(MemoryPurpose.READ, log.length + ValuePointer.BYTES_MAX);
     region.put(0, log, 0, log.length);
     RecordView record = new RecordView();

@@ -341,6 +341,31 @@ final class RegionTest {
   }
 
   @Test
+  void mappingsThatOutliveTheirRegionsAreCounted() {
+    MemoryLedger strict = new MemoryLedger(/* lingeringBytesMax= */ 10);
+    Region never = Region.ofMapping(ByteBuffer.allocateDirect(100), strict);
+    Region first = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
+    Region second = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
+    Region third = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
+    assertFalse(other.mayExpose());
+    List<ByteBuffer> kept = List.of(first.expose(0, 1), second.expose(0, 1));
+    first.free();
+    first.free();
+    never.free();
+    assertEquals(8, strict.lingeringBytes());
+    assertTrue(third.mayExpose());
+    second.free();
+    assertEquals(16, strict.lingeringBytes());
+    assertFalse(third.mayExpose());
+    third.expose(0, 1);
+    assertTrue(third.mayExpose(), "another view keeps nothing more");
+    third.free();
+    assertFalse(third.mayExpose());
+    assertEquals(0, strict.totalBytes());
+    kept.forEach(view -> assertEquals(0, view.get(0)));
+  }
+
+  @Test
   void emptyRegionCannotBeAllocated() {
     assertThrows(IllegalArgumentException.class, () -> ledger.allocate(MemoryPurpose.READ, 0));
     assertThrows(IllegalArgumentException.class, () -> ledger.allocate(MemoryPurpose.READ, -1));

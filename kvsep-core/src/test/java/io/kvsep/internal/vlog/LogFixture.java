@@ -254,7 +254,7 @@ final class LogFixture implements AutoCloseable {
   }
 
   Segment segment(long id, long end, boolean sealed) {
-    return Segment.open(storage, STORE, id, end, sealed, epochs);
+    return Segment.open(storage, STORE, id, end, sealed, epochs, ledger);
   }
 
   /** Fails when memory or an open file is left. */

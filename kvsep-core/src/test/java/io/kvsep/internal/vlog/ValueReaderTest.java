@@ -123,7 +123,8 @@ final class ValueReaderTest {
       long end = log.writer.end().offset();
       log.reopenForReading(true);
       log.directory.add(
-          Segment.open(log.storage, new StoreId(1, 2), 1, end, /* sealed= */ true, log.epochs));
+          Segment.open(
+              log.storage, new StoreId(1, 2), 1, end, /* sealed= */ true, log.epochs, log.ledger));
       assertThrows(IncompatibleFormatException.class, () -> log.read(entry));
       log.reopenForReading(true, end);
       assertArrayEquals(new byte[100], log.read(entry));
