@@ -283,7 +283,7 @@ public final class Region {
 
   /** Whether this is a mapping rather than memory of our own. */
   public boolean isMapping() {
-    return ledger == null;
+    return purpose == null;
   }
 
   public byte getByte(long offset) {

@@ -347,6 +347,7 @@ final class RegionTest {
     Region first = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
     Region second = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
     Region third = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
+    assertTrue(never.isMapping());
     assertFalse(other.mayExpose());
     List<ByteBuffer> kept = List.of(first.expose(0, 1), second.expose(0, 1));
     first.free();
