@@ -46,7 +46,7 @@ public interface KvReader {
    * the key is absent. The view runs from position 0 to its limit and is valid only inside the
    * call. A value of more than 256 bytes that is stored uncompressed in a mapped segment is not
    * copied, unless much of what was deleted is still kept by views that the garbage collector has
-   * not found to be gone.
+   * not found to be gone; one of more than 1 MiB never is.
    *
    * <p>The store cannot be closed from inside the call, and space that is given back meanwhile
    * stays allocated until it returns.

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class KeptViewsTest {
   private static final int VALUES = 1_600;
   private static final int VALUE_BYTES = 60_000;
+  private static final int LONG_BYTES = (1 << 20) + 1;
   private static final int TRIES_MAX = 200;
 
   @TempDir Path directory;
@@ -38,6 +39,7 @@ final class KeptViewsTest {
       }
       assertTrue(kept.get(0).isDirect());
       write(store, 2);
+      store.put(key(VALUES), new byte[LONG_BYTES]);
       store.flush();
       store.reclaim();
       int copies = 0;
@@ -47,6 +49,9 @@ final class KeptViewsTest {
         copies += view.isDirect() ? 0 : 1;
       }
       assertTrue(copies > VALUES / 2, copies + " copies");
+      ByteBuffer longValue = view(store, VALUES);
+      assertTrue(longValue.isDirect(), "a copy of a long value");
+      assertArrayEquals(new byte[LONG_BYTES], bytes(longValue));
       for (int i = 0; i < VALUES; i++) {
         assertHolds(kept.get(i), 1, i);
       }

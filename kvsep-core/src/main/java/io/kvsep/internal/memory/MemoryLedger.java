@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 public final class MemoryLedger {
   private static final MemoryPurpose[] PURPOSES = MemoryPurpose.values();
 
-  /** Less than two segments of a store of usual length. */
+  /** By judgement: two files of a store of a gigabyte. */
   private static final long LINGERING_BYTES_MAX = 64 << 20;
 
   private final LingeringMappings lingering;
@@ -31,7 +31,7 @@ public final class MemoryLedger {
    * @param lingeringBytesMax bytes of mappings that views may keep beyond their time before no
    *     views of others are handed out
    */
-  public MemoryLedger(long lingeringBytesMax) {
+  MemoryLedger(long lingeringBytesMax) {
     this.lingering = new LingeringMappings(lingeringBytesMax);
   }
 
@@ -61,13 +61,9 @@ public final class MemoryLedger {
     total.addAndGet(-length);
   }
 
+  /** What is mapped for the sake of views alone. */
   LingeringMappings lingering() {
     return lingering;
-  }
-
-  /** Bytes of mappings that are held for views alone, which somebody may have kept. */
-  public long lingeringBytes() {
-    return lingering.bytes();
   }
 
   /** Bytes held now. */

@@ -52,7 +52,9 @@ public final class Segment {
   private final String name;
   private final Epochs<?> epochs;
 
+  /** Pays for checking relocations, and hears of mappings that views outlive. */
   private final MemoryLedger ledger;
+
   private final boolean relocated;
 
   private final ReentrantLock mapLock = new ReentrantLock();
@@ -104,7 +106,8 @@ public final class Segment {
       Storage storage, StoreId storeId, long id, Epochs<?> epochs, MemoryLedger ledger)
       throws IOException {
     StorageFile file = storage.create(StoreFiles.segment(id));
-    return new Segment(storage, storeId, id, file, 0, false, epochs, ledger, false);
+    return new Segment(
+        storage, storeId, id, file, 0, /* sealed= */ false, epochs, ledger, /* relocated= */ false);
   }
 
   /** An existing file of which the first {@code end} bytes are known to be sound. */
@@ -116,7 +119,8 @@ public final class Segment {
       boolean sealed,
       Epochs<?> epochs,
       MemoryLedger ledger) {
-    return new Segment(storage, storeId, id, null, end, sealed, epochs, ledger, false);
+    return new Segment(
+        storage, storeId, id, null, end, sealed, epochs, ledger, /* relocated= */ false);
   }
 
   /**
@@ -127,7 +131,8 @@ public final class Segment {
    */
   public static Segment openRelocated(
       Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
-    return new Segment(storage, storeId, id, null, end, true, epochs, ledger, true);
+    return new Segment(
+        storage, storeId, id, null, end, /* sealed= */ true, epochs, ledger, /* relocated= */ true);
   }
 
   public long id() {

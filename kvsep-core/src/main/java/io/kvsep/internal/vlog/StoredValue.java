@@ -11,7 +11,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StoredValue {
   /** Copying so little takes as long as making a buffer for where it lies. */
-  private static final int COPIED_BYTES_MAX = 256;
+  private static final int ALWAYS_COPIED_BYTES_MAX = 256;
+
+  /** The heap may have no room for a copy of more, whatever is kept by views. */
+  private static final int COPIED_BYTES_MAX = 1 << 20;
 
   private @Nullable Region region;
   private long offset;
@@ -55,13 +58,20 @@ public final class StoredValue {
   /**
    * A read-only view that stays safe however long it is held: of the mapping, or of a copy. A view
    * of a mapping keeps its file until the garbage collector has seen that it is gone: so none is
-   * given of short values, nor while much is kept already. See docs/decisions/0030.
+   * given of short values, nor of any but very long ones while much is kept already. See
+   * docs/decisions/0030.
    */
   public ByteBuffer toView() {
-    if (region != null && length > COPIED_BYTES_MAX && region.mayExpose()) {
+    if (region != null && mayExpose(region)) {
       return region.expose(offset, length);
     }
     return ByteBuffer.wrap(toArray()).asReadOnlyBuffer();
+  }
+
+  private boolean mayExpose(Region place) {
+    return length > COPIED_BYTES_MAX
+        ? place.isMapping()
+        : length > ALWAYS_COPIED_BYTES_MAX && place.mayExpose();
   }
 
   private Region place() {

@@ -353,10 +353,10 @@ final class RegionTest {
     first.free();
     first.free();
     never.free();
-    assertEquals(8, strict.lingeringBytes());
+    assertEquals(8, strict.lingering().bytes());
     assertTrue(third.mayExpose());
     second.free();
-    assertEquals(16, strict.lingeringBytes());
+    assertEquals(16, strict.lingering().bytes());
     assertFalse(third.mayExpose());
     third.expose(0, 1);
     assertTrue(third.mayExpose(), "another view keeps nothing more");
