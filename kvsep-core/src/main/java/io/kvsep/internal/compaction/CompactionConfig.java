@@ -32,6 +32,17 @@ public record CompactionConfig(
   /** What is above is short-lived and read most. */
   private static final int PACKED_LEVEL_MIN = 2;
 
+  /** The same with tables written in longer pieces, see {@link TableOptions#pieceBytes}. */
+  public CompactionConfig inPieces(int bytes) {
+    return new CompactionConfig(
+        levelZeroTables,
+        levelBaseBytes,
+        tableBytes,
+        hiddenFraction,
+        hiddenBytesMin,
+        table.inPieces(bytes));
+  }
+
   /** How tables are written into {@code level}. */
   TableOptions tableOptions(int level) {
     return level < PACKED_LEVEL_MIN ? table.unpacked() : table;

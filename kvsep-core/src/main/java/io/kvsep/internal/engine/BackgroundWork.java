@@ -56,6 +56,10 @@ final class BackgroundWork {
   private final DeadSegments deadSegments;
   private final RefreshTargets refreshTargets;
   private final CompactionConfig compaction;
+
+  /** For compactions that have time, of tables that are likely to stay. */
+  private final CompactionConfig unhurried;
+
   private final CompactionPicker picker;
   private final SparedFiles spared = new SparedFiles();
   private final Settling settling;
@@ -103,6 +107,7 @@ final class BackgroundWork {
     this.refreshTargets = refreshTargets;
     this.config = config;
     this.compaction = compaction;
+    this.unhurried = compaction.inPieces(config.shape().pieceBytes());
     this.picker = new CompactionPicker(compaction);
     this.live = live;
     this.versions = versions;
@@ -371,7 +376,7 @@ final class BackgroundWork {
   private void compactAlone(Compacting work) {
     running.pause();
     try {
-      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::run));
+      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::runUnhurried));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
@@ -419,7 +424,8 @@ final class BackgroundWork {
       event.memtableBytes = oldest.allocatedBytes();
     }
     List<TableMeta> tables =
-        FlushJob.run(context(PointerRefresh.NONE), oldest.iterator(), oldest.rangeTombstones());
+        FlushJob.run(
+            context(PointerRefresh.NONE, compaction), oldest.iterator(), oldest.rangeTombstones());
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
     VersionEdit edit = new VersionEdit().replayFrom(next);
@@ -447,7 +453,7 @@ final class BackgroundWork {
   private void runAndRelease(CompactionPlan plan, boolean forReads) {
     boolean succeeded = false;
     try {
-      run(plan);
+      run(plan, forReads ? unhurried : compaction);
       if (!forReads) {
         compactionError = null;
       }
@@ -479,13 +485,17 @@ final class BackgroundWork {
     }
   }
 
-  private void run(CompactionPlan plan) throws IOException {
+  private void runUnhurried(CompactionPlan plan) throws IOException {
+    run(plan, unhurried);
+  }
+
+  private void run(CompactionPlan plan, CompactionConfig how) throws IOException {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
     // The tables stay busy, so what they point to stays live and the files in force.
     try (RefreshTargets.Pins pins = refreshTargets.pin(plan)) {
-      edit = CompactionJob.run(context(pins.pointers()), plan);
+      edit = CompactionJob.run(context(pins.pointers(), how), plan);
       failure.guard(() -> versions.apply(edit));
     }
     if (!plan.move()) {
@@ -549,11 +559,11 @@ final class BackgroundWork {
     }
   }
 
-  private JobContext context(PointerRefresh pointers) {
+  private JobContext context(PointerRefresh pointers, CompactionConfig how) {
     return new JobContext(
         config.storage(),
         ledger,
-        compaction,
+        how,
         versions::newFileNumber,
         snapshots.boundaries(),
         config.clock().millis(),

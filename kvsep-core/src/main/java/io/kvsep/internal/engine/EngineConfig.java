@@ -189,7 +189,8 @@ public record EngineConfig(
    * @param readerBytesMax what open tables may cost together
    * @param blockCacheBytesMax unpacked blocks kept for lookups
    * @param loadRoom writes there may be during a bulk load before its tables are written again
-   * @param pieceBytes what is written at once of a file that reclaim makes
+   * @param pieceBytes what is written at once of files that reclaim makes, and of tables of
+   *     compactions that have time
    * @param packsBlocks whether blocks of tables below level 1 are compressed
    */
   public record Shape(
@@ -301,6 +302,7 @@ public record EngineConfig(
               defaults.restartInterval(),
               defaults.filterBitsPerKey(),
               packsBlocks,
+              defaults.pieceBytes(),
               storeId));
     }
   }

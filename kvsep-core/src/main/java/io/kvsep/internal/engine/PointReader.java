@@ -7,6 +7,7 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -117,20 +118,21 @@ final class PointReader {
         continue;
       }
       long deleted = deletedAt(table, key, length, sequence);
-      if (get(table, reader, context, hash, seekTag)) {
+      if (get(table, reader, context, hash, seekTag, /* last= */ false)) {
         return Tag.sequence(context.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
         return false;
       }
     }
-    for (int level = 1; level < Version.LEVELS; level++) {
+    int lastLevel = version.lastLevel();
+    for (int level = 1; level <= lastLevel; level++) {
       TableFile table = version.find(level, key, 0, length);
       if (table == null) {
         continue;
       }
       long deleted = deletedAt(table, key, length, sequence);
-      if (get(table, table.reader(), context, hash, seekTag)) {
+      if (get(table, table.reader(), context, hash, seekTag, level == lastLevel)) {
         return Tag.sequence(context.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
@@ -151,17 +153,29 @@ final class PointReader {
   }
 
   private static boolean get(
-      TableFile table, TableReader reader, ReadContext context, long hash, long seekTag) {
+      TableFile table,
+      TableReader reader,
+      ReadContext context,
+      long hash,
+      long seekTag,
+      boolean last) {
     if (context.countTableRead()) {
       table.used();
     }
-    if (!reader.get(context.key(), 0, context.keyLength, hash, seekTag, context.lookup)) {
+    Region key = context.key();
+    int length = context.keyLength;
+    Lookup lookup = context.lookup;
+    boolean found =
+        last
+            ? reader.getLast(key, 0, length, hash, seekTag, lookup)
+            : reader.get(key, 0, length, hash, seekTag, lookup);
+    if (!found) {
       return false;
     }
-    context.tag = context.lookup.tag;
-    context.payloadRegion = context.lookup.payloadRegion;
-    context.payloadOffset = context.lookup.payloadOffset;
-    context.payloadLength = context.lookup.payloadLength;
+    context.tag = lookup.tag;
+    context.payloadRegion = lookup.payloadRegion;
+    context.payloadOffset = lookup.payloadOffset;
+    context.payloadLength = lookup.payloadLength;
     return true;
   }
 }

@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
  * long as the reader stays inside the epochs.
  */
 public final class Lookup {
+  /** One search for nothing in so many lookups costs next to nothing, if they are in memory. */
+  private static final int HITS_MIN = 256;
+
   /** Tag of the entry found. */
   public long tag;
 
@@ -19,6 +22,19 @@ public final class Lookup {
   public int payloadLength;
 
   final BlockView block = new BlockView();
+
+  /** Lookups in a row that found something in a table below which there is none. */
+  private int lastHits;
+
+  /** Whether nearly all keys that are looked up are there, and asking whether they are is waste. */
+  boolean expectsHit() {
+    return lastHits == HITS_MIN;
+  }
+
+  /** Says what came of looking into a table below which there is none. */
+  void noteLast(boolean found) {
+    lastHits = found ? Math.min(lastHits + 1, HITS_MIN) : 0;
+  }
 
   /** Packed blocks looked into so far; any thread may ask. */
   public long packedReads() {

@@ -9,6 +9,7 @@ import io.kvsep.internal.base.StoreId;
  * @param restartInterval entries from one complete key to the next
  * @param filterBitsPerKey filter bits for each distinct key
  * @param packsBlocks whether blocks are compressed where that pays
+ * @param pieceBytes what is written at once, at multiples of it, and held in memory until then
  * @param storeId the store the table belongs to
  */
 public record TableOptions(
@@ -16,7 +17,10 @@ public record TableOptions(
     int restartInterval,
     int filterBitsPerKey,
     boolean packsBlocks,
+    int pieceBytes,
     StoreId storeId) {
+  /** The shortest pieces that are written at hardly any cost for the call. */
+  private static final int PIECE_BYTES_MIN = 256 << 10;
 
   public TableOptions {
     if (blockBytes < 64 || blockBytes > 1 << 24) {
@@ -28,15 +32,29 @@ public record TableOptions(
     if (filterBitsPerKey < 1 || filterBitsPerKey > 64) {
       throw new IllegalArgumentException("filterBitsPerKey=" + filterBitsPerKey);
     }
+    if (pieceBytes < PIECE_BYTES_MIN) {
+      throw new IllegalArgumentException("pieceBytes=" + pieceBytes);
+    }
   }
 
   /** The same without compression. */
   public TableOptions unpacked() {
     return new TableOptions(
-        blockBytes, restartInterval, filterBitsPerKey, /* packsBlocks= */ false, storeId);
+        blockBytes,
+        restartInterval,
+        filterBitsPerKey,
+        /* packsBlocks= */ false,
+        pieceBytes,
+        storeId);
+  }
+
+  /** The same in longer pieces. */
+  public TableOptions inPieces(int bytes) {
+    return new TableOptions(
+        blockBytes, restartInterval, filterBitsPerKey, packsBlocks, bytes, storeId);
   }
 
   public static TableOptions defaults(StoreId storeId) {
-    return new TableOptions(4096, 16, 10, /* packsBlocks= */ false, storeId);
+    return new TableOptions(4096, 16, 10, /* packsBlocks= */ false, PIECE_BYTES_MIN, storeId);
   }
 }

@@ -9,20 +9,22 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
-/** Appends to a table file through a buffer, so that the file sees few and large writes. */
+/**
+ * Appends to a table file in pieces of one length at multiples of it: where that is the system's
+ * long page, the table is kept and mapped by such pages, see docs/decisions/0031. What comes last
+ * is shorter.
+ */
 final class TableOutput implements AutoCloseable {
-  private static final int BUFFER_BYTES = 256 << 10;
-
   private final StorageFile file;
   private final NativeWindow window;
   private final Region buffer;
   private long flushed;
   private int buffered;
 
-  TableOutput(StorageFile file, MemoryLedger ledger, NativeWindow window) {
+  TableOutput(StorageFile file, MemoryLedger ledger, NativeWindow window, int pieceBytes) {
     this.file = file;
     this.window = window;
-    this.buffer = ledger.allocate(MemoryPurpose.TABLE_BUILD, BUFFER_BYTES);
+    this.buffer = ledger.allocateUncleared(MemoryPurpose.TABLE_BUILD, pieceBytes);
   }
 
   /** Where the next byte goes. */
@@ -42,15 +44,15 @@ final class TableOutput implements AutoCloseable {
       throw new IllegalStateException(
           file.name() + " would be longer than " + TableFormat.FILE_BYTES_MAX + " bytes");
     }
-    if (count > BUFFER_BYTES - buffered) {
-      flush();
-    }
-    if (count > BUFFER_BYTES) {
-      file.write(window.over(source, 0, (int) count), flushed);
-      flushed += count;
-    } else {
-      buffer.put(buffered, source, 0, count);
-      buffered += (int) count;
+    long copied = 0;
+    while (copied < count) {
+      int step = (int) Math.min(count - copied, buffer.length() - buffered);
+      buffer.put(buffered, source, copied, step);
+      buffered += step;
+      copied += step;
+      if (buffered == buffer.length()) {
+        flush();
+      }
     }
   }
 

@@ -59,7 +59,7 @@ public final class TableWriter implements AutoCloseable {
     this.packed = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.hashes = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
-    this.output = new TableOutput(file, ledger, window);
+    this.output = new TableOutput(file, ledger, window, options.pieceBytes());
     output.header(options.storeId(), number);
   }
 

@@ -26,6 +26,7 @@ public final class Version {
   private final KeyspaceIds keyspaces;
   private final History history;
   private final int tableCount;
+  private final int lastLevel;
   private final long entryCount;
   private final LogPosition replayFrom;
   private final long lastSequence;
@@ -50,12 +51,16 @@ public final class Version {
     this.replayFrom = replayFrom;
     this.lastSequence = lastSequence;
     int count = 0;
+    int last = 0;
     long entries = 0;
-    for (Level level : levels) {
+    for (int i = 0; i < levels.length; i++) {
+      Level level = levels[i];
       count += level.tables.length;
       entries += level.sums.entries();
+      last = level.tables.length > 0 ? i : last;
     }
     this.tableCount = count;
+    this.lastLevel = last;
     this.entryCount = entries;
   }
 
@@ -104,6 +109,11 @@ public final class Version {
 
   public int tableCount() {
     return tableCount;
+  }
+
+  /** The last level with tables in it, 0 when there are none. */
+  public int lastLevel() {
+    return lastLevel;
   }
 
   /** Entries of all tables, every version and tombstone counted. */

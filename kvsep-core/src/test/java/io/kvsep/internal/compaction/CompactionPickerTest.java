@@ -36,7 +36,8 @@ final class CompactionPickerTest {
   private final VersionSet versions;
   private final CompactionPicker picker =
       new CompactionPicker(
-          new CompactionConfig(4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, STORE)));
+          new CompactionConfig(
+              4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, 1 << 18, STORE)));
 
   CompactionPickerTest() throws IOException {
     versions =

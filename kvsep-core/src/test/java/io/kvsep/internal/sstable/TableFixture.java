@@ -88,7 +88,7 @@ final class TableFixture implements AutoCloseable {
   }
 
   static TableOptions options(int blockBytes, int restartInterval, boolean packsBlocks) {
-    return new TableOptions(blockBytes, restartInterval, 10, packsBlocks, STORE);
+    return new TableOptions(blockBytes, restartInterval, 10, packsBlocks, 1 << 18, STORE);
   }
 
   TableMeta write(long number, TableOptions options, Collection<Entry> entries) throws IOException {
@@ -155,6 +155,17 @@ final class TableFixture implements AutoCloseable {
     try {
       long hash = KeyHash.of(region, 1, key.length);
       return table.get(region, 1, key.length, hash, seekTag, lookup);
+    } finally {
+      region.free();
+    }
+  }
+
+  /** As {@link #get}, of a table below which there is none. */
+  boolean getLast(TableReader table, byte[] key, long seekTag) {
+    Region region = region(key);
+    try {
+      long hash = KeyHash.of(region, 1, key.length);
+      return table.getLast(region, 1, key.length, hash, seekTag, lookup);
     } finally {
       region.free();
     }

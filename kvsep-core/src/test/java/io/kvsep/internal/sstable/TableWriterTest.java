@@ -24,6 +24,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -251,6 +252,37 @@ final class TableWriterTest {
         assertEquals(i, Tag.sequence(fixture.lookup.tag));
       }
       assertFalse(fixture.get(table, key, Tag.seek(0)));
+    }
+  }
+
+  @Test
+  void filesAreWrittenInPiecesAtMultiplesOfTheirLength() throws IOException {
+    Random random = new Random(7);
+    List<Entry> entries = new ArrayList<>();
+    for (int i = 0; i < 7_000; i++) {
+      byte[] value = new byte[random.nextInt(i % 1000 == 0 ? 600_000 : 300)];
+      random.nextBytes(value);
+      entries.add(new Entry(TableFixture.bytes("" + (10_000 + i)), Tag.of(1, Tag.PUT), value));
+    }
+    for (int piece : new int[] {256 << 10, 300_000, 2 << 20}) {
+      fixture.storage.clearTrace();
+      TableMeta meta = fixture.write(piece, OPTIONS.inPieces(piece), entries);
+      List<String> expected = new ArrayList<>();
+      for (long at = 0; at < meta.fileBytes(); at += piece) {
+        long length = Math.min(piece, meta.fileBytes() - at);
+        expected.add("write " + StoreFiles.table(piece) + " " + at + "+" + length);
+      }
+      List<String> trace = new ArrayList<>(fixture.storage.trace());
+      trace.removeIf(line -> !line.startsWith("write"));
+      assertEquals(expected, trace);
+      assertTrue(expected.size() > 1);
+      try (TableReader table = fixture.open(meta)) {
+        assertEquals(entries.size(), count(table));
+        for (Entry entry : entries) {
+          assertTrue(fixture.get(table, entry.key(), Tag.MAX));
+          assertArrayEquals(entry.payload(), fixture.found());
+        }
+      }
     }
   }
 
