@@ -239,9 +239,6 @@ public record EngineConfig(
     /** The longest pages of memory that the system keeps files in. */
     private static final long PIECE_BYTES_MAX = 2 * MIB;
 
-    /** The shortest that is written at hardly any cost for the call. */
-    private static final long PIECE_BYTES_MIN = 256 << 10;
-
     /**
      * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
      * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
@@ -254,7 +251,7 @@ public record EngineConfig(
       long piece =
           Math.min(
               PIECE_BYTES_MAX,
-              Math.max(PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
+              Math.max(TableOptions.PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
       return new Shape(
           memtable,
           3,

@@ -20,7 +20,7 @@ public record TableOptions(
     int pieceBytes,
     StoreId storeId) {
   /** The shortest pieces that are written at hardly any cost for the call. */
-  private static final int PIECE_BYTES_MIN = 256 << 10;
+  public static final int PIECE_BYTES_MIN = 256 << 10;
 
   public TableOptions {
     if (blockBytes < 64 || blockBytes > 1 << 24) {

@@ -152,14 +152,23 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
    * As {@link #get}, in a table below which there is none for the key: there a filter says no to
    * absent keys alone. While there are none, it is not asked, which saves waiting for its line;
    * after one, it is asked for some hundred lookups. So at most one lookup in as many searches a
-   * block for nothing. Figures: docs/decisions/0031.
+   * block that it would have spared. Where that block is damaged, the filter is heard all the same:
+   * a key that it knows to be absent is not made unreadable. Figures: docs/decisions/0031.
    */
   public boolean getLast(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
-    boolean found =
-        (result.expectsHit() || filter.mayContain(keyHash))
-            && find(key, keyOffset, keyLength, seekTag, result);
-    result.noteLast(found);
+    boolean found = false;
+    try {
+      found =
+          (result.expectsHit() || filter.mayContain(keyHash))
+              && find(key, keyOffset, keyLength, seekTag, result);
+    } catch (CorruptionException e) {
+      if (filter.mayContain(keyHash)) {
+        throw e;
+      }
+    } finally {
+      result.noteLast(found);
+    }
     return found;
   }
 

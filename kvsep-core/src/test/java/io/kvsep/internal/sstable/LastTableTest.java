@@ -3,9 +3,12 @@ package io.kvsep.internal.sstable;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableFixture.Entry;
@@ -24,6 +27,7 @@ final class LastTableTest {
 
   private final TableFixture fixture = new TableFixture();
   private final List<Entry> entries = new ArrayList<>();
+  private TableMeta meta;
   private TableReader table;
 
   @BeforeEach
@@ -32,7 +36,8 @@ final class LastTableTest {
       entries.add(TableFixture.put(name(i), 1 + i, "value " + i + "-".repeat(40)));
     }
     // Each lookup that gets as far as a block is counted, since blocks are packed.
-    table = fixture.open(fixture.write(1, TableFixture.options(1024, 4, true), entries));
+    meta = fixture.write(1, TableFixture.options(1024, 4, true), entries);
+    table = fixture.open(meta);
   }
 
   @AfterEach
@@ -80,11 +85,31 @@ final class LastTableTest {
     assertTrue(searches < 200, "searches: " + searches);
   }
 
+  @Test
+  void aDamagedBlockMakesNoKeyUnreadableThatTheFilterDenies() throws IOException {
+    byte[] bytes = fixture.storage.contents(StoreFiles.table(1));
+    bytes[TableFormat.HEADER_BYTES + 30] ^= 1;
+    fixture.storage.replace(StoreFiles.table(1), bytes);
+    TableReader sound = table;
+    table = fixture.open(meta);
+    sound.close();
+    for (int i = 0; i < 300; i++) {
+      byte[] elsewhere = TableFixture.bytes(name(KEYS - 1 - i));
+      assertTrue(fixture.getLast(table, elsewhere, Tag.MAX));
+    }
+    assertTrue(fixture.lookup.expectsHit());
+    missOneThatTheFilterDenies();
+    assertFalse(fixture.lookup.expectsHit());
+    byte[] inside = TableFixture.bytes(name(0));
+    assertThrows(CorruptionException.class, () -> fixture.getLast(table, inside, Tag.MAX));
+  }
+
+  /** It lies in the first block. */
   private void missOneThatTheFilterDenies() {
     int i = 0;
     byte[] key;
     do {
-      key = TableFixture.bytes(name(i++) + "y");
+      key = TableFixture.bytes(name(0) + "y" + i++);
     } while (isPossible(key));
     assertFalse(fixture.getLast(table, key, Tag.MAX));
   }

@@ -151,21 +151,21 @@ final class TableFixture implements AutoCloseable {
 
   /** Looks a key up; the result is in {@link #lookup}. */
   boolean get(TableReader table, byte[] key, long seekTag) {
-    Region region = region(key);
-    try {
-      long hash = KeyHash.of(region, 1, key.length);
-      return table.get(region, 1, key.length, hash, seekTag, lookup);
-    } finally {
-      region.free();
-    }
+    return get(table, key, seekTag, /* last= */ false);
   }
 
   /** As {@link #get}, of a table below which there is none. */
   boolean getLast(TableReader table, byte[] key, long seekTag) {
+    return get(table, key, seekTag, /* last= */ true);
+  }
+
+  private boolean get(TableReader table, byte[] key, long seekTag, boolean last) {
     Region region = region(key);
     try {
       long hash = KeyHash.of(region, 1, key.length);
-      return table.getLast(region, 1, key.length, hash, seekTag, lookup);
+      return last
+          ? table.getLast(region, 1, key.length, hash, seekTag, lookup)
+          : table.get(region, 1, key.length, hash, seekTag, lookup);
     } finally {
       region.free();
     }
