@@ -38,12 +38,15 @@ public interface KvCursor extends AutoCloseable {
    */
   byte[] value();
 
-  /** The key as a read-only view, valid until the cursor moves or closes. */
+  /**
+   * The key as a read-only view, valid until the cursor moves or closes; it may be the same object
+   * each time.
+   */
   ByteBuffer keyView();
 
   /**
    * The value as a read-only view, valid until the cursor moves or closes. Copied where {@link
-   * KvReader#read} would copy it.
+   * KvReader#read} would copy it, and then it may be the same object each time.
    */
   ByteBuffer valueView();
 

@@ -2,31 +2,50 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.vlog.StoredValue;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor of the engine. Pins a view; each call claims the cursor, so that a second thread or a
- * closing store can never free what a call is working with.
+ * A cursor of the engine. Pins a view; each call that touches more than the heap claims the cursor,
+ * so that a second thread or a closing store can never free what a call is working with.
  */
 public final class EngineCursor extends LimitedCursor {
-  private static final int IDLE = 0;
-  private static final int BUSY = 1;
-  private static final int CLOSED = 2;
+  /** No claim is possible any more. */
+  private static final long CLOSED = -1;
+
+  /** Values of so many bytes are copied for a view from where the heap has them. */
+  private static final int SHOWN_BYTES_MAX = 256;
+
+  /** A copy of a short value and the view of it, the same for each. */
+  private static final class ShownValue {
+    final byte[] bytes = new byte[SHOWN_BYTES_MAX];
+    final ByteBuffer view = ByteBuffer.wrap(bytes).asReadOnlyBuffer();
+  }
 
   private final StoreReads reads;
   private final View view;
   private final VisibleIterator iterator;
   private final ReadContext context;
   private final @Nullable ReadAhead ahead;
-  private final AtomicInteger claim = new AtomicInteger(IDLE);
+
+  /** For {@link #valueView}; null until there is a short value. */
+  private @Nullable ShownValue shown;
+
+  /**
+   * How many claims have begun and ended, together: odd while there is one, so that whoever looks
+   * at something without a claim can see afterwards whether there was one.
+   */
+  private final AtomicLong claims = new AtomicLong();
 
   /**
    * Takes over the view's reference, the iterator, the context and the read-ahead, null for none.
@@ -100,6 +119,13 @@ public final class EngineCursor extends LimitedCursor {
   /** A copy of the value. */
   @Override
   public byte[] value() {
+    long idle = requireIdle();
+    EntriesAhead near = heapValue();
+    if (near != null) {
+      byte[] value = new byte[iterator.payloadLength()];
+      copy(near, value, idle);
+      return value;
+    }
     claim();
     try {
       if (isInline()) {
@@ -116,9 +142,16 @@ public final class EngineCursor extends LimitedCursor {
     }
   }
 
-  /** The value without copying it where that is possible; safe however long it is held. */
   @Override
   public ByteBuffer valueView() {
+    long idle = requireIdle();
+    EntriesAhead near = heapValue();
+    if (near != null) {
+      ShownValue target = shown == null ? new ShownValue() : shown;
+      shown = target;
+      int length = copy(near, target.bytes, idle);
+      return target.view.clear().limit(length).order(ByteOrder.BIG_ENDIAN);
+    }
     claim();
     try {
       if (isInline()) {
@@ -178,8 +211,8 @@ public final class EngineCursor extends LimitedCursor {
   @Override
   public void close() {
     boolean interrupted = false;
-    while (!claim.compareAndSet(IDLE, CLOSED)) {
-      if (claim.get() == CLOSED) {
+    for (long seen = claims.get(); isClaimed(seen) || !take(seen, CLOSED); seen = claims.get()) {
+      if (seen == CLOSED) {
         return;
       }
       LockSupport.parkNanos(10_000);
@@ -208,6 +241,35 @@ public final class EngineCursor extends LimitedCursor {
     if (ahead != null) {
       ahead.moved(ascending);
     }
+  }
+
+  /** What has a copy of the value on the heap, if it is short; null if nothing has. */
+  private @Nullable EntriesAhead heapValue() {
+    EntriesAhead near = iterator.ahead();
+    if (near == null || !standsOnEntry()) {
+      return null;
+    }
+    requireValues();
+    return iterator.kind() == Tag.PUT && iterator.payloadLength() <= SHOWN_BYTES_MAX ? near : null;
+  }
+
+  /**
+   * Copies the value from the heap, for which a claim costs more than the copy. A claim that there
+   * was meanwhile is another thread's.
+   *
+   * @param idle as {@link #requireIdle} returned it before anything of the entry was read
+   * @return the value's length
+   */
+  private int copy(EntriesAhead near, byte[] target, long idle) {
+    int length;
+    try {
+      length = iterator.copyPayload(near, target);
+    } catch (IndexOutOfBoundsException e) {
+      requireUnclaimed(idle);
+      throw e;
+    }
+    requireUnclaimed(idle);
+    return length;
   }
 
   /** Whether the value lies beside its key, in what the view pins, and needs no epoch. */
@@ -250,23 +312,44 @@ public final class EngineCursor extends LimitedCursor {
 
   @Override
   void claim() {
-    if (!claim.compareAndSet(IDLE, BUSY)) {
-      throw refusal(claim.get());
+    long idle = claims.get();
+    if (isClaimed(idle) || !take(idle, idle + 1)) {
+      throw refusal(claims.get());
     }
+  }
+
+  private boolean take(long idle, long taken) {
+    return claims.compareAndSet(idle, taken);
+  }
+
+  private static boolean isClaimed(long claims) {
+    return (claims & 1) != 0;
   }
 
   /**
    * In place of a claim, for what touches the heap alone: whoever closes the cursor beside it takes
    * nothing away.
+   *
+   * @return changes with the next claim
    */
-  private void requireIdle() {
-    int state = claim.get();
-    if (state != IDLE) {
+  private long requireIdle() {
+    long state = claims.get();
+    if (isClaimed(state)) {
       throw refusal(state);
+    }
+    return state;
+  }
+
+  /** That nothing read since {@link #requireIdle} was another thread's to change. */
+  private void requireUnclaimed(long idle) {
+    VarHandle.acquireFence();
+    long now = claims.get();
+    if (now != idle) {
+      throw refusal(now);
     }
   }
 
-  private static RuntimeException refusal(int state) {
+  private static RuntimeException refusal(long state) {
     return state == CLOSED
         ? new StoreClosedException("the cursor is closed")
         : new IllegalStateException("the cursor is in use by another thread");
@@ -275,6 +358,6 @@ public final class EngineCursor extends LimitedCursor {
   @Override
   void unclaim() {
     // Whoever claims next sees what this call did; nothing asks for a full fence besides.
-    claim.setRelease(IDLE);
+    claims.setRelease(claims.getPlain() + 1);
   }
 }

@@ -29,7 +29,10 @@ public interface EntryCursor extends AutoCloseable {
   /** A copy of the value. */
   byte[] value();
 
-  /** The value without copying it where that is possible; safe however long it is held. */
+  /**
+   * The value without copying it where that is possible. Safe to read however long it is held; of a
+   * short value it may be of an array that changes when the cursor moves.
+   */
   ByteBuffer valueView();
 
   int valueLength();

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Where a cursor stands in its own order, which may be descending, and how far its limit lets it
@@ -177,7 +178,7 @@ abstract class LimitedCursor implements EntryCursor {
       keyView = userKey.asReadOnlyBuffer();
       viewed = storedKey;
     }
-    return keyView.clear().limit(length - prefixLength);
+    return keyView.clear().limit(length - prefixLength).order(ByteOrder.BIG_ENDIAN);
   }
 
   /** Entries that may still be found. */

@@ -1,7 +1,10 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.iterator.HeapEntry;
+import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.Attempts;
@@ -10,7 +13,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import java.time.Clock;
-import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -22,12 +24,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Invariants:
  *
  * <ol>
- *   <li>Walking forward the source stands on the current entry; walking back it stands before all
- *       versions of the current key, and the entry found on the way is remembered.
- *   <li>{@code key} holds a copy of the current key, so that versions of it are recognised. It is
- *       on the heap, so that reading it can do no harm, whoever closes the iterator meanwhile.
- *       Walking forward the source stands on that key when a step begins, so that what its next key
- *       has in common with it is in the copy already.
+ *   <li>Walking forward the source stands on the current entry, or, while the walk goes over what
+ *       it has {@link #ahead}, on one before it; walking back it stands before all versions of the
+ *       current key, and the entry found on the way is remembered.
+ *   <li>{@code current} holds a copy of the current key, so that versions of it are recognised.
+ *       When the source takes a step forward it stands on that key, so that what its next key has
+ *       in common with it is in the copy already.
  *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
  *       pins, and to the table a level's iterator stands in or the one it left last. All versions
  *       of a key in a level are in one table, and no level's iterator goes on behind the key
@@ -40,6 +42,13 @@ final class VisibleIterator implements AutoCloseable {
   private static final long ALL = -1;
 
   private static final int NOT_BELOW = -1;
+
+  /**
+   * What is ahead is asked for after so many, since having it ready costs as much as some steps.
+   */
+  private static final int STEPS_BEFORE_AHEAD = 4;
+
+  private static final int UNKNOWN = Integer.MAX_VALUE;
 
   private final MergingIterator source;
   private final long sequence;
@@ -58,8 +67,13 @@ final class VisibleIterator implements AutoCloseable {
 
   private boolean valid;
   private boolean forward = true;
-  private byte[] key = new byte[64];
-  private int keyLength;
+  private final HeapEntry current = new HeapEntry();
+
+  /** What the current entry came from if the source does not stand on it. */
+  private @Nullable EntriesAhead ahead;
+
+  /** Steps since a jump: whoever jumps may take few. */
+  private int walked;
 
   /**
    * Walking forward, where our copy and the upper bound differ: a key that has more bytes than that
@@ -67,10 +81,10 @@ final class VisibleIterator implements AutoCloseable {
    */
   private int upperAt;
 
-  private long tag;
+  /** The same for entries ahead. */
+  private final @Nullable KeyLimit limit;
+
   private @Nullable Region payloadRegion;
-  private long payloadOffset;
-  private int payloadLength;
 
   /**
    * @param coverage what range deletes hide, null for nothing
@@ -96,6 +110,7 @@ final class VisibleIterator implements AutoCloseable {
     this.lowerLength = lower == null ? 0 : lower.length;
     this.upper = copy(upper, ledger);
     this.upperLength = upper == null ? 0 : upper.length;
+    this.limit = upper == null ? null : new KeyLimit(upper);
   }
 
   /**
@@ -108,6 +123,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   boolean first() {
+    jump();
     if (lower == null) {
       source.seekToFirst();
     } else {
@@ -117,6 +133,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   boolean last() {
+    jump();
     if (upper == null) {
       source.seekToLast();
     } else {
@@ -132,6 +149,7 @@ final class VisibleIterator implements AutoCloseable {
     if (lower != null && Region.compare(target, 0, length, lower, 0, lowerLength) < 0) {
       return first();
     }
+    jump();
     source.seek(target, 0, length, Tag.MAX);
     return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
@@ -143,6 +161,7 @@ final class VisibleIterator implements AutoCloseable {
     if (upper != null && Region.compare(target, 0, length, upper, 0, upperLength) >= 0) {
       return last();
     }
+    jump();
     // Tag 0 sorts behind every entry of the key.
     source.seekBefore(target, 0, length, 0);
     return settleBackward();
@@ -150,25 +169,56 @@ final class VisibleIterator implements AutoCloseable {
 
   /** To the entry after the current one; only while valid. */
   boolean next() {
-    if (forward) {
-      source.next();
-      return settleForward(/* skipCurrentKey= */ true, source.keyShared());
+    EntriesAhead entries = ahead;
+    return (entries != null && entries.next(current)) || step();
+  }
+
+  private boolean step() {
+    if (!forward) {
+      source.seek(keyRegion(), 0, current.keyLength, 0);
+      return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
     }
-    source.seek(keyRegion(), 0, keyLength, 0);
-    return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
+    if (ahead != null) {
+      source.follow(current);
+      ahead = null;
+      upperAt = UNKNOWN;
+    } else if (walked >= STEPS_BEFORE_AHEAD && coverage == null && since == ALL) {
+      if (limit != null) {
+        limit.differsAt = upperAt;
+      }
+      EntriesAhead entries = source.ahead(limit, sequence);
+      if (entries != null && entries.next(current)) {
+        ahead = entries;
+        refer(source.payloadRegion());
+        return true;
+      }
+    }
+    walked = Math.min(walked + 1, STEPS_BEFORE_AHEAD);
+    source.next();
+    return settleForward(/* skipCurrentKey= */ true, source.keyShared());
+  }
+
+  /** Forgets what is ahead. */
+  private void jump() {
+    ahead = null;
+    walked = 0;
   }
 
   /** To the entry before the current one; only while valid. */
   boolean previous() {
+    jump();
     if (forward) {
-      source.seekBefore(keyRegion(), 0, keyLength, Tag.MAX);
+      source.seekBefore(keyRegion(), 0, current.keyLength, Tag.MAX);
     }
     return settleBackward();
   }
 
   /** As {@link MergingIterator#foresee}: entries that the source has, visible or not. */
   void foresee(Foreseen sink) {
-    if (forward) {
+    EntriesAhead entries = ahead;
+    if (entries != null) {
+      entries.foresee(current, sink);
+    } else if (forward) {
       source.foresee(sink);
     }
   }
@@ -179,22 +229,23 @@ final class VisibleIterator implements AutoCloseable {
 
   /** The current key, from 0 to its length, in an array that changes with the next step. */
   byte[] key() {
-    return key;
+    return current.key;
   }
 
   /** A copy of the current key. */
   Region keyRegion() {
-    Region copy = keyCopy.ensure(Math.max(1, keyLength));
-    copy.put(0, key, 0, keyLength);
+    int length = current.keyLength;
+    Region copy = keyCopy.ensure(Math.max(1, length));
+    copy.put(0, current.key, 0, length);
     return copy;
   }
 
   int keyLength() {
-    return keyLength;
+    return current.keyLength;
   }
 
   int kind() {
-    return Tag.kind(tag);
+    return Tag.kind(current.tag);
   }
 
   Region payloadRegion() {
@@ -202,11 +253,21 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   long payloadOffset() {
-    return payloadOffset;
+    return current.payloadOffset;
   }
 
   int payloadLength() {
-    return payloadLength;
+    return current.payloadLength;
+  }
+
+  /** What the current entry came from if its payload is on the heap, too. */
+  @Nullable EntriesAhead ahead() {
+    return ahead;
+  }
+
+  /** As {@link EntriesAhead#copyPayload}. */
+  int copyPayload(EntriesAhead from, byte[] target) {
+    return from.copyPayload(current, target);
   }
 
   @Override
@@ -234,7 +295,7 @@ final class VisibleIterator implements AutoCloseable {
     boolean decided = skipCurrentKey;
     int agree = agreeing;
     while (source.isValid()) {
-      if (decided && !source.keyIsNew() && standsOnKey()) {
+      if (decided && !source.keyIsNew() && current.isKeyOf(source)) {
         source.next();
         agree = Math.min(agree, source.keyShared());
         continue;
@@ -251,7 +312,7 @@ final class VisibleIterator implements AutoCloseable {
         agree = Math.min(agree, source.keyShared());
         continue;
       }
-      copyKey(agree);
+      current.putKey(source, agree);
       upperAt = belowAt;
       decided = true;
       boolean hidden = isHidden();
@@ -279,9 +340,9 @@ final class VisibleIterator implements AutoCloseable {
         continue;
       }
       // Versions come oldest first: the last one not beyond our sequence number decides the key.
-      copyKey(/* agreeing= */ 0);
+      current.putKey(source, /* agreeing= */ 0);
       boolean present = false;
-      for (; source.isValid() && standsOnKey(); source.previous()) {
+      for (; source.isValid() && current.isKeyOf(source); source.previous()) {
         if (Tag.sequence(source.tag()) <= sequence) {
           present = !isHidden() && isPresent();
           remember();
@@ -336,37 +397,29 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private void remember() {
-    tag = source.tag();
-    Region region = source.payloadRegion();
+    refer(source.payloadRegion());
+    remember(source.payloadOffset());
+  }
+
+  private void remember(long payloadOffset) {
+    current.tag = source.tag();
+    current.payloadOffset = payloadOffset;
+    current.payloadLength = source.payloadLength();
+  }
+
+  private void refer(Region region) {
+    // It seldom is another one, and writing a reference costs more than looking at it.
     if (payloadRegion != region) {
       payloadRegion = region;
     }
-    payloadOffset = source.payloadOffset();
-    payloadLength = source.payloadLength();
   }
 
   private void copyPayload() {
-    Region copy = passed.ensure(Math.max(1, payloadLength));
-    copy.put(0, source.payloadRegion(), source.payloadOffset(), payloadLength);
-    payloadRegion = copy;
-    payloadOffset = 0;
-  }
-
-  /**
-   * @param agreeing how many of its first bytes are in the copy already
-   */
-  private void copyKey(int agreeing) {
-    int length = source.keyLength();
-    if (length > key.length) {
-      key = Arrays.copyOf(key, Math.max(length, 2 * key.length));
-    }
-    source.keyRegion().getFew(source.keyOffset() + agreeing, key, agreeing, length - agreeing);
-    keyLength = length;
-  }
-
-  private boolean standsOnKey() {
-    return source.keyLength() == keyLength
-        && source.keyRegion().holds(source.keyOffset(), key, keyLength);
+    int length = source.payloadLength();
+    Region copy = passed.ensure(Math.max(1, length));
+    copy.put(0, source.payloadRegion(), source.payloadOffset(), length);
+    refer(copy);
+    remember(/* payloadOffset= */ 0);
   }
 
   private int compareWith(Region other, int otherLength) {

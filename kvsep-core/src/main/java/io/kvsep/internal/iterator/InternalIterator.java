@@ -1,6 +1,7 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.memory.Region;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Walks index entries in internal order: keys ascending as unsigned bytes, entries of one key by
@@ -52,6 +53,30 @@ public abstract class InternalIterator implements AutoCloseable {
    */
   public void foresee(Foreseen sink) {
     // Not every source knows.
+  }
+
+  /**
+   * The entries behind the current one that need no decision of whoever walks forward, as far as
+   * they are at hand: of each it is known that it comes next, that its key is another one than that
+   * before it, and that it is a value, or a pointer to one, that does not expire. Their payloads
+   * lie in {@link #payloadRegion}. Only while valid; moves nothing.
+   *
+   * @param limit only keys below this; null for all
+   * @param sequenceMax only entries of this number or a lower one
+   * @return null if there are none at hand; there may be none where this is not null
+   */
+  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+    // Not every source has them.
+    return null;
+  }
+
+  /**
+   * Goes on to where the entries of the last {@link #ahead} have led, and no other move has since.
+   *
+   * @param entry the one of them seen last
+   */
+  public void follow(HeapEntry entry) {
+    throw new IllegalStateException("there were no entries ahead");
   }
 
   @Override

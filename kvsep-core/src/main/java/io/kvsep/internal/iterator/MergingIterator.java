@@ -7,6 +7,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Merges iterators into one in internal order. The children that are valid form a binary heap whose
@@ -30,6 +31,9 @@ public final class MergingIterator extends InternalIterator {
    * of them in common with the one before still differs there, in the same way.
    */
   private int differsAt;
+
+  /** The key of that one, for {@link #ahead}. */
+  private final KeyLimit others = new KeyLimit(new byte[64]);
 
   private boolean forward = true;
 
@@ -99,6 +103,34 @@ public final class MergingIterator extends InternalIterator {
     if (forward) {
       heap[0].foresee(sink);
     }
+  }
+
+  /** Those of the child that the current entry comes from, before what the others have. */
+  @Override
+  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+    if (heapCount == 1) {
+      return heap[0].ahead(limit, sequenceMax);
+    }
+    EntriesAhead entries = heap[0].ahead(others, sequenceMax);
+    if (entries == null) {
+      return null;
+    }
+    if (runnerUp == 0) {
+      findRunnerUp();
+      differsAt = commonKey(heap[0], heap[runnerUp]);
+    }
+    if (limit != null && !limit.isAbove(heap[runnerUp], differsAt)) {
+      return heap[0].ahead(limit, sequenceMax);
+    }
+    others.put(heap[runnerUp], differsAt);
+    return entries;
+  }
+
+  @Override
+  public void follow(HeapEntry entry) {
+    heap[0].follow(entry);
+    // It may have come nearer to that one.
+    runnerUp = 0;
   }
 
   /** The place of the child that the current entry comes from in the list of children. */
@@ -198,13 +230,17 @@ public final class MergingIterator extends InternalIterator {
   private boolean isStillFirst() {
     // As long as the top stays where it is, one comparison tells.
     if (runnerUp == 0) {
-      runnerUp = heapCount > 2 && comesFirst(heap[2], heap[1]) ? 2 : 1;
+      findRunnerUp();
     } else if (forward && heap[0].keyShared() > differsAt) {
       return true;
     }
     differsAt = commonKey(heap[0], heap[runnerUp]);
     int order = compareFrom(differsAt, heap[0], heap[runnerUp]);
     return forward ? order <= 0 : order >= 0;
+  }
+
+  private void findRunnerUp() {
+    runnerUp = heapCount > 2 && comesFirst(heap[2], heap[1]) ? 2 : 1;
   }
 
   /**

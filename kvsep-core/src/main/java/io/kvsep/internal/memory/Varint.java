@@ -45,6 +45,27 @@ public final class Varint {
     throw new IndexOutOfBoundsException("varint without end at offset=" + offset);
   }
 
+  /**
+   * Of seven bytes in a word the high bits of those that end a value. With none, the first value is
+   * a longer one.
+   */
+  public static long ends(long word) {
+    return ~word & 0x80_8080_8080_8080L;
+  }
+
+  /** Bytes that the first value in a word takes. */
+  public static int lengthTo(long ends) {
+    return (Long.numberOfTrailingZeros(ends) >>> 3) + 1;
+  }
+
+  /** The first value in a word, packed from seven bits each in three steps. */
+  public static long first(long word, long ends) {
+    long groups = word & (ends ^ ends - 1) & 0x7f_7f7f_7f7f_7f7fL;
+    groups = (groups & 0x7f_007f_007f_007fL) | (groups & 0x7f00_7f00_7f00L) >>> 1;
+    groups = (groups & 0x3fff_0000_3fffL) | (groups & 0x7f_0000_3fff_0000L) >>> 2;
+    return (groups & 0x0fff_ffffL) | (groups & 0x1f_ffff_0000_0000L) >>> 4;
+  }
+
   /** Reads a value that must fit a non-negative int. */
   public static int getInt(Region region, long offset) {
     long value = get(region, offset);

@@ -172,19 +172,14 @@ final class BlockView {
     long at = suffix + unshared;
     long word = table.getLong(at);
     long bytes = word >>> 8;
-    long stops = ~bytes & 0x80_8080_8080_8080L;
-    if (stops == 0) {
+    long ends = Varint.ends(bytes);
+    if (ends == 0) {
       long sequence = Varint.get(table, at + 1);
       tag = (sequence << 8) | (word & 0xff);
       payload = at + 1 + Varint.length(sequence);
     } else {
-      // The bytes up to the first without the high bit, packed from seven bits each in three steps.
-      long groups = bytes & (stops ^ stops - 1) & 0x7f_7f7f_7f7f_7f7fL;
-      groups = (groups & 0x7f_007f_007f_007fL) | (groups & 0x7f00_7f00_7f00L) >>> 1;
-      groups = (groups & 0x3fff_0000_3fffL) | (groups & 0x7f_0000_3fff_0000L) >>> 2;
-      groups = (groups & 0x0fff_ffffL) | (groups & 0x1f_ffff_0000_0000L) >>> 4;
-      tag = (groups << 8) | (word & 0xff);
-      payload = at + 2 + (Long.numberOfTrailingZeros(stops) >>> 3);
+      tag = (Varint.first(bytes, ends) << 8) | (word & 0xff);
+      payload = at + 1 + Varint.lengthTo(ends);
     }
     payloadLength = (int) (next - payload);
     if (payloadLength < 0) {

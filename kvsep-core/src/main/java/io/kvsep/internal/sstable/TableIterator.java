@@ -1,13 +1,17 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Walks one table. Keys are put together in a scratch region of the iterator's own, payloads are
@@ -44,6 +48,12 @@ final class TableIterator extends InternalIterator {
 
   /** Entries of the current block that begin before this were foreseen. */
   private long foreseenTo;
+
+  /** For {@link #ahead}; null until that is asked for. */
+  private @Nullable BlockCopy copy;
+
+  /** Which block is in it. */
+  private int copiedBlock = NO_BLOCK;
 
   private boolean closed;
 
@@ -180,6 +190,44 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
+  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+    long at = block.next;
+    if (at >= block.limit || !BlockCopy.takes(block.limit - at)) {
+      return null;
+    }
+    BlockCopy entries = copy == null ? new BlockCopy() : copy;
+    copy = entries;
+    if (copiedBlock != blockIndex || !entries.holds(at)) {
+      copiedBlock = NO_BLOCK;
+      entries.copy(source, at, block.limit);
+      Region.requirePagesRead();
+      copiedBlock = blockIndex;
+    }
+    entries.begin(at, foreseenTo, limit, sequenceMax);
+    return entries;
+  }
+
+  @Override
+  public void follow(HeapEntry seen) {
+    BlockCopy entries = copy;
+    if (entries == null || !entries.isMoved()) {
+      throw new IllegalStateException("no entry ahead was seen");
+    }
+    entry = entries.entryOffset();
+    block.next = entries.nextOffset();
+    foreseenTo = entries.foreseenTo();
+    int length = seen.keyLength;
+    if (length + COPY_SLACK > key.length()) {
+      grow(length);
+    }
+    key.put(0, seen.key, 0, length);
+    here.keyLength = length;
+    here.tag = seen.tag;
+    here.payloadOffset = seen.payloadOffset;
+    here.payloadLength = seen.payloadLength;
+  }
+
+  @Override
   public void close() {
     valid = false;
     if (!closed) {
@@ -195,20 +243,36 @@ final class TableIterator extends InternalIterator {
   private void stepIntoNextBlock() {
     valid = false;
     if (blockIndex + 1 < index.blockCount()) {
-      enter(blockIndex + 1);
+      enter(blockIndex + 1, copy);
       step(block.start);
       valid = true;
     }
   }
 
-  /** Makes {@code target} the current block; no entry is current then. */
   private void enter(int target) {
+    enter(target, /* entries= */ null);
+  }
+
+  /**
+   * Makes {@code target} the current block; no entry is current then.
+   *
+   * @param entries takes a copy, null for none
+   */
+  private void enter(int target, @Nullable BlockCopy entries) {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
+      copiedBlock = NO_BLOCK;
       block.enter(table, target, unpacked);
-      // A block that the index names wrongly would be another sound one.
+      int copied = NO_BLOCK;
+      if (entries != null && BlockCopy.takes(block.limit - block.start)) {
+        entries.copy(block.region(), block.start, block.limit);
+        copied = target;
+      }
+      // A block that the index names wrongly would be another sound one, and a copy not what was
+      // verified.
       Region.requirePagesRead();
       blockIndex = target;
+      copiedBlock = copied;
       source = block.region();
       here.payloadRegion = source;
       here.payloadPasses = source != table.mapping();

@@ -1,7 +1,10 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
@@ -104,6 +107,16 @@ public final class LevelIterator extends InternalIterator {
   @Override
   public void foresee(Foreseen sink) {
     entered().foresee(sink);
+  }
+
+  @Override
+  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+    return entered().ahead(limit, sequenceMax);
+  }
+
+  @Override
+  public void follow(HeapEntry entry) {
+    entered().follow(entry);
   }
 
   @Override

@@ -201,6 +201,23 @@ final class BackupTest {
   }
 
   /** Every cut and, for one bit of each byte, every change: refused, and nothing is different. */
+  /** Also where what has changed and what has not lie beside each other in a table. */
+  @Test
+  void onlyWhatHasChangedIsWrittenOfOneTable() {
+    try (StorageEngine source = open(new CrashableStorage())) {
+      for (int i = 0; i < 1_000; i++) {
+        put(source, "key %04d".formatted(i), new byte[50]);
+      }
+      long since = backup(source, 0).until();
+      put(source, "key 0300", new byte[50]);
+      put(source, "key 0700", new byte[50]);
+      source.compact();
+      Backup changes = backup(source, since);
+      assertFalse(changes.isComplete());
+      assertTrue(changes.bytes().length < 10 * 50, () -> changes.bytes().length + " bytes");
+    }
+  }
+
   @Test
   void aCutOrDamagedBackupIsRefusedBeforeAnythingIsChanged() {
     CrashableStorage storage = new CrashableStorage();

@@ -273,7 +273,7 @@ final class TableModelTest {
     return entry;
   }
 
-  private static NavigableSet<Entry> randomEntries(Random random) {
+  static NavigableSet<Entry> randomEntries(Random random) {
     NavigableSet<Entry> entries = new TreeSet<>();
     int keyCount = 1 + random.nextInt(random.nextBoolean() ? 10 : 400);
     byte[] common = randomKey(random, random.nextInt(40));

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.zip.CRC32C;
 
 /**
@@ -93,6 +94,16 @@ public final class TamperedTable {
       }
     }
     throw new IllegalStateException("no two neighbours");
+  }
+
+  /** Up to {@code count} bytes of the blocks change to any others. */
+  public TamperedTable withOtherBytes(Random random, int count) {
+    int start = blockOffset(0);
+    int length = blockOffset(blockCount()) - start;
+    for (int i = 0; i < count; i++) {
+      bytes[start + random.nextInt(length)] = (byte) random.nextInt();
+    }
+    return this;
   }
 
   /** The properties claim another number of live bytes for the first segment. */
