@@ -217,11 +217,14 @@ public final class MergingIterator extends InternalIterator {
       heap[0] = heap[--heapCount];
       runnerUp = 0;
     }
-    if (heapCount > 1) {
-      if (!isStillFirst()) {
-        runnerUp = 0;
-        siftDown(0);
-      }
+    if (heapCount > 1 && !isStillFirst()) {
+      // The one it was compared with comes first of all others.
+      InternalIterator top = heap[0];
+      heap[0] = heap[runnerUp];
+      heap[runnerUp] = top;
+      siftDown(runnerUp);
+      // Of two it is known now where they differ, of more not even which one comes next.
+      runnerUp = heapCount == 2 ? 1 : 0;
     }
     expose(heapCount > 0 && heap[0] == current);
   }
