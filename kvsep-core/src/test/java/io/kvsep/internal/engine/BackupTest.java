@@ -200,7 +200,6 @@ final class BackupTest {
     }
   }
 
-  /** Every cut and, for one bit of each byte, every change: refused, and nothing is different. */
   /** Also where what has changed and what has not lie beside each other in a table. */
   @Test
   void onlyWhatHasChangedIsWrittenOfOneTable() {
@@ -218,6 +217,7 @@ final class BackupTest {
     }
   }
 
+  /** Every cut and, for one bit of each byte, every change: refused, and nothing is different. */
   @Test
   void aCutOrDamagedBackupIsRefusedBeforeAnythingIsChanged() {
     CrashableStorage storage = new CrashableStorage();
