@@ -14,6 +14,7 @@ import java.nio.ReadOnlyBufferException;
 import java.nio.file.Path;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -85,7 +86,7 @@ final class CursorViewsTest {
   void twoThreadsAreToldOfEachOther() throws Exception {
     try (KvStore store = KvStore.open(directory);
         KvCursor cursor = store.cursor()) {
-      AtomicReference<Throwable> wrong = new AtomicReference<>();
+      AtomicReference<@Nullable Throwable> wrong = new AtomicReference<>();
       CyclicBarrier start = new CyclicBarrier(2);
       Thread other = new Thread(() -> walk(cursor, start, wrong));
       other.start();
@@ -97,7 +98,8 @@ final class CursorViewsTest {
     }
   }
 
-  private static void walk(KvCursor cursor, CyclicBarrier start, AtomicReference<Throwable> wrong) {
+  private static void walk(
+      KvCursor cursor, CyclicBarrier start, AtomicReference<@Nullable Throwable> wrong) {
     try {
       start.await();
     } catch (Exception e) {
