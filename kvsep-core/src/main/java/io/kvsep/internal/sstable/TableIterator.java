@@ -200,7 +200,9 @@ final class TableIterator extends InternalIterator {
     if (copiedBlock != blockIndex || !entries.holds(at)) {
       copiedBlock = NO_BLOCK;
       entries.copy(source, at, block.limit);
-      Region.requirePagesRead();
+      // Now on every Java: a copy leaves its target alone, and the error comes late on each of
+      // them.
+      Region.requirePagesReadNow();
       copiedBlock = blockIndex;
     }
     entries.begin(at, foreseenTo, limit, sequenceMax);
@@ -267,6 +269,8 @@ final class TableIterator extends InternalIterator {
       if (entries != null && BlockCopy.takes(block.limit - block.start)) {
         entries.copy(block.region(), block.start, block.limit);
         copied = target;
+        // As in ahead.
+        Region.requirePagesReadNow();
       }
       // A block that the index names wrongly would be another sound one, and a copy not what was
       // verified.
