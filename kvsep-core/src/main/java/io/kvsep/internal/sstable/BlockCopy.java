@@ -14,7 +14,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of the block in which a {@link TableIterator} stands, copied to the heap when it was
+ * The entries of the block in which a {@link TableIterator} stands, copied to the heap after it was
  * verified. Reads them as {@link BlockView} does, as long as they have the short lengths that most
  * have; what is longer, or does not hold together, is left to that one.
  */

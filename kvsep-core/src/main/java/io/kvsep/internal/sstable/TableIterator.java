@@ -271,10 +271,10 @@ final class TableIterator extends InternalIterator {
         copied = target;
         // As in ahead.
         Region.requirePagesReadNow();
+      } else {
+        // A block that the index names wrongly would be another sound one.
+        Region.requirePagesRead();
       }
-      // A block that the index names wrongly would be another sound one, and a copy not what was
-      // verified.
-      Region.requirePagesRead();
       blockIndex = target;
       copiedBlock = copied;
       source = block.region();
