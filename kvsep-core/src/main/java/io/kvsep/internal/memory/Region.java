@@ -29,8 +29,6 @@ public final class Region {
 
   private static final int CACHE_LINE_BYTES = 64;
 
-  private static final boolean FAULTS_ARE_LATE = Runtime.version().feature() < 25;
-
   /** Up to here a loop costs less than a call that copies. */
   private static final int LOOP_BYTES_MAX = 64;
 
@@ -221,26 +219,16 @@ public final class Region {
 
   /**
    * Throws if a page of a mapping that was read before this call could not be: for those who draw
-   * conclusions from bytes that no checksum covers. Java before 25 otherwise throws only when it
-   * next comes back to Java code from its runtime, and goes on with bytes that are not those of the
-   * page until then.
+   * conclusions from bytes that no checksum covers, who keep a copy of them, or who are about to
+   * say that they are damaged. Java goes on with bytes that are not those of the page, and a copy
+   * leaves its target alone. It throws when this thread next comes back to Java code from the
+   * runtime; from Java 25 on, when compiled code next returns, which may be far up the callers,
+   * past those who would have caught the error. Making an array of two dimensions takes Java to its
+   * runtime; one without elements costs least, see docs/decisions/0018.
    *
    * @throws InternalError as Java does for such pages
    */
   public static void requirePagesRead() {
-    if (FAULTS_ARE_LATE) {
-      requirePagesReadNow();
-    }
-  }
-
-  /**
-   * As {@link #requirePagesRead}, and on every Java before this returns: for those who catch the
-   * error or are about to say that bytes are damaged. Making an array of two dimensions takes Java
-   * to its runtime; one without elements costs least, see docs/decisions/0018.
-   *
-   * @throws InternalError as Java does for such pages
-   */
-  public static void requirePagesReadNow() {
     byte[][] made = new byte[nothing][nothing];
     if (made.length != nothing) {
       throw new AssertionError("an array of another length");
@@ -270,7 +258,7 @@ public final class Region {
   private void requireReadable(long offset, byte[] probe) {
     // No byte is equal to both; most are not equal to the first.
     if (isUnchanged(offset, probe, UNLIKELY) && isUnchanged(offset, probe, (byte) ~UNLIKELY)) {
-      requirePagesReadNow();
+      requirePagesRead();
       throw new InternalError("a page of a mapping cannot be read");
     }
   }

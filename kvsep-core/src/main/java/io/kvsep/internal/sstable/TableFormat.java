@@ -142,7 +142,7 @@ final class TableFormat {
 
   static CorruptionException checksumMismatch(String file, long offset, int expected, int found) {
     // The expected one is not under the checksum, and may lie in a page that was not read.
-    Region.requirePagesReadNow();
+    Region.requirePagesRead();
     return new CorruptionException(
         file,
         offset,

@@ -200,9 +200,8 @@ final class TableIterator extends InternalIterator {
     if (copiedBlock != blockIndex || !entries.holds(at)) {
       copiedBlock = NO_BLOCK;
       entries.copy(source, at, block.limit);
-      // Now on every Java: a copy leaves its target alone, and the error comes late on each of
-      // them.
-      Region.requirePagesReadNow();
+      // The block that was copied before may be what is there now.
+      Region.requirePagesRead();
       copiedBlock = blockIndex;
     }
     entries.begin(at, foreseenTo, limit, sequenceMax);
@@ -269,12 +268,9 @@ final class TableIterator extends InternalIterator {
       if (entries != null && BlockCopy.takes(block.limit - block.start)) {
         entries.copy(block.region(), block.start, block.limit);
         copied = target;
-        // As in ahead.
-        Region.requirePagesReadNow();
-      } else {
-        // A block that the index names wrongly would be another sound one.
-        Region.requirePagesRead();
       }
+      // A block that the index names wrongly would be another sound one; a copy, as in ahead.
+      Region.requirePagesRead();
       blockIndex = target;
       copiedBlock = copied;
       source = block.region();

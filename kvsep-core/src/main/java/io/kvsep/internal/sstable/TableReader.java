@@ -305,7 +305,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
 
   CorruptionException damaged(BlockView block, IndexOutOfBoundsException cause) {
     // Where a page was not read, what does not hold together is not what the file says.
-    Region.requirePagesReadNow();
+    Region.requirePagesRead();
     return new CorruptionException(
         name, block.fileOffset, "a block that holds together", String.valueOf(cause.getMessage()));
   }

@@ -131,7 +131,7 @@ public final class LogReader {
             ^ LogFormat.place(segment.id(), offset);
     if (region.getInt(at + LogFormat.FRAME_MAGIC_AT) != LogFormat.FRAME_MAGIC
         || region.getInt(at) != crc) {
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw damage("a frame header", "bytes that do not hold");
     }
     int count = region.getInt(at + LogFormat.RECORD_COUNT_AT);
@@ -190,7 +190,7 @@ public final class LogReader {
     require(frameEnd - offset);
     long at = offset - regionStart;
     if (!record.decode(region, at, frameEnd - regionStart)) {
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw damage("a record", "bytes that are none");
     }
     int length = record.length();
@@ -198,7 +198,7 @@ public final class LogReader {
         scratch.window.crc32c(region, at, length - LogFormat.CRC_BYTES)
             ^ LogFormat.place(segment.id(), offset);
     if (region.getInt(record.crcOffset()) != crc) {
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw damage(LogFormat.hex(crc), LogFormat.hex(region.getInt(record.crcOffset())));
     }
     return length;

@@ -90,7 +90,7 @@ public final class NearRecords {
       return false;
     }
     // Of pages that were read before this, whoever read them has to hear.
-    Region.requirePagesReadNow();
+    Region.requirePagesRead();
     long begun = ticker.nanos();
     try {
       for (int i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ public final class NearRecords {
           }
         }
       }
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
     } catch (InternalError e) {
       // Whoever reads the record finds the page that cannot be read, if anybody ever does.
     }

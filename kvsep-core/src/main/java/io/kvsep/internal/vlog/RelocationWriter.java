@@ -236,7 +236,7 @@ public final class RelocationWriter implements AutoCloseable {
     int placed = crc ^ LogFormat.place(from.id(), at);
     if (stored != placed) {
       // Bytes of a page that was not read look damaged.
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw new CorruptionException(
           from.name(), at, "a record with " + LogFormat.hex(placed), LogFormat.hex(stored));
     }
@@ -258,7 +258,7 @@ public final class RelocationWriter implements AutoCloseable {
   private boolean holdsKey(
       Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
     if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw new CorruptionException(from.name(), at, "a record", "none");
     }
     return Region.compare(buffer, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)

@@ -139,7 +139,7 @@ public final class ValueReader {
       RecordView record) {
     if (!record.decode(region, at, at + length) || record.length() != length) {
       // Bytes of a page that was not read look damaged.
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "a record", "none");
     }
     long crcAt = record.crcOffset();
@@ -147,7 +147,7 @@ public final class ValueReader {
         scratch.window.crc32c(region, at, length - LogFormat.CRC_BYTES)
             ^ LogFormat.place(segment.id(), offset);
     if (region.getInt(crcAt) != crc) {
-      Region.requirePagesReadNow();
+      Region.requirePagesRead();
       throw new CorruptionException(
           segment.name(),
           offset + length - LogFormat.CRC_BYTES,
