@@ -9,9 +9,11 @@ import java.util.OptionalLong;
  * #previous} step back in from there. With {@link ScanOptions#reverse()} the order is descending:
  * {@code next} then moves to smaller keys.
  *
- * <p>Not thread safe: use from two threads at once is an {@link IllegalStateException} at best and
- * never worse. Close it: an open cursor keeps the files and memory of its moment. Every call on a
- * closed cursor, or after the store was closed, is a {@link io.kvsep.error.StoreClosedException}.
+ * <p>Not thread safe: of two threads that use it at once, one is told by an {@link
+ * IllegalStateException}, or its call is about where the other has gone; what a call returns is of
+ * one entry, never of two. Close it: an open cursor keeps the files and memory of its moment. Every
+ * call on a closed cursor, or after the store was closed, is a {@link
+ * io.kvsep.error.StoreClosedException}.
  */
 public interface KvCursor extends AutoCloseable {
   /** To the next entry; on a new cursor to the first. Whether there is one. */

@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.nio.file.Path;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -95,6 +96,70 @@ final class CursorViewsTest {
       assertNull(wrong.get(), () -> "threw " + wrong.get());
       assertTrue(cursor.seek(key(7)));
       assertArrayEquals(value(7), cursor.value());
+    }
+  }
+
+  /** One that only looks changes nothing of what the one that walks is given. */
+  @Test
+  void aViewIsOfTheEntryWhoeverElseLooks() throws Exception {
+    try (KvStore store = KvStore.open(directory);
+        KvCursor cursor = store.cursor()) {
+      AtomicBoolean walking = new AtomicBoolean(true);
+      AtomicReference<@Nullable Throwable> wrong = new AtomicReference<>();
+      Thread other = new Thread(() -> look(cursor, walking, wrong));
+      other.start();
+      int seen = 0;
+      int at = 0;
+      for (int i = 0; i < 2_000_000; i++) {
+        try {
+          at = cursor.next() ? at + 1 : 0;
+        } catch (IllegalStateException e) {
+          continue;
+        }
+        try {
+          ByteBuffer key = cursor.keyView();
+          ByteBuffer value = cursor.valueView();
+          if (key.getInt(0) != at - 1 || !value.equals(ByteBuffer.wrap(value(at - 1)))) {
+            wrong.compareAndSet(null, new AssertionError("at entry " + (at - 1)));
+          }
+          seen++;
+        } catch (IllegalStateException e) {
+          // Told of the other, or not on an entry.
+        }
+        if (at == 0) {
+          at = restart(cursor);
+        }
+      }
+      walking.set(false);
+      other.join();
+      assertNull(wrong.get(), () -> "was " + wrong.get());
+      assertTrue(seen > 0);
+    }
+  }
+
+  /** To before the second entry; what comes next is that. */
+  private static int restart(KvCursor cursor) {
+    while (true) {
+      try {
+        cursor.seek(key(0));
+        return 1;
+      } catch (IllegalStateException e) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  private static void look(
+      KvCursor cursor, AtomicBoolean walking, AtomicReference<@Nullable Throwable> wrong) {
+    while (walking.get()) {
+      try {
+        cursor.valueView();
+        cursor.keyView();
+      } catch (IllegalStateException e) {
+        // Told of the other.
+      } catch (RuntimeException | Error e) {
+        wrong.compareAndSet(null, e);
+      }
     }
   }
 

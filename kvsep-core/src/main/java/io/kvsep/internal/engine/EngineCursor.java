@@ -26,8 +26,12 @@ public final class EngineCursor extends LimitedCursor {
   /** Values of so many bytes are copied for a view from where the heap has them. */
   private static final int SHOWN_BYTES_MAX = 256;
 
-  /** A copy of a short value and the view of it, the same for each. */
+  /**
+   * A copy of a short value and the view of it, the same for each. Written by one thread alone, so
+   * that a second one at the cursor cannot change under the first what that was given.
+   */
   private static final class ShownValue {
+    final Thread writer = Thread.currentThread();
     final byte[] bytes = new byte[SHOWN_BYTES_MAX];
     final ByteBuffer view = ByteBuffer.wrap(bytes).asReadOnlyBuffer();
   }
@@ -97,23 +101,41 @@ public final class EngineCursor extends LimitedCursor {
   /** A copy of the user key. */
   @Override
   public byte[] key() {
-    requireIdle();
-    requireEntry();
-    return Arrays.copyOfRange(iterator.key(), prefixLength, iterator.keyLength());
+    return key(prefixLength);
   }
 
   @Override
   public ByteBuffer keyView() {
-    requireIdle();
+    long idle = requireIdle();
     requireEntry();
-    return view(iterator.key(), iterator.keyLength());
+    ByteBuffer key;
+    try {
+      key = view(iterator.key(), iterator.keyLength());
+    } catch (RuntimeException e) {
+      requireUnclaimed(idle);
+      throw e;
+    }
+    requireUnclaimed(idle);
+    return key;
   }
 
   /** A copy of the stored key. */
   byte[] storedKey() {
-    requireIdle();
+    return key(/* from= */ 0);
+  }
+
+  private byte[] key(int from) {
+    long idle = requireIdle();
     requireEntry();
-    return Arrays.copyOf(iterator.key(), iterator.keyLength());
+    byte[] key;
+    try {
+      key = Arrays.copyOfRange(iterator.key(), from, iterator.keyLength());
+    } catch (RuntimeException e) {
+      requireUnclaimed(idle);
+      throw e;
+    }
+    requireUnclaimed(idle);
+    return key;
   }
 
   /** A copy of the value. */
@@ -147,10 +169,9 @@ public final class EngineCursor extends LimitedCursor {
     long idle = requireIdle();
     EntriesAhead near = heapValue();
     if (near != null) {
-      ShownValue target = shown == null ? new ShownValue() : shown;
-      shown = target;
+      ShownValue target = shown();
       int length = copy(near, target.bytes, idle);
-      return target.view.clear().limit(length).order(ByteOrder.BIG_ENDIAN);
+      return target.view.limit(length).position(0).order(ByteOrder.BIG_ENDIAN);
     }
     claim();
     try {
@@ -166,6 +187,15 @@ public final class EngineCursor extends LimitedCursor {
     } finally {
       unclaim();
     }
+  }
+
+  private ShownValue shown() {
+    ShownValue target = shown;
+    if (target == null || target.writer != Thread.currentThread()) {
+      target = new ShownValue();
+      shown = target;
+    }
+    return target;
   }
 
   /** Whether this is the delete of a key; only a walk over changes comes upon one. */
@@ -264,7 +294,7 @@ public final class EngineCursor extends LimitedCursor {
     int length;
     try {
       length = iterator.copyPayload(near, target);
-    } catch (IndexOutOfBoundsException e) {
+    } catch (RuntimeException e) {
       requireUnclaimed(idle);
       throw e;
     }
@@ -316,6 +346,8 @@ public final class EngineCursor extends LimitedCursor {
     if (isClaimed(idle) || !take(idle, idle + 1)) {
       throw refusal(claims.get());
     }
+    // Whoever sees what this call writes sees the claim as well.
+    VarHandle.storeStoreFence();
   }
 
   private boolean take(long idle, long taken) {

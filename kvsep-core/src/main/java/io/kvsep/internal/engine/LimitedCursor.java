@@ -178,7 +178,8 @@ abstract class LimitedCursor implements EntryCursor {
       keyView = userKey.asReadOnlyBuffer();
       viewed = storedKey;
     }
-    return keyView.clear().limit(length - prefixLength).order(ByteOrder.BIG_ENDIAN);
+    // At no time longer than the key, for a second thread that reads it.
+    return keyView.limit(length - prefixLength).position(0).order(ByteOrder.BIG_ENDIAN);
   }
 
   /** Entries that may still be found. */

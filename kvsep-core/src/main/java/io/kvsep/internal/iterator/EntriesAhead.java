@@ -3,7 +3,7 @@ package io.kvsep.internal.iterator;
 /**
  * Entries behind the one a source stands on that need no decision, as {@link
  * InternalIterator#ahead} gives them: going on to the next one costs a fraction of what a step
- * through all layers does, and touches nothing but the heap.
+ * through all layers does. {@link #next} and {@link #copyPayload} touch nothing but the heap.
  *
  * <p>The source stays where it is meanwhile; {@link InternalIterator#follow} takes it to the last
  * entry seen. Valid until the source's next move. Not thread safe.

@@ -59,9 +59,10 @@ public abstract class InternalIterator implements AutoCloseable {
    * The entries behind the current one that need no decision of whoever walks forward, as far as
    * they are at hand: of each it is known that it comes next, that its key is another one than that
    * before it, and that it is a value, or a pointer to one, that does not expire. Their payloads
-   * lie in {@link #payloadRegion}. Only while valid; moves nothing.
+   * lie in {@link #payloadRegion}. Only while valid, in a walk forward; moves nothing.
    *
-   * @param limit only keys below this; null for all
+   * @param limit only keys below this; null for all; read by {@link EntriesAhead#next} and not
+   *     before, so that it may be filled after this call
    * @param sequenceMax only entries of this number or a lower one
    * @return null if there are none at hand; there may be none where this is not null
    */
