@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -47,6 +48,12 @@ final class UnreadableScanTest {
       return new byte[] {7, (byte) (number >>> 8), (byte) number};
     }
 
+    private static byte[] value(int number) {
+      byte[] value = new byte[50];
+      Arrays.fill(value, (byte) (number % 127 + 1));
+      return value;
+    }
+
     private static int number(byte[] key) {
       return (key[1] & 0xff) << 8 | (key[2] & 0xff);
     }
@@ -59,7 +66,7 @@ final class UnreadableScanTest {
       KvOptions options = KvOptions.builder().memoryBudgetBytes(16 << 20).build();
       try (KvStore store = KvStore.open(directory, options)) {
         for (int i = 0; i < KEYS; i++) {
-          store.put(key(i), new byte[50]);
+          store.put(key(i), value(i));
         }
         store.compact();
       }
@@ -70,7 +77,7 @@ final class UnreadableScanTest {
       // Each position in a block is one of these, wherever blocks begin.
       for (int i = 0; i < 400; i++) {
         int from = KEYS / 2 + i / 2;
-        int steps = i < 200 ? 4 : i % 2 == 0 ? i / 2 : i / 2 % 4;
+        int steps = i < 200 ? 4 : i / 4;
         try (KvCursor cursor = store.cursor(ScanOptions.all().prefetch(0))) {
           cursor.seek(key(KEYS / 4));
           walk(cursor, KEYS / 4, 100);
@@ -81,6 +88,7 @@ final class UnreadableScanTest {
           Files.write(table, whole, StandardOpenOption.WRITE);
           cursor.seek(key(last));
           check(last, cursor);
+          checkValue(last, cursor);
           walk(cursor, last, 100);
         }
       }
@@ -105,6 +113,7 @@ final class UnreadableScanTest {
       for (int i = 0; i < steps; i++) {
         cursor.next();
         check(++at, cursor);
+        checkValue(at, cursor);
       }
       return at;
     }
@@ -128,6 +137,12 @@ final class UnreadableScanTest {
     private void check(int expected, KvCursor cursor) {
       if (number(cursor.key()) != expected && wrong.size() < 10) {
         wrong.add(number(cursor.key()) + " in place of " + expected);
+      }
+    }
+
+    private void checkValue(int expected, KvCursor cursor) {
+      if (!Arrays.equals(value(expected), cursor.value()) && wrong.size() < 10) {
+        wrong.add("another value of " + expected);
       }
     }
 

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.BackupFormat.Header;
 import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.VersionSet;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -87,6 +88,8 @@ final class BackupWork {
     for (int id : keyspaces.values()) {
       writeEntries(writer, moment, id, complete, since, pulse);
     }
+    // The last blocks and records too, behind which no other was read.
+    Region.requirePagesRead();
     writer.finish();
     return until;
   }

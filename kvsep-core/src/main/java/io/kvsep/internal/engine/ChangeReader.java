@@ -141,12 +141,7 @@ public final class ChangeReader {
   private void fill() {
     long before = position;
     try {
-      boolean more = true;
-      while (more && ready.isEmpty()) {
-        more = readOn();
-      }
-      // What was copied from a page that cannot be read any more is not what was checked.
-      Region.requirePagesRead();
+      readSome();
     } catch (RuntimeException e) {
       // What was found before that comes first; the same error comes again behind it.
       if (ready.isEmpty()) {
@@ -159,6 +154,19 @@ public final class ChangeReader {
       segment = 0;
       reader.restart();
       throw e;
+    }
+  }
+
+  private void readSome() {
+    try {
+      boolean more = true;
+      while (more && ready.isEmpty()) {
+        more = readOn();
+      }
+    } finally {
+      // What was copied from a page that cannot be read any more is not what was checked; whatever
+      // else came up.
+      Region.requirePagesRead();
     }
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -356,7 +357,10 @@ final class CommitPipeline {
       return;
     }
     try {
-      if (condition.holds(first)) {
+      boolean holds = condition.holds(first);
+      // What it read may not have been there, and the group behind it is not to hear of that.
+      Region.requirePagesRead();
+      if (holds) {
         return;
       }
       first.applied = false;

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Keyspaces;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a cursor stands in its own order, which may be descending, and how far its limit lets it
@@ -27,10 +28,19 @@ abstract class LimitedCursor implements EntryCursor {
   /** Steps ahead to where the limit ends; back from there gives one for each step. */
   private long stepsLeft;
 
-  /** Of what array {@link #keyView} is a view. */
-  private byte[] viewed = {};
+  /** A view of the user keys that lie in one array: one object, so that both belong together. */
+  private static final class ShownKey {
+    final byte[] storedKey;
+    final ByteBuffer view;
 
-  private ByteBuffer keyView = ByteBuffer.wrap(viewed);
+    ShownKey(byte[] storedKey, int prefixLength) {
+      this.storedKey = storedKey;
+      this.view = ByteBuffer.wrap(storedKey).position(prefixLength).slice().asReadOnlyBuffer();
+    }
+  }
+
+  /** For {@link #view}; null until that is asked for. */
+  private @Nullable ShownKey shownKey;
 
   LimitedCursor(ScanBounds bounds) {
     this.bounds = bounds;
@@ -173,13 +183,12 @@ abstract class LimitedCursor implements EntryCursor {
 
   /** The user key's part of a stored key, without copying it; one object as long as it can be. */
   final ByteBuffer view(byte[] storedKey, int length) {
-    if (storedKey != viewed) {
-      ByteBuffer userKey = ByteBuffer.wrap(storedKey).position(prefixLength).slice();
-      keyView = userKey.asReadOnlyBuffer();
-      viewed = storedKey;
+    ShownKey shown = shownKey;
+    if (shown == null || shown.storedKey != storedKey) {
+      shown = new ShownKey(storedKey, prefixLength);
+      shownKey = shown;
     }
-    // At no time longer than the key, for a second thread that reads it.
-    return keyView.limit(length - prefixLength).position(0).order(ByteOrder.BIG_ENDIAN);
+    return shown.view.limit(length - prefixLength).position(0).order(ByteOrder.BIG_ENDIAN);
   }
 
   /** Entries that may still be found. */

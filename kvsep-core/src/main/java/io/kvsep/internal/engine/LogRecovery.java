@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.IndexEntries;
@@ -66,6 +67,8 @@ final class LogRecovery {
         while (!reachedSeal(scanner, segment) && scanner.next(leastSequence)) {
           leastSequence = scanner.endSequence();
         }
+        // What was sound may have been read again since, for its positions and numbers.
+        Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
         long last = Math.max(lastSequence, leastSequence - 1);
@@ -95,6 +98,8 @@ final class LogRecovery {
           scanner.readInto(entries);
           sink.accept(entries, part.segment(), scanner.offset());
         }
+        // Nor may anything have been copied that was not what was checked.
+        Region.requirePagesRead();
         if (scanner.endOffset() != part.end()) {
           throw scanner.damage();
         }

@@ -20,7 +20,8 @@ import java.util.Objects;
  * Looks single keys up: memtables from the newest to the oldest, level 0 likewise, then one table a
  * level. The first entry found is the newest, because data only ever moves down; for the same
  * reason a delete of a range around the key ends the search in the source where it is found. Takes
- * no lock and allocates nothing; the caller is inside the epochs.
+ * no lock and allocates nothing but what {@link Region#requirePagesRead} does; the caller is inside
+ * the epochs.
  */
 final class PointReader {
   private final ValueReader values;

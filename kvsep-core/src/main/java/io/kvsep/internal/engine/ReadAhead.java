@@ -130,6 +130,8 @@ final class ReadAhead implements Foreseen, AutoCloseable {
     if (entriesAsked == 0 && (movesSince == 0 || movesSince > MOVES_PER_READ_MAX)) {
       return false;
     }
+    // What the cursor could not read is not the scout's to pass over.
+    Region.requirePagesRead();
     Region payload = cursor.payloadRegion();
     ReadBatch batch = current;
     if (batch == null || !batch.covers(payload, pointerOffset)) {
@@ -235,12 +237,15 @@ final class ReadAhead implements Foreseen, AutoCloseable {
         && batch.bytes() < BATCH_BYTES_MAX
         && passed < entriesNext * ENTRIES_PASSED) {
       VisibleIterator at = scout();
-      if (Tag.baseKind(at.kind()) == Tag.POINTER) {
-        batch.add(at.payloadRegion(), at.payloadOffset() + Payload.headerLength(at.kind()));
-      }
       passed++;
       scoutSteps--;
-      step(() -> forward ? at.next() : at.previous());
+      step(
+          () -> {
+            if (Tag.baseKind(at.kind()) == Tag.POINTER) {
+              batch.add(at.payloadRegion(), at.payloadOffset() + Payload.headerLength(at.kind()));
+            }
+            return forward ? at.next() : at.previous();
+          });
     }
     if (entriesAsked == 0) {
       entriesNext = Math.min(ENTRIES_MAX, 2 * entriesNext);
@@ -252,11 +257,12 @@ final class ReadAhead implements Foreseen, AutoCloseable {
   private void step(Supplier<Boolean> move) {
     scoutStands = false;
     try {
-      scoutStands = move.get();
+      boolean stands = move.get();
+      Region.requirePagesRead();
+      scoutStands = stands;
     } catch (KvException | InternalError e) {
       // Damage, or a device that fails under a mapping: the cursor finds it when it gets there, if
       // it ever does.
-      scoutStands = false;
     }
   }
 

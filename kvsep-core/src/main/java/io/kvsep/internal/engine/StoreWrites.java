@@ -91,7 +91,10 @@ public final class StoreWrites {
     }
   }
 
-  /** Allocates nothing unless the entry is too large for the commit buffers. */
+  /**
+   * Allocates nothing but what {@link Region#requirePagesRead} does, unless the entry is too large
+   * for the commit buffers.
+   */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
     long valueLength = value.readRemaining();
@@ -331,12 +334,26 @@ public final class StoreWrites {
 
   /** As {@link #enter}, for a call that takes long and writes nothing. */
   EpochSlot<WriteRequest> enterToRead() {
+    requirePagesRead();
     EpochSlot<WriteRequest> slot = slots.enterWithContext();
     if (closed) {
       exit(slot);
       throw new StoreClosedException("the store is closed");
     }
     return slot;
+  }
+
+  /**
+   * Tells the caller of a page that he could not read before this, as through a view of a value. In
+   * the middle of a write the same error would be one after which the log is not trusted, and on
+   * the way into the epochs one after which nobody leaves them.
+   */
+  private static void requirePagesRead() {
+    try {
+      Region.requirePagesRead();
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   private boolean syncsEveryCommit() {

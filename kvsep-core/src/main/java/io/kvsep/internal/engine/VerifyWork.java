@@ -4,6 +4,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.verify.Verification;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
@@ -66,6 +67,8 @@ final class VerifyWork {
               version);
       versions.check(verification::add);
       checked = verification.run();
+      // What seems damaged may be that of a page that was not read.
+      Region.requirePagesRead();
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     } finally {

@@ -80,7 +80,7 @@ public final class Repair {
     Repair repair = new Repair(input);
     try {
       return repair.run();
-    } catch (IOException e) {
+    } catch (IOException | InternalError e) {
       throw new StorageException("cannot repair " + input.damaged().location(), e);
     } finally {
       repair.keyMemory.close();
@@ -147,6 +147,8 @@ public final class Repair {
           Versions relocated = new Versions(relocatedRuns.merged())) {
         merge(sources, inTables, inLog, relocated, target);
       }
+      // What counts as lost may be that of a page that was not read this time.
+      Region.requirePagesRead();
       target.finish();
       return result(manifest, tables, log, target);
     }

@@ -100,19 +100,22 @@ final class TableIterator extends InternalIterator {
     valid = false;
     try {
       int found = index.find(target, offset, length, seekTag);
-      if (found == index.blockCount() || found == blockIndex) {
+      if (found == index.blockCount()) {
         // No block is entered, so that nobody asks whether the index could be read.
         Region.requirePagesRead();
-      }
-      if (found == index.blockCount()) {
         return;
       }
+      boolean stays = found == blockIndex;
       enter(found);
       long at = block.floorRestart(target, offset, length, seekTag);
       here.keyLength = 0;
       do {
         step(at);
         if (compareTo(target, offset, length, seekTag) >= 0) {
+          if (stays) {
+            // Nor whether this block still can.
+            Region.requirePagesRead();
+          }
           valid = true;
           return;
         }

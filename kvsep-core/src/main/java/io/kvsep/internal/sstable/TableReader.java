@@ -116,14 +116,31 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throws IOException {
     String name = StoreFiles.table(number);
     Region mapping = map(storage, name, cache.ledger());
+    TableReader reader = null;
+    try {
+      reader = read(name, mapping, number, storeId, fileBytesExpected, cache);
+    } finally {
+      if (reader == null) {
+        mapping.free();
+      }
+    }
+    return reader;
+  }
+
+  private static TableReader read(
+      String name,
+      Region mapping,
+      long number,
+      StoreId storeId,
+      long fileBytesExpected,
+      TableCache cache) {
     try {
       return new TableReader(name, mapping, number, storeId, fileBytesExpected, cache);
     } catch (IndexOutOfBoundsException e) {
-      mapping.free();
       throw new CorruptionException(name, 0, "a table", String.valueOf(e.getMessage()));
-    } catch (RuntimeException | Error e) {
-      mapping.free();
-      throw e;
+    } finally {
+      // What was decoded, or seems damaged, may be that of a page that was not read.
+      Region.requirePagesRead();
     }
   }
 

@@ -115,6 +115,16 @@ final class LogFormat {
   /** As above, for a file of the kind that has this magic. */
   static void checkHeader(
       Region region, long magic, String file, StoreId storeId, long segment, NativeWindow window) {
+    try {
+      requireHeader(region, magic, file, storeId, segment, window);
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      Region.requirePagesRead();
+      throw e;
+    }
+  }
+
+  private static void requireHeader(
+      Region region, long magic, String file, StoreId storeId, long segment, NativeWindow window) {
     long found = region.getLong(0);
     if (found != magic) {
       if (found == SEGMENT_MAGIC || found == RelocatedFormat.MAGIC) {

@@ -91,6 +91,8 @@ public final class LogScanner implements AutoCloseable {
     at += frameLength;
     frameLength = 0;
     if (!holdsHeader(at) || !holdsRecords(leastSequence)) {
+      // Of a page that was not read, nothing holds; what is behind it may be cut off for that.
+      Region.requirePagesRead();
       return false;
     }
     durableClaim = later(durableClaim, claim(at));
@@ -143,6 +145,7 @@ public final class LogScanner implements AutoCloseable {
     while (length > least && region.getByte(length - 1) == 0) {
       length--;
     }
+    Region.requirePagesRead();
     return length;
   }
 
@@ -192,6 +195,7 @@ public final class LogScanner implements AutoCloseable {
         furthest = later(furthest, claim(offset));
       }
     }
+    Region.requirePagesRead();
     return furthest;
   }
 

@@ -59,6 +59,8 @@ public final class RelocatedPointers {
   }
 
   private long find(int index, Segment home, Region pointer, long pointerOffset) {
+    // What could not be read of the pointer is not passed over as a part of its home.
+    Region.requirePagesRead();
     try {
       return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset));
     } catch (KvException | InternalError e) {

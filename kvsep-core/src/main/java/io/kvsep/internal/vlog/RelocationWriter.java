@@ -127,10 +127,12 @@ public final class RelocationWriter implements AutoCloseable {
     Segment from = place.segment();
     long at = place.offset();
     if (at < 0 || offset > FILE_BYTES_MAX || length > from.publishedEnd() - at) {
+      Region.requirePagesRead();
       throw new CorruptionException(
           from.name(), at, "a record of " + length + " bytes", "end of the segment");
     }
     if (length <= LogFormat.CRC_BYTES) {
+      Region.requirePagesRead();
       throw new CorruptionException(from.name(), at, "a record", "one of " + length + " bytes");
     }
     requireRoom(length);

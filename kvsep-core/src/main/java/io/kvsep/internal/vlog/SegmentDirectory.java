@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -88,6 +89,8 @@ public final class SegmentDirectory {
     if (locate(id, offset, result)) {
       return;
     }
+    // Neither the pointer nor the relocations may have been read.
+    Region.requirePagesRead();
     Segment[] homes = table.homes.of(id);
     if (homes.length == 0) {
       throw noSuchSegment(id);

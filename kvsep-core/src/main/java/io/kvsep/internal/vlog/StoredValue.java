@@ -16,6 +16,9 @@ public final class StoredValue {
   /** The heap may have no room for a copy of more, whatever is kept by views. */
   private static final int COPIED_BYTES_MAX = 1 << 20;
 
+  /** So much may have left memory between its checksum and its copy. */
+  private static final int LONG_BYTES = 1 << 16;
+
   private @Nullable Region region;
   private long offset;
   private int length;
@@ -43,7 +46,14 @@ public final class StoredValue {
 
   /** A fresh array; or the value's own, which nobody else holds. */
   public byte[] toArray() {
-    return heap != null ? heap : place().getBytes(offset, length);
+    if (heap != null) {
+      return heap;
+    }
+    byte[] copy = place().getBytes(offset, length);
+    if (length >= LONG_BYTES) {
+      Region.requirePagesRead();
+    }
+    return copy;
   }
 
   /** The region the value lies in, null when it is on the heap. */

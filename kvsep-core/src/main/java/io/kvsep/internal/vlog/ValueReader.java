@@ -87,6 +87,7 @@ public final class ValueReader {
       offset = scratch.place.offset();
     }
     if (offset < 0 || length > segment.publishedEnd() - offset) {
+      Region.requirePagesRead();
       throw new CorruptionException(
           segment.name(), offset, "a record of " + length + " bytes", "end of the segment");
     }
@@ -123,6 +124,7 @@ public final class ValueReader {
     int order =
         Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
     if (order != 0) {
+      Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "the key's own record", "another key");
     }
     deliver(segment, region, offset, scratch, result);
