@@ -108,15 +108,11 @@ public final class EngineCursor extends LimitedCursor {
   public ByteBuffer keyView() {
     long idle = requireIdle();
     requireEntry();
-    ByteBuffer key;
     try {
-      key = view(iterator.key(), iterator.keyLength());
-    } catch (RuntimeException e) {
+      return view(iterator.key(), iterator.keyLength());
+    } finally {
       requireUnclaimed(idle);
-      throw e;
     }
-    requireUnclaimed(idle);
-    return key;
   }
 
   /** A copy of the stored key. */
@@ -127,15 +123,11 @@ public final class EngineCursor extends LimitedCursor {
   private byte[] key(int from) {
     long idle = requireIdle();
     requireEntry();
-    byte[] key;
     try {
-      key = Arrays.copyOfRange(iterator.key(), from, iterator.keyLength());
-    } catch (RuntimeException e) {
+      return Arrays.copyOfRange(iterator.key(), from, iterator.keyLength());
+    } finally {
       requireUnclaimed(idle);
-      throw e;
     }
-    requireUnclaimed(idle);
-    return key;
   }
 
   /** A copy of the value. */
@@ -291,15 +283,11 @@ public final class EngineCursor extends LimitedCursor {
    * @return the value's length
    */
   private int copy(EntriesAhead near, byte[] target, long idle) {
-    int length;
     try {
-      length = iterator.copyPayload(near, target);
-    } catch (RuntimeException e) {
+      return iterator.copyPayload(near, target);
+    } finally {
       requireUnclaimed(idle);
-      throw e;
     }
-    requireUnclaimed(idle);
-    return length;
   }
 
   /** Whether the value lies beside its key, in what the view pins, and needs no epoch. */
@@ -372,7 +360,10 @@ public final class EngineCursor extends LimitedCursor {
     return state;
   }
 
-  /** That nothing read since {@link #requireIdle} was another thread's to change. */
+  /**
+   * That nothing read since {@link #requireIdle} was another thread's to change; if something was,
+   * that is the error to report, whatever else came up.
+   */
   private void requireUnclaimed(long idle) {
     VarHandle.acquireFence();
     long now = claims.get();
