@@ -94,9 +94,11 @@ public final class CompactionPicker {
   }
 
   /**
-   * The lowest level that a store which nobody writes to should bring down into the next one that
-   * holds anything, so that reads find all tables in one level: not if that rewrites much more than
-   * it brings down. {@link #NO_LEVEL} when there is none.
+   * The level that a store which nobody writes to should bring down into the next one that holds
+   * anything, so that reads find all tables in one level: the lowest one that is worth it, unless
+   * that rewrites much more than it brings down. What is above that one goes down with it, however
+   * little it is, and so first, where that rewrites no more than the step that is worth it does:
+   * alone it would not be worth rewriting what is below. {@link #NO_LEVEL} when there is none.
    *
    * @param affordableBytes what may be rewritten however little it brings down
    */
@@ -107,10 +109,26 @@ public final class CompactionPicker {
       boolean apart = below > 0 || (level == 0 && tables > 1);
       long bytesMax = Math.max(affordableBytes, SETTLING_FACTOR * version.levelBytes(level));
       if (tables > 0 && apart && below <= bytesMax) {
-        return level;
+        return highestAlong(version, level, below);
       }
     }
     return NO_LEVEL;
+  }
+
+  /** The highest level that holds anything and can be brought to the given one for so much. */
+  private static int highestAlong(Version version, int level, long bytesMax) {
+    int highest = level;
+    long rewritten = 0;
+    for (int above = level - 1; above >= 0; above--) {
+      rewritten += version.levelBytes(above + 1);
+      if (rewritten > bytesMax) {
+        break;
+      }
+      if (version.tables(above).length > 0) {
+        highest = above;
+      }
+    }
+    return highest;
   }
 
   /**

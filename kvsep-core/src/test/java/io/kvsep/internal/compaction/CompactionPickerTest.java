@@ -520,7 +520,29 @@ final class CompactionPickerTest {
     table(4, "f", "k", 100);
     assertEquals(0, settlingLevel());
     table(4, "m", "p", 100);
-    assertEquals(4, settlingLevel());
+    // The level below is worth it now, and this one goes down with it.
+    assertEquals(0, settlingLevel());
+  }
+
+  @Test
+  void littleThatIsAboveASettlingLevelGoesDownWithItIfThatAtMostDoublesTheWork() {
+    long last = table(6, "a", "z", 300);
+    long above = table(5, "a", "z", 200);
+    assertEquals(5, settlingLevel());
+    long few = table(0, "b", "c", 1);
+    assertEquals(0, settlingLevel());
+    assertPlan(settling(0), 0, 5, Set.of(few), Set.of(above));
+    // All that is rewritten on the way counts, whichever steps it takes.
+    long between = table(3, "d", "e", 100);
+    assertEquals(0, settlingLevel());
+    assertPlan(settling(0), 0, 3, Set.of(few), Set.of(between));
+    versions.apply(new VersionEdit().removeTable(3, between));
+    table(3, "d", "e", 101);
+    assertEquals(3, settlingLevel());
+    versions.apply(new VersionEdit().removeTable(6, last));
+    table(6, "a", "z", 2001);
+    // The last level is not worth it any more, but level 5 is, for level 3.
+    assertEquals(0, settlingLevel());
   }
 
   @Test
