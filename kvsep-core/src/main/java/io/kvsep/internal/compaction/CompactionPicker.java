@@ -43,6 +43,12 @@ public final class CompactionPicker {
   /** A store settles when what is below is at most so many times as long as what goes down. */
   private static final int SETTLING_FACTOR = CompactionConfig.LEVEL_MULTIPLIER;
 
+  /**
+   * Or when it is at most such a part of all bytes that came with what goes down, those of values
+   * in the log included: next to what these wrote, rewriting keys is little.
+   */
+  private static final int SETTLING_VALUES_PART = 2;
+
   /** Where a level is asked for and there is none. */
   public static final int NO_LEVEL = -1;
 
@@ -95,10 +101,10 @@ public final class CompactionPicker {
 
   /**
    * The level that a store which nobody writes to should bring down into the next one that holds
-   * anything, so that reads find all tables in one level: the lowest one that is worth it, unless
-   * that rewrites much more than it brings down. What is above that one goes down with it, however
-   * little it is, and so first, where that rewrites no more than the step that is worth it does:
-   * alone it would not be worth rewriting what is below. {@link #NO_LEVEL} when there is none.
+   * anything, so that reads find all tables in one level: the lowest one that is worth it, by what
+   * that rewrites and what it brings down. What is above that one goes down with it, however little
+   * it is, and so first, where that rewrites no more than the step that is worth it does: alone it
+   * would not be worth rewriting what is below. {@link #NO_LEVEL} when there is none.
    *
    * @param affordableBytes what may be rewritten however little it brings down
    */
@@ -107,12 +113,18 @@ public final class CompactionPicker {
       int tables = version.tables(level).length;
       long below = version.levelBytes(nextHeld(version, level));
       boolean apart = below > 0 || (level == 0 && tables > 1);
-      long bytesMax = Math.max(affordableBytes, SETTLING_FACTOR * version.levelBytes(level));
-      if (tables > 0 && apart && below <= bytesMax) {
+      if (tables > 0 && apart && below <= Math.max(affordableBytes, worth(version, level))) {
         return highestAlong(version, level, below);
       }
     }
     return NO_LEVEL;
+  }
+
+  /** How much may be rewritten for bringing a level down. */
+  private static long worth(Version version, int level) {
+    long bytes = version.levelBytes(level);
+    long withValues = bytes + version.sums(level).valueBytes();
+    return Math.max(SETTLING_FACTOR * bytes, withValues / SETTLING_VALUES_PART);
   }
 
   /** The highest level that holds anything and can be brought to the given one for so much. */

@@ -525,6 +525,16 @@ final class CompactionPickerTest {
   }
 
   @Test
+  void valuesInTheLogThatCameWithALevelMakeItWorthMore() {
+    table(6, "a", "z", 2000, 100, 100, 100_000);
+    table(0, "a", "c", 100, 10, 10, 3000);
+    table(0, "d", "f", 10, 1, 1, 889);
+    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    table(0, "g", "h", 1);
+    assertEquals(0, settlingLevel());
+  }
+
+  @Test
   void littleThatIsAboveASettlingLevelGoesDownWithItIfThatAtMostDoublesTheWork() {
     long last = table(6, "a", "z", 300);
     long above = table(5, "a", "z", 200);
