@@ -67,6 +67,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * there is; without tables the log does, as far back as reclaim has left it. The page repair.md
    * of the documentation says what is certain in which case.
    *
+   * <p>What the device does not give counts as damaged: files that cannot be read as a whole are
+   * copied beside the new store, as far as they can, and take that space until the call ends.
+   *
    * <p>The damaged directory is only read. Its lock is taken where there is a lock file, so that no
    * store is repaired that is open for writing. The new store appears in {@code target} when it is
    * complete and durable; until then it is made beside it, in a directory of the same name with

@@ -5,8 +5,10 @@ import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.repair.ReadableFiles;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
 import java.io.IOException;
@@ -39,19 +41,52 @@ final class StoreRepair {
     Objects.requireNonNull(options, "options");
     try (FileStorage source = new FileStorage(damaged, /* createIfMissing= */ false);
         StorageLock lock = lock(source)) {
-      Path place = requirePlace(damaged.toRealPath(), target.toAbsolutePath().normalize());
-      Path work = place.resolveSibling(place.getFileName() + SUFFIX);
-      Files.createDirectories(place.resolveSibling(""));
-      Files.createDirectory(work);
-      try {
-        RepairReport report = repair(source, work, options);
-        moveTo(work.resolve("store"), place);
-        return report;
-      } finally {
-        deleteTree(work);
-      }
+      return run(
+          source, requirePlace(damaged.toRealPath(), target.toAbsolutePath().normalize()), options);
     } catch (IOException e) {
       throw new StorageException("cannot repair " + damaged + " into " + target, e);
+    }
+  }
+
+  /**
+   * As {@link KvStore#repair}.
+   *
+   * @param source locked by the caller
+   * @param place empty or not there
+   */
+  static RepairReport run(Storage source, Path place, KvOptions options) throws IOException {
+    Path work = place.resolveSibling(place.getFileName() + SUFFIX);
+    Files.createDirectories(place.resolveSibling(""));
+    Files.createDirectory(work);
+    try {
+      RepairReport report;
+      try {
+        report = repair(source, List.of(), work, options);
+      } catch (StorageException e) {
+        report = repairReadable(source, work, options, e);
+      }
+      moveTo(work.resolve("store"), place);
+      return report;
+    } finally {
+      deleteTree(work);
+    }
+  }
+
+  /**
+   * Once more, if the device does not give some of the files: only then are they read twice.
+   *
+   * @param failure what came of the first attempt
+   */
+  private static RepairReport repairReadable(
+      Storage source, Path work, KvOptions options, StorageException failure) throws IOException {
+    deleteTree(work);
+    Files.createDirectory(work);
+    try (FileStorage copies = new FileStorage(work.resolve("copies"), true)) {
+      ReadableFiles readable = ReadableFiles.of(source, copies);
+      if (readable.isWhole()) {
+        throw failure;
+      }
+      return repair(readable, readable.notes(), work, options);
     }
   }
 
@@ -76,8 +111,11 @@ final class StoreRepair {
     return target;
   }
 
-  private static RepairReport repair(FileStorage source, Path work, KvOptions options)
-      throws IOException {
+  /**
+   * @param notes go in front of those of the repair
+   */
+  private static RepairReport repair(
+      Storage source, List<String> notes, Path work, KvOptions options) throws IOException {
     Ticker ticker = Ticker.system();
     long start = ticker.nanos();
     Instant now = Instant.ofEpochMilli(options.clock().millis());
@@ -98,10 +136,10 @@ final class StoreRepair {
                   now.toEpochMilli(),
                   Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)));
     }
-    return report(result, (ticker.nanos() - start) / 1e9);
+    return report(result, notes, (ticker.nanos() - start) / 1e9);
   }
 
-  private static RepairReport report(RepairResult result, double seconds) {
+  private static RepairReport report(RepairResult result, List<String> notes, double seconds) {
     HexFormat hex = HexFormat.of();
     List<RepairReport.Loss> losses =
         result.losses().stream()
@@ -134,7 +172,7 @@ final class StoreRepair {
         losses,
         result.uncertainCount(),
         uncertain,
-        result.notes(),
+        Stream.concat(notes.stream(), result.notes().stream()).toList(),
         seconds);
   }
 

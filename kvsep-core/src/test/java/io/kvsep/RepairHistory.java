@@ -6,6 +6,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
@@ -217,6 +218,15 @@ final class RepairHistory {
   record Outcome(RepairResult result, TreeMap<String, String> entries, List<String> spaces) {}
 
   Outcome repair(CrashableStorage damaged) {
+    return repair(damaged, damaged);
+  }
+
+  /**
+   * As above.
+   *
+   * @param seen how the repair sees the files
+   */
+  Outcome repair(CrashableStorage damaged, Storage seen) {
     Map<String, byte[]> before = files(damaged);
     CrashableStorage made = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
@@ -227,7 +237,7 @@ final class RepairHistory {
     CrashableStorage scratch = new CrashableStorage();
     try {
       result =
-          Repair.run(new Repair.Input(damaged, scratch, target, ledger, clock.millis(), 16 << 10));
+          Repair.run(new Repair.Input(seen, scratch, target, ledger, clock.millis(), 16 << 10));
       KvStore read = new OpenStore(target);
       assertEquals(List.of(), read.verify().problems());
       TreeMap<String, String> entries = new TreeMap<>();

@@ -5,126 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.sstable.TableMeta.SegmentUse;
-import io.kvsep.internal.sstable.TableOptions;
-import io.kvsep.internal.version.TableFile;
-import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
-import io.kvsep.internal.version.VersionSet;
-import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.Readers;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Choices in versions made for them. The tables have no files: nothing is read to choose. */
-final class CompactionPickerTest {
-  private static final StoreId STORE = new StoreId(3, 4);
-
-  private final MemoryLedger ledger = new MemoryLedger();
-  private final VersionSet versions;
-  private final CompactionPicker picker =
-      new CompactionPicker(
-          new CompactionConfig(
-              4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, 1 << 18, STORE)));
-
-  CompactionPickerTest() throws IOException {
-    versions =
-        VersionSet.create(
-            new CrashableStorage(), STORE, ledger, (tables, segments) -> {}, Readers.unbounded());
-  }
-
-  @AfterEach
-  void nothingIsLeft() {
-    versions.close();
-    assertEquals(0, ledger.totalBytes());
-  }
-
-  /** Adds a table without values; its number. */
-  private long table(int level, String smallest, String largest, long bytes) {
-    return table(level, smallest, largest, bytes, 1, 0, 0);
-  }
-
-  /** Adds a table that references {@code records} records of so many bytes together. */
-  private long table(
-      int level,
-      String smallest,
-      String largest,
-      long bytes,
-      long entries,
-      long records,
-      long valueBytes) {
-    if (versions.current().segments().isEmpty()) {
-      versions.apply(new VersionEdit().addSegment(1));
-    }
-    long number = versions.newFileNumber();
-    TableMeta meta =
-        new TableMeta(
-            number,
-            bytes,
-            smallest.getBytes(StandardCharsets.UTF_8),
-            largest.getBytes(StandardCharsets.UTF_8),
-            number,
-            number,
-            entries,
-            0,
-            0,
-            1,
-            0,
-            0,
-            0,
-            records == 0 ? List.of() : List.of(new SegmentUse(1, valueBytes, records)));
-    versions.apply(new VersionEdit().addTable(level, meta));
-    return number;
-  }
-
-  private @Nullable CompactionPlan pick(long... busy) {
-    return picker.pick(versions.current(), files(busy), 0, Long.MAX_VALUE);
-  }
-
-  private CompactionPlan picked(long... busy) {
-    CompactionPlan plan = pick(busy);
-    assertTrue(plan != null);
-    return plan;
-  }
-
-  private Set<TableFile> files(long... numbers) {
-    Set<Long> wanted = Arrays.stream(numbers).boxed().collect(Collectors.toSet());
-    Set<TableFile> files = new HashSet<>();
-    for (int level = 0; level < Version.LEVELS; level++) {
-      for (TableFile file : versions.current().level(level)) {
-        if (wanted.contains(file.meta().number())) {
-          files.add(file);
-        }
-      }
-    }
-    assertEquals(wanted.size(), files.size());
-    return files;
-  }
-
-  private static Set<Long> numbers(List<TableFile> tables) {
-    return tables.stream().map(table -> table.meta().number()).collect(Collectors.toSet());
-  }
-
-  private static void assertPlan(
-      CompactionPlan plan, int from, int to, Set<Long> inputs, Set<Long> overlaps) {
-    assertEquals(from, plan.inputLevel());
-    assertEquals(to, plan.outputLevel());
-    assertEquals(inputs, numbers(plan.inputs()));
-    assertEquals(overlaps, numbers(plan.overlaps()));
-    assertEquals(inputs.size() + overlaps.size(), plan.tables().size());
-  }
+/** Choices by what levels and tables hold. */
+final class CompactionPickerTest extends PickerFixture {
+  CompactionPickerTest() throws IOException {}
 
   @Test
   void anEmptyStoreHasNothingToDo() {
@@ -502,94 +392,6 @@ final class CompactionPickerTest {
     long free = table(5, "x", "y", 50, 1, 1, 1);
     assertTrue(picked().move());
     assertEquals(Set.of(free), numbers(picked().inputs()));
-  }
-
-  @Test
-  void aLevelSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    table(6, "a", "z", 2000);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    table(0, "a", "c", 150);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    assertEquals(0, picker.settlingLevel(versions.current(), /* affordableBytes= */ 2000));
-    assertEquals(
-        CompactionPicker.NO_LEVEL,
-        picker.settlingLevel(versions.current(), /* affordableBytes= */ 1999));
-    table(0, "d", "f", 50);
-    assertEquals(0, settlingLevel());
-    table(4, "f", "k", 100);
-    assertEquals(0, settlingLevel());
-    table(4, "m", "p", 100);
-    // The level below is worth it now, and this one goes down with it.
-    assertEquals(0, settlingLevel());
-  }
-
-  @Test
-  void valuesInTheLogThatCameWithALevelMakeItWorthMore() {
-    table(6, "a", "z", 2000, 100, 100, 100_000);
-    table(0, "a", "c", 100, 10, 10, 3000);
-    table(0, "d", "f", 10, 1, 1, 889);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    table(0, "g", "h", 1);
-    assertEquals(0, settlingLevel());
-  }
-
-  @Test
-  void littleThatIsAboveASettlingLevelGoesDownWithItIfThatAtMostDoublesTheWork() {
-    long last = table(6, "a", "z", 300);
-    long above = table(5, "a", "z", 200);
-    assertEquals(5, settlingLevel());
-    long few = table(0, "b", "c", 1);
-    assertEquals(0, settlingLevel());
-    assertPlan(settling(0), 0, 5, Set.of(few), Set.of(above));
-    // All that is rewritten on the way counts, whichever steps it takes.
-    long between = table(3, "d", "e", 100);
-    assertEquals(0, settlingLevel());
-    assertPlan(settling(0), 0, 3, Set.of(few), Set.of(between));
-    versions.apply(new VersionEdit().removeTable(3, between));
-    table(3, "d", "e", 101);
-    assertEquals(3, settlingLevel());
-    versions.apply(new VersionEdit().removeTable(6, last));
-    table(6, "a", "z", 2001);
-    // The last level is not worth it any more, but level 5 is, for level 3.
-    assertEquals(0, settlingLevel());
-  }
-
-  @Test
-  void tablesOfLevelZeroAloneSettleOnlyIfTheyAreSeveral() {
-    table(0, "a", "c", 150);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    table(0, "b", "d", 50);
-    assertEquals(0, settlingLevel());
-  }
-
-  @Test
-  void aSettlingLevelGoesDownTableByTableUntilItIsEmpty() {
-    long last = table(6, "a", "k", 400);
-    long first = table(5, "f", "h", 100);
-    long second = table(5, "m", "z", 200);
-    // Nothing is due by itself.
-    assertNull(picker.pick(versions.current(), Set.of(), 0, 100));
-
-    // The one below which nothing lies need not be read.
-    CompactionPlan moved = settling(5);
-    assertTrue(moved.move());
-    assertEquals(Set.of(second), numbers(moved.inputs()));
-    versions.apply(new VersionEdit().removeTable(5, second));
-    CompactionPlan merged = settling(5);
-    assertEquals(Set.of(first), numbers(merged.inputs()));
-    assertEquals(Set.of(last), numbers(merged.overlaps()));
-    assertEquals(6, merged.outputLevel());
-    versions.apply(new VersionEdit().removeTable(5, first));
-    assertNull(picker.pickSettling(versions.current(), 5, Set.of()));
-  }
-
-  private int settlingLevel() {
-    return picker.settlingLevel(versions.current(), /* affordableBytes= */ 0);
-  }
-
-  private CompactionPlan settling(int level) {
-    return Objects.requireNonNull(picker.pickSettling(versions.current(), level, Set.of()));
   }
 
   @Test
