@@ -55,15 +55,16 @@ final class StoreRepair {
    * @param place empty or not there
    */
   static RepairReport run(Storage source, Path place, KvOptions options) throws IOException {
+    long start = Ticker.system().nanos();
     Path work = place.resolveSibling(place.getFileName() + SUFFIX);
     Files.createDirectories(place.resolveSibling(""));
     Files.createDirectory(work);
     try {
       RepairReport report;
       try {
-        report = repair(source, List.of(), work, options);
+        report = repair(source, List.of(), work, options, start);
       } catch (StorageException e) {
-        report = repairReadable(source, work, options, e);
+        report = repairReadable(source, work, options, start, e);
       }
       moveTo(work.resolve("store"), place);
       return report;
@@ -78,7 +79,8 @@ final class StoreRepair {
    * @param failure what came of the first attempt
    */
   private static RepairReport repairReadable(
-      Storage source, Path work, KvOptions options, StorageException failure) throws IOException {
+      Storage source, Path work, KvOptions options, long start, StorageException failure)
+      throws IOException {
     deleteTree(work);
     Files.createDirectory(work);
     try (FileStorage copies = new FileStorage(work.resolve("copies"), true)) {
@@ -86,7 +88,7 @@ final class StoreRepair {
       if (readable.isWhole()) {
         throw failure;
       }
-      return repair(readable, readable.notes(), work, options);
+      return repair(readable, readable.notes(), work, options, start);
     }
   }
 
@@ -113,11 +115,11 @@ final class StoreRepair {
 
   /**
    * @param notes go in front of those of the repair
+   * @param start when the call began, a first attempt included
    */
   private static RepairReport repair(
-      Storage source, List<String> notes, Path work, KvOptions options) throws IOException {
-    Ticker ticker = Ticker.system();
-    long start = ticker.nanos();
+      Storage source, List<String> notes, Path work, KvOptions options, long start)
+      throws IOException {
     Instant now = Instant.ofEpochMilli(options.clock().millis());
     EngineConfig config =
         OpenStore.config(
@@ -136,7 +138,7 @@ final class StoreRepair {
                   now.toEpochMilli(),
                   Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)));
     }
-    return report(result, notes, (ticker.nanos() - start) / 1e9);
+    return report(result, notes, (Ticker.system().nanos() - start) / 1e9);
   }
 
   private static RepairReport report(RepairResult result, List<String> notes, double seconds) {

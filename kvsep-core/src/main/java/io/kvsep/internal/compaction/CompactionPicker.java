@@ -106,15 +106,17 @@ public final class CompactionPicker {
    * it is, and so first, where that rewrites no more than the step that is worth it does: alone it
    * would not be worth rewriting what is below. {@link #NO_LEVEL} when there is none.
    *
+   * @param busy while they are in the way of that step, nothing goes down for its sake
    * @param affordableBytes what may be rewritten however little it brings down
    */
-  public int settlingLevel(Version version, long affordableBytes) {
+  public int settlingLevel(Version version, Set<TableFile> busy, long affordableBytes) {
     for (int level = LAST - 1; level >= 0; level--) {
       int tables = version.tables(level).length;
       long below = version.levelBytes(nextHeld(version, level));
       boolean apart = below > 0 || (level == 0 && tables > 1);
       if (tables > 0 && apart && below <= Math.max(affordableBytes, worth(version, level))) {
-        return highestAlong(version, level, below);
+        boolean stuck = pickSettling(version, level, busy) == null;
+        return stuck ? level : highestAlong(version, level, below);
       }
     }
     return NO_LEVEL;

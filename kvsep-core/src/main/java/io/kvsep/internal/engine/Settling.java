@@ -97,7 +97,7 @@ final class Settling {
     }
     // A level that was begun is emptied, though on the way that looks less and less worth it.
     if (level == CompactionPicker.NO_LEVEL || version.tables(level).length == 0) {
-      level = picker.settlingLevel(version, affordableBytes);
+      level = picker.settlingLevel(version, untouchable, affordableBytes);
     }
     return level == CompactionPicker.NO_LEVEL
         ? pickDetours(version, untouchable)

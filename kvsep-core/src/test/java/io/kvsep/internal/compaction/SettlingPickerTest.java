@@ -21,10 +21,11 @@ final class SettlingPickerTest extends PickerFixture {
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
-    assertEquals(0, picker.settlingLevel(versions.current(), /* affordableBytes= */ 2000));
+    assertEquals(
+        0, picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 2000));
     assertEquals(
         CompactionPicker.NO_LEVEL,
-        picker.settlingLevel(versions.current(), /* affordableBytes= */ 1999));
+        picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 1999));
     table(0, "d", "f", 50);
     assertEquals(0, settlingLevel());
     table(4, "f", "k", 100);
@@ -66,6 +67,18 @@ final class SettlingPickerTest extends PickerFixture {
   }
 
   @Test
+  void nothingGoesDownForALevelThatIsStuck() {
+    long last = table(6, "a", "z", 300);
+    table(5, "a", "k", 200);
+    table(0, "b", "c", 1);
+    assertEquals(0, settlingLevel());
+    assertEquals(5, picker.settlingLevel(versions.current(), files(last), 0));
+    // Part of it can go.
+    table(5, "zz", "zzz", 1);
+    assertEquals(0, picker.settlingLevel(versions.current(), files(last), 0));
+  }
+
+  @Test
   void tablesOfLevelZeroAloneSettleOnlyIfTheyAreSeveral() {
     table(0, "a", "c", 150);
     assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
@@ -95,7 +108,7 @@ final class SettlingPickerTest extends PickerFixture {
   }
 
   private int settlingLevel() {
-    return picker.settlingLevel(versions.current(), /* affordableBytes= */ 0);
+    return picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 0);
   }
 
   private CompactionPlan settling(int level) {

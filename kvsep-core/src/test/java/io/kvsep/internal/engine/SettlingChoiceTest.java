@@ -223,7 +223,7 @@ final class SettlingChoiceTest {
       }
       assertEquals(
           CompactionPicker.NO_LEVEL,
-          picker.settlingLevel(versions.current(), /* affordableBytes= */ 0));
+          picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 0));
     }
 
     /** What a compaction would make of it: one table, or the same ones further down. */
