@@ -119,12 +119,19 @@ final class IndexWriter implements AutoCloseable {
   /**
    * Whatever a memtable replaces is garbage that nobody knows of before it is flushed. So what it
    * may cover of the log depends on what the store holds; and since short tombstones cover little
-   * but may replace long values, an entry counts for no less than those in the tables do.
+   * but may replace long values, an entry counts for no less than those in the tables do. While as
+   * many memtables as there may be wait to be written out, the active one goes on to the most that
+   * any may cover: a writer that waits then would often wait for nothing but the log's sync, and
+   * the first flush of a process takes many times as long as others.
    */
   private boolean coversEnough(Memtable active, long logBytes) {
-    Version version = live.get().version;
-    long part = version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
-    long most = Math.min(shape.memtableLogBytesMax(), Math.max(shape.memtableLogBytesMin(), part));
+    View view = live.get();
+    Version version = view.version;
+    long most = shape.memtableLogBytesMax();
+    if (view.memtables.size() < shape.memtablesMax()) {
+      long part = version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
+      most = Math.min(most, Math.max(shape.memtableLogBytesMin(), part));
+    }
     double average = version.liveBytes() / (double) Math.max(1, version.entryCount());
     return logBytes > most - coveredLogBytes || active.entryCount() * average > most;
   }

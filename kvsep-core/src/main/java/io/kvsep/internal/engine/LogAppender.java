@@ -19,13 +19,19 @@ import org.jspecify.annotations.Nullable;
  * The log as the commit leader uses it: a {@link LogWriter} that goes on in new segments by itself.
  * A segment is durable and in the manifest before the first frame goes into it, so the manifest
  * alone says which segments exist. That takes three syncs, so the next segment is made ahead of
- * need, in the background: the <em>spare</em>. A segment ends in the log itself, and the manifest
- * seals it with the edit that says that nothing of it will be replayed any more.
+ * need, in the background: the <em>spare</em>. What is written is synced in the background as well,
+ * whatever the durability, once it has become much: else the device would have nothing to do until
+ * a flush needs all of it, and the flush, and writers behind it, would wait. A segment ends in the
+ * log itself, and the manifest seals it with the edit that says that nothing of it will be replayed
+ * any more.
  *
  * <p>All but {@link #sync}, {@link #applySealing} and {@link #resume} is for the leader.
  */
 final class LogAppender {
   private static final long LIVE_BYTES_PER_SEGMENT_BYTE = 8;
+
+  /** So many times what makes a spare worth having is worth a sync. */
+  private static final long SYNC_FACTOR = 2;
 
   /** Each new segment costs three syncs. */
   private static final long SEGMENT_BYTES_MIN = 32 << 20;
@@ -39,11 +45,15 @@ final class LogAppender {
   private final LogRoom room;
   private final long segmentBytesMax;
   private final long spareFromBytes;
+  private final long syncFromBytes;
   private final long retainedPart;
   private final AtomicBoolean spareScheduled = new AtomicBoolean();
 
   /** Made once: there may be no memory for it when it is needed. */
   private final Runnable spareJob = this::makeSpare;
+
+  private final AtomicBoolean syncScheduled = new AtomicBoolean();
+  private final Runnable syncJob = this::syncBehind;
 
   /** Guards the four below, and the creation of segments. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -83,6 +93,7 @@ final class LogAppender {
     this.room = new LogRoom(config, writer, this::segmentBytes, ledger);
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
+    this.syncFromBytes = SYNC_FACTOR * spareFromBytes;
     this.retainedPart = config.reclaim().goal().retainedPart();
   }
 
@@ -137,6 +148,7 @@ final class LogAppender {
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
       room.make(active);
+      syncNeeded();
     }
   }
 
@@ -296,6 +308,27 @@ final class LogAppender {
     if (spareScheduled.compareAndSet(false, true)
         && scheduler.tryExecute(Scheduler.Lane.LOG, spareJob) != null) {
       spareScheduled.set(false);
+    }
+  }
+
+  private void syncNeeded() {
+    if (writer.unsyncedBytes() >= syncFromBytes
+        && syncScheduled.compareAndSet(false, true)
+        && scheduler.tryExecute(Scheduler.Lane.LOG, syncJob) != null) {
+      syncScheduled.set(false);
+    }
+  }
+
+  private void syncBehind() {
+    try {
+      while (live.isOpen() && writer.unsyncedBytes() >= syncFromBytes) {
+        sync();
+      }
+    } catch (RuntimeException e) {
+      // A failure of the store, which keeps it: whoever writes next will hear of it.
+      return;
+    } finally {
+      syncScheduled.set(false);
     }
   }
 

@@ -12,7 +12,7 @@ public interface Scheduler extends AutoCloseable {
 
   /** Which work must not wait behind which. */
   enum Lane {
-    /** Writers will wait for it soon: the next segment of the log, and room in the active one. */
+    /** Writers will wait for it soon: the next segment, room in the active one, and its syncs. */
     LOG,
     /** Writers wait for it: memtables to tables. */
     FLUSH,

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The real scheduler: two threads for the log, one for flushes, one for reclaim, some for
+ * The real scheduler: three threads for the log, one for flushes, one for reclaim, some for
  * compactions, one timer; threads for reads, and one for a bulk load, as long as there are any.
  * Daemon threads, made when first needed.
  */
@@ -19,8 +19,8 @@ public final class ThreadScheduler implements Scheduler {
   /** How long a thread for reads, or for a load, waits for the next task. */
   private static final long IDLE_SECONDS = 5;
 
-  /** Syncs of the next segment must not hold up what is done for the active one. */
-  private static final int LOGS = 2;
+  /** The next segment, room in the active one, and what is written of it do not wait in a line. */
+  private static final int LOGS = 3;
 
   private final ExecutorService logs;
   private final ExecutorService flushes;

@@ -1,5 +1,6 @@
 package io.kvsep.internal.metrics;
 
+import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A runtime image without the module {@code jdk.jfr} cannot even load the event classes, so they
  * are named here alone, behind a check. Other classes hold references to events, which does not
- * load anything.
+ * load anything. Nor are they loaded before somebody uses the recorder: the JVM then makes code for
+ * each, which took a tenth of a second where nothing is ever recorded.
  */
 public final class FlightEvents {
   private static final boolean PRESENT = isPresent();
@@ -17,23 +19,27 @@ public final class FlightEvents {
   private FlightEvents() {}
 
   public static @Nullable FlushEvent beginFlush() {
-    return PRESENT ? FlushEvent.beginIfRecorded() : null;
+    return isInUse() ? FlushEvent.beginIfRecorded() : null;
   }
 
   public static @Nullable CompactionEvent beginCompaction() {
-    return PRESENT ? CompactionEvent.beginIfRecorded() : null;
+    return isInUse() ? CompactionEvent.beginIfRecorded() : null;
   }
 
   public static @Nullable ReclaimEvent beginReclaim() {
-    return PRESENT ? ReclaimEvent.beginIfRecorded() : null;
+    return isInUse() ? ReclaimEvent.beginIfRecorded() : null;
   }
 
   public static @Nullable WriteStallEvent beginWriteStall() {
-    return PRESENT ? WriteStallEvent.beginIfRecorded() : null;
+    return isInUse() ? WriteStallEvent.beginIfRecorded() : null;
   }
 
   public static @Nullable LogSyncEvent beginLogSync() {
-    return PRESENT ? LogSyncEvent.beginIfRecorded() : null;
+    return isInUse() ? LogSyncEvent.beginIfRecorded() : null;
+  }
+
+  private static boolean isInUse() {
+    return PRESENT && FlightRecorder.isInitialized();
   }
 
   private static boolean isPresent() {

@@ -444,7 +444,12 @@ public final class LogWriter {
 
   /** Whether something is published that no sync has covered. */
   public boolean isDirty() {
-    return durableBytes < publishedBytes;
+    return unsyncedBytes() > 0;
+  }
+
+  /** How much is published that no sync has covered. */
+  public long unsyncedBytes() {
+    return publishedBytes - durableBytes;
   }
 
   public long bytesWritten() {

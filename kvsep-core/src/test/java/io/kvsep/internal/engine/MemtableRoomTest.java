@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -7,6 +8,7 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.nio.ByteBuffer;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** A memtable takes as many entries from batches as one by one, or nearly. */
@@ -22,6 +24,29 @@ final class MemtableRoomTest {
       long flushes = flushes(batch);
       assertTrue(flushes <= 1.6 * oneByOne, flushes + " with " + batch + ", else " + oneByOne);
     }
+  }
+
+  /** Memtables here cover 32 KiB of the log, and 64 where two wait already. */
+  @Test
+  void writersGoOnWithTheActiveMemtableWhileFlushesAreLate() {
+    ManualScheduler scheduler = new ManualScheduler(1, 1);
+    StorageEngine engine = Engines.open(new CrashableStorage(), scheduler);
+    byte[] value = new byte[1_000];
+    new Random(7).nextBytes(value);
+    int written = 0;
+    while (engine.stats().stalls() == 0) {
+      engine.writes().put(0, ByteBuffer.allocate(8).putInt(written++).array(), value, 0);
+      assertTrue(written < 1_000, "writers never wait for the flushes that nobody does");
+    }
+    // Of the last put it is known only that it had to wait.
+    long covered = written * 1_000L;
+    assertTrue(covered > 110 << 10 && covered < 132 << 10, covered + " bytes without a flush");
+    for (int i = 0; i < written; i++) {
+      byte[] key = ByteBuffer.allocate(8).putInt(i).array();
+      assertArrayEquals(value, engine.reads().get(0, key, StoreReads.LATEST));
+    }
+    engine.close();
+    assertEquals(0, engine.memoryBytes());
   }
 
   private static long flushes(int batch) {
