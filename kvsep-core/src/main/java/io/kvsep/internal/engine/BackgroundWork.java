@@ -283,6 +283,7 @@ final class BackgroundWork {
 
   /** Writes out the memtables that are waiting now, on the calling thread. */
   void flushWaitingNow() {
+    live.prepareFlushes();
     flushLock.lock();
     try {
       List<View.SharedMemtable> waiting = live.get().memtables;

@@ -170,8 +170,8 @@ final class IndexWriter implements AutoCloseable {
   }
 
   private Memtable newMemtable(LogPosition logStart) {
-    long expectedKeys = live.get().active().expectedKeys();
-    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong(), expectedKeys);
+    Memtable before = live.get().active();
+    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong(), before);
   }
 
   /**
@@ -237,6 +237,7 @@ final class IndexWriter implements AutoCloseable {
   private void awaitFlush(boolean mayFail) {
     stalls.begin();
     try {
+      live.prepareFlushes();
       while (live.get().memtables.size() >= shape.memtablesMax()) {
         background.check();
         if (mayFail) {

@@ -149,6 +149,21 @@ final class LiveView {
     }
   }
 
+  /**
+   * Does what can be done ahead of the flushes of memtables that wait behind the one that is being
+   * flushed. For threads that have to wait for them.
+   */
+  void prepareFlushes() {
+    View view = retain();
+    try {
+      for (int i = view.searched.length - 2; i > 0; i--) {
+        view.searched[i].prepareIterator();
+      }
+    } finally {
+      view.release();
+    }
+  }
+
   /** Wakes whoever waits, to look at the world again. */
   void signal() {
     lock.lock();

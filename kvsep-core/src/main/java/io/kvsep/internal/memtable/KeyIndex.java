@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.LongAdder;
 /**
  * Where the nodes of a skip list's keys are, by hash: a lookup costs a line of the cache or two
  * where a search touches a dozen. Whoever only writes new keys has nothing of it and pays for it a
- * sixth of an insert, so it is given up when by then keys were hardly looked for.
+ * sixth of an insert, so it is given up when by then keys were hardly looked for, unless the list
+ * defers.
  *
  * <p>Some tables, each with more slots than the one before: nothing is ever moved, and no insert
  * takes long. A memtable begins with one that holds what the last one came to. Open addressing with
@@ -80,9 +81,13 @@ final class KeyIndex {
     return complete;
   }
 
-  /** How many keys another one will have to know if things go on like this. By who puts. */
-  long expectedKeys() {
-    return isOfUse() ? keys : 0;
+  /**
+   * How many keys another one will have to know if things go on like this. By who puts.
+   *
+   * @param needed as for {@link #put}
+   */
+  long expectedKeys(boolean needed) {
+    return needed || isOfUse() ? keys : 0;
   }
 
   /** By who puts: a key was there already when an entry for it came. */
@@ -95,13 +100,13 @@ final class KeyIndex {
   }
 
   /** The node of a key, {@link SkipList#NULL} when none is known. */
-  int find(long hash, SkipList list, Region key, long offset, int length) {
+  int find(long hash, Nodes nodes, Region key, long offset, int length) {
     lookups.increment();
-    return probe(hash, list, key, offset, length);
+    return probe(hash, nodes, key, offset, length);
   }
 
   /** As {@link #find}, by the thread that puts, for what it is about to write. */
-  int probe(long hash, SkipList list, Region key, long offset, int length) {
+  int probe(long hash, Nodes nodes, Region key, long offset, int length) {
     if (!complete) {
       return SkipList.NULL;
     }
@@ -112,7 +117,7 @@ final class KeyIndex {
       int at = first(table, hash);
       int slot = table.getIntVolatile(at);
       while (slot != SkipList.NULL) {
-        if ((slot ^ tag) >>> nodeBits == 0 && list.hasKey(node(slot), key, offset, length)) {
+        if ((slot ^ tag) >>> nodeBits == 0 && nodes.hasKey(node(slot), key, offset, length)) {
           return node(slot);
         }
         at = next(table, at);
@@ -122,15 +127,19 @@ final class KeyIndex {
     return SkipList.NULL;
   }
 
-  /** Puts the node of a key of which there is none. */
-  void put(long hash, int node) {
+  /**
+   * Puts the node of a key of which there is none.
+   *
+   * @param needed whether nodes are found by the index alone, so that it is of use in any case
+   * @return false when it cannot be put; then the index has to be given up
+   */
+  boolean put(long hash, int node, boolean needed) {
     keys++;
     if (!complete) {
-      return;
+      return true;
     }
-    if (room == 0 && !grow()) {
-      complete = false;
-      return;
+    if (room == 0 && !grow(needed)) {
+      return false;
     }
     room--;
     Region table = tables[tables.length - 1];
@@ -144,10 +153,15 @@ final class KeyIndex {
       slot = table.getIntVolatile(at);
     }
     if (alike > ALIKE_MAX) {
-      complete = false;
-      return;
+      return false;
     }
     table.putIntRelease(at, tag | node >>> 3);
+    return true;
+  }
+
+  /** Knows of no key any more; all of them are found otherwise. By who puts. */
+  void giveUp() {
+    complete = false;
   }
 
   long memoryBytes() {
@@ -164,9 +178,9 @@ final class KeyIndex {
     }
   }
 
-  private boolean grow() {
+  private boolean grow(boolean needed) {
     int count = tables.length;
-    if (count == TABLES_MAX || !isOfUse()) {
+    if (count == TABLES_MAX || !(needed || isOfUse())) {
       return false;
     }
     try {

@@ -6,10 +6,12 @@ import io.kvsep.internal.memory.Region;
 /** Walks a skip list; stepping back is a search, O(log n). */
 final class MemtableIterator extends InternalIterator {
   private final SkipList list;
+  private final Nodes nodes;
   private long position;
 
   MemtableIterator(SkipList list) {
     this.list = list;
+    this.nodes = list.nodes();
   }
 
   @Override
@@ -39,7 +41,7 @@ final class MemtableIterator extends InternalIterator {
 
   @Override
   public void previous() {
-    stand(list.findBefore(list.arena(), here.keyOffset, here.keyLength, here.tag));
+    stand(list.findBefore(nodes.arena(), here.keyOffset, here.keyLength, here.tag));
   }
 
   @Override
@@ -53,13 +55,13 @@ final class MemtableIterator extends InternalIterator {
     if (valid) {
       int keyNode = SkipList.keyNode(at);
       int node = SkipList.node(at);
-      here.keyRegion = list.arena();
-      here.keyOffset = list.keyOffset(keyNode);
-      here.keyLength = list.keyLength(keyNode);
-      here.tag = list.tag(node);
-      here.payloadRegion = list.arena();
-      here.payloadOffset = list.payloadOffset(node);
-      here.payloadLength = list.payloadLength(node);
+      here.keyRegion = nodes.arena();
+      here.keyOffset = nodes.keyOffset(keyNode);
+      here.keyLength = nodes.keyLength(keyNode);
+      here.tag = nodes.tag(node);
+      here.payloadRegion = nodes.arena();
+      here.payloadOffset = nodes.payloadOffset(node);
+      here.payloadLength = nodes.payloadLength(node);
     }
   }
 }

@@ -1,63 +1,53 @@
 package io.kvsep.internal.memtable;
 
-import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
-import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A skip list (W. Pugh, 1990; insert-only, so that readers need no locks) of keys, each with its
- * versions behind it, whose nodes live in one off-heap arena and point to each other by offset. No
- * object per entry. A key that is written over and over makes the list no longer, only its own
- * chain of versions, see {@link VersionChain}.
+ * versions behind it, made of {@link Nodes}. A key that is written over and over makes the list no
+ * longer, only its own chain of versions, see {@link VersionChain}.
  *
- * <p>Thread safety: one thread may insert while any number of threads read, without locks. Others
- * may insert later, when what the one wrote is visible to them.
+ * <p>A list may begin by <em>deferring</em>: then a new key's node is put into the index only, by
+ * which it is found, and nobody searches its place. That is made up for all at once, sorted, which
+ * takes a fraction of the time, when somebody wants the keys in order, and from then on each goes
+ * to its place at once.
+ *
+ * <p>Thread safety: one thread may insert while any number of threads read, without locks but for
+ * who is the first to want order. Others may insert later, when what the one wrote is visible to
+ * them.
  *
  * <p>Invariants:
  *
  * <ol>
- *   <li>A node is complete before the write that links it into level 0 or into a chain, and never
- *       changes afterwards but for its tower, and its entry but for its link.
+ *   <li>A node is complete before the write that links it into level 0 or into a chain, or puts it
+ *       into the index.
  *   <li>All versions in a chain are as new as that of the key's node or newer. A key has more than
  *       one node only where an older version came later than a newer one; then the node with the
  *       higher tag was there first, and all of its chain is newer than that of the next node.
  *   <li>Each level is sorted in internal order; level n+1 holds a subset of level n. A node may for
  *       a moment be linked in level n and not yet in n+1; searches only get slower by that.
- *   <li>A key's node is in the index, as long as that is complete, before it is in the list.
+ *   <li>A key's node is in the index, as long as that is complete, before it is in the list. What
+ *       lies before {@link #ordered} is in the list. What does not, is in the index, which is
+ *       complete then, and has one node of each key.
+ *   <li>Links are made by whoever holds the lock, or, once nothing is deferred any more, by the
+ *       thread that inserts.
  *   <li>Nothing is ever unlinked; memory is given back with the whole arena.
- *   <li>Offset 0 is null: no node lies there.
  *   <li>A link says of the two nodes it connects how many bytes their keys share, and what the next
  *       node's key goes on with.
  * </ol>
  *
- * Entries fill the arena from its beginning, 4-byte aligned, and nodes from its end, 8-byte
- * aligned, so that the nodes lie close to each other. Little-endian:
- *
  * <pre>
- * entry    bytes  field
- *       0      8  tag
- *       8      4  payloadLength; bit 31: the entry is that of a version and has no key of its own
- *      12      4  chain: of a key's node the newest version, of a version the next older one; 0 at
- *                 the end, behind which lies the key's node
- *      16      …  key, then payload
- *
- * node     bytes  field                        version  bytes  field
- *       0      4  offset of the entry                0      4  offset of the entry
- *       4      4  keyLength; bit 31: not in the      4      4  offset of the key's node
- *                 list yet                           8      4  offset of a far older version
- *       8    8*h  tower: a link per level,          12      4  how many versions were older
- *                 0 at the end
- *
  * link: bits 0-31 offset of the next node, 32-39 shared bytes, 40-63 next bytes
  * </pre>
  *
- * <p>What the outside calls a node is either kind; a position is a node and that of its key.
+ * <p>A position is a node and that of its key.
  *
  * <p>The links are what makes a search cheap: it knows how many bytes the key that it looks for
  * shares with the node it stands on, which is smaller. If that node shares more with the next one,
@@ -70,23 +60,8 @@ import org.jspecify.annotations.Nullable;
  * not counted.
  */
 final class SkipList {
-  static final int NULL = 0;
-  private static final int HEIGHT_MAX = 14;
-  private static final int ENTRY_HEADER_BYTES = 16;
-  private static final int ENTRY_PAYLOAD_LENGTH = 8;
-  private static final int ENTRY_CHAIN = 12;
-  private static final int OF_VERSION = 1 << 31;
-
-  private static final int VERSION_BYTES = 16;
-  private static final int VERSION_KEY_NODE = 4;
-  static final int VERSION_JUMP = 8;
-  static final int VERSION_DEPTH = 12;
-
-  private static final int NODE_HEADER_BYTES = 8;
-  private static final long NODE_KEY_LENGTH = 4;
-  private static final int UNLINKED = 1 << 31;
-  private static final int HEAD = 8;
-  private static final int FIRST_FREE = HEAD + NODE_HEADER_BYTES + 8 * HEIGHT_MAX;
+  static final int NULL = Nodes.NULL;
+  private static final int HEAD = Nodes.HEAD;
 
   /** Bytes that two keys share are counted up to here. */
   private static final int SHARED_MAX = 255;
@@ -94,40 +69,76 @@ final class SkipList {
   /** Above any number of shared bytes. */
   private static final int LESS = 256;
 
+  /** What {@link #ordered} is when everything is in the list, and will be. */
+  private static final long ALL = Integer.MAX_VALUE;
+
+  private final Nodes nodes;
   private final Region arena;
   private final VersionChain versions;
   private final KeyIndex index;
-  private final long heightSeed;
-
-  /** Where the nodes begin, in the upper half, and where the entries end. */
-  private final AtomicLong bounds;
 
   /** Levels in use; only grows. A reader that sees an old value just walks lower levels. */
   private volatile int height = 1;
 
-  /** The arena may hold anything: each node is written whole before it is linked. */
-  SkipList(Region arena, KeyIndex index, long heightSeed) {
-    this.arena = arena;
+  /** Behind the last complete insert. */
+  private final AtomicLong completed;
+
+  /** What lies before it is in the list. Written under the lock. */
+  private final AtomicLong ordered;
+
+  /** Held while what was deferred is made up for. */
+  private final ReentrantLock orderLock = new ReentrantLock();
+
+  private volatile boolean orderWanted;
+
+  /** Of the thread that inserts. */
+  private boolean deferring;
+
+  /**
+   * A list without entries.
+   *
+   * @param defers whether keys are brought in order only when somebody wants that
+   */
+  SkipList(Nodes nodes, KeyIndex index, boolean defers) {
+    this.nodes = nodes;
+    this.arena = nodes.arena();
     this.index = index;
     this.versions = new VersionChain(arena);
-    this.heightSeed = heightSeed;
-    this.bounds = new AtomicLong((arena.length() & ~7L) << 32 | FIRST_FREE);
-    arena.fill(0, FIRST_FREE, (byte) 0);
+    this.completed = new AtomicLong(nodes.position());
+    this.ordered = new AtomicLong(defers ? nodes.position() : ALL);
+    this.deferring = defers;
   }
 
-  /** Bytes of the arena in use. */
-  long allocatedBytes() {
-    long now = bounds.getAcquire();
-    return (int) now + arena.length() - (now >>> 32);
+  Nodes nodes() {
+    return nodes;
   }
 
-  Region arena() {
-    return arena;
+  /** The position behind the last insert that is complete. */
+  long completed() {
+    return completed.getAcquire();
   }
 
-  /** Where the next entry and its node will lie; before it lie those that were inserted so far. */
-  long position() {
-    return bounds.getAcquire();
+  /** The insert is complete. By who inserts, behind each. */
+  void complete() {
+    completed.setRelease(nodes.position());
+  }
+
+  /** Whether anybody wanted the keys in order so far. */
+  boolean isOrderWanted() {
+    return orderWanted;
+  }
+
+  /** Whether keys are found by the index alone. By who inserts. */
+  boolean isDeferring() {
+    return deferring;
+  }
+
+  /** From here on, all whose insert is complete by now is in the list. */
+  void wantOrder() {
+    if (!orderWanted) {
+      orderWanted = true;
+    }
+    order(completed());
   }
 
   /**
@@ -135,26 +146,23 @@ final class SkipList {
    * the answer was yes for one. All of them have to be complete.
    */
   boolean anyBetween(long from, long to, EntryTest test) {
-    long node = from >>> 32;
-    int at = (int) from;
-    while (at < (int) to) {
-      boolean ofVersion = arena.getInt(at + (long) ENTRY_PAYLOAD_LENGTH) < 0;
-      node -= ofVersion ? VERSION_BYTES : keyNodeBytes(at);
-      int keyNode = ofVersion ? arena.getInt(node + VERSION_KEY_NODE) : (int) node;
-      if (test.test(arena, keyOffset(keyNode), keyLength(keyNode), arena.getLong(at))) {
+    Nodes.Walk walk = nodes.new Walk(from, to);
+    while (walk.next()) {
+      int keyNode = walk.keyNode();
+      long tag = nodes.tag(walk.node());
+      if (test.test(arena, nodes.keyOffset(keyNode), nodes.keyLength(keyNode), tag)) {
         return true;
       }
-      at += (int) entryBytes(ofVersion ? 0 : keyLength(keyNode), payloadLength((int) node));
     }
     return false;
   }
 
   /** Room an insert works with: where it goes on each level. */
   static final class Splice {
-    private final int[] before = new int[HEIGHT_MAX];
+    private final int[] before = new int[Nodes.HEIGHT_MAX];
 
     /** Bytes that the new key shares with the node before. */
-    private final int[] shared = new int[HEIGHT_MAX];
+    private final int[] shared = new int[Nodes.HEIGHT_MAX];
 
     /** The node on which the search ended has the key, or may have it. */
     private boolean sameKey;
@@ -165,38 +173,142 @@ final class SkipList {
     Region key = Objects.requireNonNull(entry.keyRegion);
     boolean indexed = index.isComplete();
     long hash = indexed ? KeyHash.of(key, entry.keyOffset, entry.keyLength) : 0;
-    int known = indexed ? index.probe(hash, this, key, entry.keyOffset, entry.keyLength) : NULL;
-    if (known != NULL && tag(known) <= entry.tag) {
+    int known = indexed ? index.probe(hash, nodes, key, entry.keyOffset, entry.keyLength) : NULL;
+    if (known != NULL && nodes.tag(known) <= entry.tag) {
       return insertVersion(entry, known);
     }
-    int levels = height;
-    long place = search(key, entry.keyOffset, entry.keyLength, entry.tag, levels, splice);
-    if (splice.sameKey && hasKey((int) place, key, entry.keyOffset, entry.keyLength)) {
-      return insertVersion(entry, (int) place);
+    if (deferring && (orderWanted || known != NULL)) {
+      endDeferring();
     }
-    int node = write(entry, NULL);
+    if (!deferring) {
+      long place = search(key, entry.keyOffset, entry.keyLength, entry.tag, splice);
+      if (splice.sameKey && nodes.hasKey((int) place, key, entry.keyOffset, entry.keyLength)) {
+        return insertVersion(entry, (int) place);
+      }
+    }
+    int node = nodes.write(entry, NULL);
     if (node == NULL) {
       return false;
     }
-    int nodeHeight = heightFor(entry(node));
-    if (nodeHeight > levels) {
-      height = nodeHeight;
-      Arrays.fill(splice.before, levels, nodeHeight, HEAD);
-      Arrays.fill(splice.shared, levels, nodeHeight, 0);
+    boolean put = known != NULL || index.put(hash, node, deferring);
+    if (deferring) {
+      if (put) {
+        return true;
+      }
+      endDeferring();
+      search(key, entry.keyOffset, entry.keyLength, entry.tag, splice);
     }
-    if (known == NULL) {
-      index.put(hash, node);
+    if (!put) {
+      index.giveUp();
     }
-    link(node, 0, key, entry, splice);
-    arena.putIntRelease(node + NODE_KEY_LENGTH, entry.keyLength);
-    for (int level = 1; level < nodeHeight; level++) {
-      link(node, level, key, entry, splice);
-    }
+    linkTower(node, key, entry.keyOffset, entry.keyLength, entry.tag, splice);
     return true;
   }
 
+  /** Does what {@link #wantOrder} would have to, unless somebody is at it. */
+  void prepareOrder() {
+    if (orderLock.tryLock()) {
+      try {
+        order(completed());
+      } finally {
+        orderLock.unlock();
+      }
+    }
+  }
+
+  /** Brings everything in order that was inserted so far; from now on each entry is at once. */
+  private void endDeferring() {
+    orderLock.lock();
+    try {
+      order(completed());
+      ordered.setRelease(ALL);
+    } finally {
+      orderLock.unlock();
+    }
+    deferring = false;
+  }
+
+  /** Sees to it that what lies before a position is in the list. */
+  private void order(long to) {
+    if (Nodes.isWithin(to, ordered.getAcquire())) {
+      return;
+    }
+    orderLock.lock();
+    try {
+      Splice splice = new Splice();
+      long from = ordered.getPlain();
+      while (!Nodes.isWithin(to, from)) {
+        Nodes.Walk walk = nodes.new Walk(from, to);
+        NodeSort sort = new NodeSort(nodes, walk, from, to);
+        int last = NULL;
+        for (int i = 0; i < sort.count(); i++) {
+          int node = sort.node(i);
+          linkBehind(last, node, splice);
+          last = node;
+        }
+        from = walk.position();
+        ordered.setRelease(from);
+      }
+    } finally {
+      orderLock.unlock();
+    }
+  }
+
+  /**
+   * Links a node, from the place where another one was linked just before, which is near where the
+   * keys come in order: a finger search.
+   *
+   * @param last that node; {@link #NULL} for none
+   */
+  private void linkBehind(int last, int node, Splice splice) {
+    long key = nodes.keyOffset(node);
+    int length = nodes.keyLength(node);
+    long tag = nodes.tag(node);
+    int order = last == NULL ? 0 : compare(last, arena, key, length, tag);
+    if (order >= LESS) {
+      advance(last, order - LESS, key, length, tag, splice);
+    } else {
+      search(arena, key, length, tag, splice);
+    }
+    linkTower(node, arena, key, length, tag, splice);
+  }
+
+  /**
+   * Moves a splice from where {@code last} was put to the place of a key behind it.
+   *
+   * @param shared bytes that the two share
+   */
+  private void advance(int last, int shared, long key, int length, long tag, Splice splice) {
+    int levels = height;
+    int lastHeight = nodes.height(last);
+    for (int level = 0; level < levels; level++) {
+      // In the order of keys, what the first and the third share both share with the second.
+      splice.before[level] = level < lastHeight ? last : splice.before[level];
+      splice.shared[level] = level < lastHeight ? shared : Math.min(shared, splice.shared[level]);
+    }
+    int level = 0;
+    int next = next(splice.before[0], 0);
+    while (next != NULL && isLess(splice, level, key, length, tag)) {
+      level++;
+      next = level < levels ? next(splice.before[level], level) : NULL;
+    }
+    if (level > 0) {
+      int from = level - 1;
+      descend(
+          splice.before[from], splice.shared[from], from, next, arena, key, length, tag, splice);
+    }
+  }
+
+  /** Whether the node behind the splice comes before a key. */
+  private boolean isLess(Splice splice, int level, long key, int length, long tag) {
+    int shared = splice.shared[level];
+    int more = nextBytes(arena, key, length, shared);
+    long link = link(splice.before[level], level);
+    return order(link, shared, more, arena, key, length, tag) >= LESS;
+  }
+
   private boolean insertVersion(Entry entry, int keyNode) {
-    int version = write(entry, keyNode);
+    int version = nodes.write(entry, keyNode);
     if (version == NULL) {
       return false;
     }
@@ -209,35 +321,40 @@ final class SkipList {
    * Node of the newest entry of the key with a tag of at most {@code tag}, {@link #NULL} if none.
    */
   int find(Region key, long offset, int length, long hash, long tag) {
-    int known = index.find(hash, this, key, offset, length);
+    int known = index.find(hash, nodes, key, offset, length);
     if (known == NULL && index.isComplete()) {
       return NULL;
     }
-    if (known != NULL && isLinked(known) && tag(known) <= tag) {
+    if (known != NULL && isShown(known) && nodes.tag(known) <= tag) {
       return versions.atOrBelow(known, tag);
     }
-    int keyNode = (int) search(key, offset, length, tag, height, /* splice= */ null);
-    return keyNode != NULL && hasKey(keyNode, key, offset, length)
+    int keyNode = (int) search(key, offset, length, tag, /* splice= */ null);
+    return keyNode != NULL && nodes.hasKey(keyNode, key, offset, length)
         ? versions.atOrBelow(keyNode, tag)
         : NULL;
   }
 
+  /** Whether a walk would meet a node, and not only who finds it in the index. */
+  private boolean isShown(int keyNode) {
+    return nodes.isLinked(keyNode) || Nodes.isBefore(keyNode, completed());
+  }
+
   /** First position at or after this one, {@link #NULL} past the end. */
   long findAtOrAfter(Region key, long offset, int length, long tag) {
-    int keyNode = (int) search(key, offset, length, tag, height, /* splice= */ null);
+    int keyNode = (int) search(key, offset, length, tag, /* splice= */ null);
     if (keyNode == NULL) {
       return NULL;
     }
-    return hasKey(keyNode, key, offset, length)
+    return nodes.hasKey(keyNode, key, offset, length)
         ? position(keyNode, versions.atOrBelow(keyNode, tag))
         : newest(keyNode);
   }
 
   /** Last position before this one, {@link #NULL} when there is none. */
   long findBefore(Region key, long offset, int length, long tag) {
-    long place = search(key, offset, length, tag, height, /* splice= */ null);
+    long place = search(key, offset, length, tag, /* splice= */ null);
     int keyNode = (int) place;
-    if (keyNode != NULL && hasKey(keyNode, key, offset, length)) {
+    if (keyNode != NULL && nodes.hasKey(keyNode, key, offset, length)) {
       int version = versions.above(keyNode, tag);
       if (version != NULL) {
         return position(keyNode, version);
@@ -273,16 +390,6 @@ final class SkipList {
     return (int) position;
   }
 
-  /** Whether a node is in the list, and not only in the index. */
-  private boolean isLinked(int keyNode) {
-    return arena.getIntVolatile(keyNode + NODE_KEY_LENGTH) >= 0;
-  }
-
-  boolean hasKey(int keyNode, Region key, long offset, int length) {
-    return keyLength(keyNode) == length
-        && Region.compare(arena, keyOffset(keyNode), length, key, offset, length) == 0;
-  }
-
   long last() {
     int prev = HEAD;
     int level = height - 1;
@@ -298,114 +405,36 @@ final class SkipList {
     }
   }
 
-  long tag(int node) {
-    return arena.getLong(entry(node));
-  }
-
-  int keyLength(int keyNode) {
-    return arena.getInt(keyNode + NODE_KEY_LENGTH) & ~UNLINKED;
-  }
-
-  long keyOffset(int keyNode) {
-    return entry(keyNode) + (long) ENTRY_HEADER_BYTES;
-  }
-
-  int payloadLength(int node) {
-    return arena.getInt(entry(node) + (long) ENTRY_PAYLOAD_LENGTH) & ~OF_VERSION;
-  }
-
-  long payloadOffset(int node) {
-    long entry = entry(node);
-    boolean ofVersion = arena.getInt(entry + ENTRY_PAYLOAD_LENGTH) < 0;
-    return entry + ENTRY_HEADER_BYTES + (ofVersion ? 0 : keyLength(node));
-  }
-
-  /** Where the chain goes on behind a node. */
-  static long olderOffset(Region arena, int node) {
-    return arena.getInt(node) + (long) ENTRY_CHAIN;
-  }
-
-  private int entry(int node) {
-    return arena.getInt(node);
-  }
-
-  /** Bytes that many entries take besides keys and payloads, each on average. */
-  static int overheadOfEach() {
-    // A version takes three bytes less than a key, and no key.
-    return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
-  }
-
-  /** Bytes of an arena that are never available to entries. */
-  static int overheadBytes() {
-    return FIRST_FREE;
-  }
-
-  private static long entryBytes(int keyLength, int payloadLength) {
-    return (ENTRY_HEADER_BYTES + keyLength + (long) payloadLength + 3) & ~3L;
-  }
-
-  private long keyNodeBytes(long entry) {
-    return NODE_HEADER_BYTES + 8L * heightFor(entry);
-  }
-
-  /**
-   * Writes a node and its entry, to be linked.
-   *
-   * @param keyNode of which this is another version; {@link #NULL} for a key of its own
-   */
-  private int write(Entry entry, int keyNode) {
-    boolean ofVersion = keyNode != NULL;
-    int keyLength = ofVersion ? 0 : entry.keyLength;
-    int kind = Tag.kind(entry.tag);
-    int expiryLength = Payload.headerLength(kind);
-    int payloadLength = expiryLength + entry.valueLength;
-    long entryBytes = entryBytes(keyLength, payloadLength);
-    long now = bounds.getPlain();
-    long at = (int) now;
-    // The height comes from where the entry will lie, so that it needs no generator.
-    long node = (now >>> 32) - (ofVersion ? VERSION_BYTES : keyNodeBytes(at));
-    if (entryBytes > node - at) {
-      return NULL;
-    }
-    bounds.setRelease(node << 32 | at + entryBytes);
-    arena.putInt(node, (int) at);
-    if (ofVersion) {
-      arena.putInt(node + VERSION_KEY_NODE, keyNode);
-    } else {
-      arena.putInt(node + NODE_KEY_LENGTH, keyLength | UNLINKED);
-    }
-    arena.putLong(at, entry.tag);
-    arena.putInt(at + ENTRY_PAYLOAD_LENGTH, ofVersion ? payloadLength | OF_VERSION : payloadLength);
-    arena.putInt(at + ENTRY_CHAIN, NULL);
-    at += ENTRY_HEADER_BYTES;
-    arena.put(at, Objects.requireNonNull(entry.keyRegion), entry.keyOffset, keyLength);
-    at += keyLength;
-    if (expiryLength > 0) {
-      arena.putLong(at, entry.expiresAtMillis);
-      at += expiryLength;
-    }
-    if (entry.valueLength > 0) {
-      arena.put(
-          at, Objects.requireNonNull(entry.valueRegion), entry.valueOffset, entry.valueLength);
-    }
-    return (int) node;
-  }
-
   /**
    * Last node before the position, or the head, in the upper half, and in the lower one the node
    * that came behind it when that was found.
    *
-   * @param levels from which level downwards
    * @param splice is given where the position is on each of them
    */
-  private long search(
-      Region key, long offset, int length, long tag, int levels, @Nullable Splice splice) {
-    int prev = HEAD;
-    int shared = 0;
-    int more = nextBytes(key, offset, length, 0);
-    int bigger = NULL;
+  private long search(Region key, long offset, int length, long tag, @Nullable Splice splice) {
+    return descend(HEAD, 0, height - 1, NULL, key, offset, length, tag, splice);
+  }
+
+  /**
+   * Goes on with a search.
+   *
+   * @param prev a node before the position, or the head
+   * @param shared bytes that the key shares with it
+   * @param level in which it is
+   * @param bigger a node that is known not to come before the position
+   */
+  private long descend(
+      int prev,
+      int shared,
+      int level,
+      int bigger,
+      Region key,
+      long offset,
+      int length,
+      long tag,
+      @Nullable Splice splice) {
+    int more = nextBytes(key, offset, length, shared);
     boolean sameKey = false;
-    int level = levels - 1;
     while (true) {
       long link = link(prev, level);
       int next = nextOf(link);
@@ -437,21 +466,35 @@ final class SkipList {
     }
   }
 
-  /** Links a node into one level, at the place where it is to go. */
-  private void link(int node, int level, Region key, Entry entry, Splice splice) {
+  /** Puts a node into the list, at the place where a splice is. */
+  private void linkTower(int node, Region key, long offset, int length, long tag, Splice splice) {
+    int levels = height;
+    int nodeHeight = nodes.height(node);
+    if (nodeHeight > levels) {
+      height = nodeHeight;
+      Arrays.fill(splice.before, levels, nodeHeight, HEAD);
+      Arrays.fill(splice.shared, levels, nodeHeight, 0);
+    }
+    for (int level = 0; level < nodeHeight; level++) {
+      link(node, level, key, offset, length, tag, splice);
+      if (level == 0) {
+        nodes.setLinked(node, length);
+      }
+    }
+  }
+
+  private void link(
+      int node, int level, Region key, long offset, int length, long tag, Splice splice) {
     int prev = splice.before[level];
     int shared = splice.shared[level];
     long link = link(prev, level);
     int next = nextOf(link);
-    int more = nextBytes(key, entry.keyOffset, entry.keyLength, shared);
-    int order =
-        next == NULL
-            ? 0
-            : order(link, shared, more, key, entry.keyOffset, entry.keyLength, entry.tag);
+    int more = nextBytes(key, offset, length, shared);
+    int order = next == NULL ? 0 : order(link, shared, more, key, offset, length, tag);
     // Sharing as much with the next node as the one before did, the new one gets the same link.
     boolean same = next == NULL || order == sharedOf(link);
-    arena.putLong(tower(node, level), same ? link : linkTo(next, order));
-    arena.putLongRelease(tower(prev, level), linkOf(node, shared, more));
+    arena.putLong(Nodes.tower(node, level), same ? link : linkTo(next, order));
+    arena.putLongRelease(Nodes.tower(prev, level), linkOf(node, shared, more));
   }
 
   /**
@@ -480,8 +523,8 @@ final class SkipList {
 
   /** As {@link #order}, by looking at the whole of both. */
   private int compare(int node, Region key, long offset, int length, long tag) {
-    int nodeLength = keyLength(node);
-    long nodeOffset = keyOffset(node);
+    int nodeLength = nodes.keyLength(node);
+    long nodeOffset = nodes.keyOffset(node);
     int shared = Region.commonPrefix(arena, nodeOffset, nodeLength, key, offset, length);
     int common = Math.min(nodeLength, length);
     boolean less;
@@ -489,7 +532,7 @@ final class SkipList {
       less = (arena.getByte(nodeOffset + shared) & 0xff) < (key.getByte(offset + shared) & 0xff);
     } else if (nodeLength == length) {
       // The newer one first.
-      return (tag < tag(node) ? LESS : 0) + SHARED_MAX;
+      return (tag < nodes.tag(node) ? LESS : 0) + SHARED_MAX;
     } else {
       less = nodeLength < length;
       int zeros =
@@ -510,7 +553,8 @@ final class SkipList {
   }
 
   private long linkTo(int node, int shared) {
-    return linkOf(node, shared, nextBytes(arena, keyOffset(node), keyLength(node), shared));
+    return linkOf(
+        node, shared, nextBytes(arena, nodes.keyOffset(node), nodes.keyLength(node), shared));
   }
 
   private static long linkOf(int node, int shared, int more) {
@@ -531,22 +575,10 @@ final class SkipList {
   }
 
   private long link(int node, int level) {
-    return arena.getLongVolatile(tower(node, level));
+    return arena.getLongVolatile(Nodes.tower(node, level));
   }
 
   private int next(int node, int level) {
     return nextOf(link(node, level));
-  }
-
-  private static long tower(int node, int level) {
-    return node + NODE_HEADER_BYTES + 8L * level;
-  }
-
-  /** Geometric with one level more in a quarter of the cases. */
-  private int heightFor(long offset) {
-    long bits = (offset ^ heightSeed) * 0x9e3779b97f4a7c15L;
-    bits = (bits ^ bits >>> 32) * 0xbf58476d1ce4e5b9L;
-    bits ^= bits >>> 29;
-    return Math.min(HEIGHT_MAX, 1 + Long.numberOfTrailingZeros(bits | 1L << 62) / 2);
   }
 }

@@ -10,7 +10,7 @@ import io.kvsep.internal.memory.Region;
  * <p>Thread safe: one thread may add while any number of threads read. What comes in the order of
  * age goes to the front; what is late goes between two others, and then steps past it may be more.
  *
- * <p>Layout, by which {@link SkipList} tells the two kinds of node apart: there.
+ * <p>Layout, by which {@link Nodes} tells the two kinds of node apart: there.
  */
 final class VersionChain {
   private final Region arena;
@@ -22,16 +22,16 @@ final class VersionChain {
   /** The newest version of a key. */
   int newest(int keyNode) {
     int first = olderLink(keyNode);
-    return first == SkipList.NULL ? keyNode : first;
+    return first == Nodes.NULL ? keyNode : first;
   }
 
   /** The version before this one, {@link SkipList#NULL} behind the key's node. */
   int older(int keyNode, int version) {
     if (version == keyNode) {
-      return SkipList.NULL;
+      return Nodes.NULL;
     }
     int older = olderLink(version);
-    return older == SkipList.NULL ? keyNode : older;
+    return older == Nodes.NULL ? keyNode : older;
   }
 
   /** The newest version with a tag of at most {@code tag}; that of the key's node has one. */
@@ -48,7 +48,7 @@ final class VersionChain {
   int above(int keyNode, long tag) {
     int version = newest(keyNode);
     if (tag(version) <= tag) {
-      return SkipList.NULL;
+      return Nodes.NULL;
     }
     while (true) {
       int far = jump(version);
@@ -68,13 +68,13 @@ final class VersionChain {
     long tag = tag(version);
     int newer = keyNode;
     int older = olderLink(newer);
-    while (older != SkipList.NULL && tag(older) > tag) {
+    while (older != Nodes.NULL && tag(older) > tag) {
       newer = older;
       older = olderLink(newer);
     }
-    arena.putInt(SkipList.olderOffset(arena, version), older);
-    stack(keyNode, version, older == SkipList.NULL ? keyNode : older);
-    arena.putIntRelease(SkipList.olderOffset(arena, newer), version);
+    arena.putInt(Nodes.olderOffset(arena, version), older);
+    stack(keyNode, version, older == Nodes.NULL ? keyNode : older);
+    arena.putIntRelease(Nodes.olderOffset(arena, newer), version);
   }
 
   /** Says how deep a version lies and where it jumps to. */
@@ -83,16 +83,16 @@ final class VersionChain {
     int far = older == keyNode ? keyNode : jump(older);
     int farther = far == keyNode ? keyNode : jump(far);
     boolean even = depth - depth(keyNode, far) == depth(keyNode, far) - depth(keyNode, farther);
-    arena.putInt(version + SkipList.VERSION_JUMP, even ? farther : older);
-    arena.putInt(version + SkipList.VERSION_DEPTH, depth + 1);
+    arena.putInt(version + Nodes.VERSION_JUMP, even ? farther : older);
+    arena.putInt(version + Nodes.VERSION_DEPTH, depth + 1);
   }
 
   private int depth(int keyNode, int version) {
-    return version == keyNode ? 0 : arena.getInt(version + SkipList.VERSION_DEPTH);
+    return version == keyNode ? 0 : arena.getInt(version + Nodes.VERSION_DEPTH);
   }
 
   private int jump(int version) {
-    return arena.getInt(version + SkipList.VERSION_JUMP);
+    return arena.getInt(version + Nodes.VERSION_JUMP);
   }
 
   private long tag(int version) {
@@ -100,6 +100,6 @@ final class VersionChain {
   }
 
   private int olderLink(int version) {
-    return arena.getIntVolatile(SkipList.olderOffset(arena, version));
+    return arena.getIntVolatile(Nodes.olderOffset(arena, version));
   }
 }

@@ -22,7 +22,8 @@ final class KeyIndexTest {
   private final Region arena = ledger.allocate(MemoryPurpose.MEMTABLE, ARENA_BYTES);
   private final Region scratch = ledger.allocate(MemoryPurpose.READ, KEY_BYTES);
   private final KeyIndex index = new KeyIndex(ledger, ARENA_BYTES, 0);
-  private final SkipList list = new SkipList(arena, index, 1);
+  private final Nodes nodes = new Nodes(arena, 1);
+  private SkipList list = new SkipList(nodes, index, /* defers= */ false);
   private final SkipList.Splice splice = new SkipList.Splice();
 
   @AfterEach
@@ -56,12 +57,13 @@ final class KeyIndexTest {
     entry.keyLength = KEY_BYTES;
     entry.tag = Tag.of(sequence, Tag.DELETE);
     assertTrue(list.insert(entry, splice));
+    list.complete();
   }
 
   private long find() {
     long hash = KeyHash.of(scratch, 0, KEY_BYTES);
     int node = list.find(scratch, 0, KEY_BYTES, hash, Tag.MAX);
-    return node == SkipList.NULL ? 0 : Tag.sequence(list.tag(node));
+    return node == Nodes.NULL ? 0 : Tag.sequence(nodes.tag(node));
   }
 
   @Test
@@ -93,7 +95,7 @@ final class KeyIndexTest {
       assertEquals(0, find());
     }
     assertTrue(index.isComplete());
-    assertEquals(40_000, index.expectedKeys());
+    assertEquals(40_000, index.expectedKeys(/* needed= */ false));
   }
 
   @Test
@@ -103,5 +105,44 @@ final class KeyIndexTest {
       insert(i);
     }
     assertFalse(index.isComplete());
+  }
+
+  @Test
+  void whileTheListDefersItIsKeptWhoeverLooks() {
+    list = new SkipList(nodes, index, /* defers= */ true);
+    for (int i = 1; i <= 40_000; i++) {
+      makeOrdinary(i);
+      insert(i);
+    }
+    assertTrue(index.isComplete());
+    assertTrue(list.isDeferring());
+    assertEquals(40_000, index.expectedKeys(list.isDeferring()));
+    for (int i = 1; i <= 40_000; i++) {
+      makeOrdinary(i);
+      assertEquals(i, find());
+    }
+  }
+
+  @Test
+  void keysMadeToHaveOneHashEndDeferringToo() {
+    list = new SkipList(nodes, index, /* defers= */ true);
+    for (int i = 1; i <= 2000; i++) {
+      makeColliding(i);
+      insert(i);
+      assertEquals(i, find());
+      makeColliding(3000 + i);
+      assertEquals(0, find());
+    }
+    assertFalse(index.isComplete());
+    assertFalse(list.isDeferring());
+    for (int i = 1; i <= 2000; i++) {
+      makeColliding(i);
+      assertEquals(i, find());
+    }
+    int walked = 0;
+    for (long at = list.first(); at != SkipList.NULL; at = list.next(at)) {
+      walked++;
+    }
+    assertEquals(2000, walked);
   }
 }

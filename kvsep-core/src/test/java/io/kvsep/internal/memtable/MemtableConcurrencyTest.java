@@ -278,7 +278,7 @@ final class MemtableConcurrencyTest {
       scratch.putLong(0, Long.reverseBytes(key));
       long tag = tag(thread, n);
       int node = memtable.find(scratch, 0, 8, KeyHash.of(scratch, 0, 8), tag);
-      assertTrue(node != SkipList.NULL, () -> "entry " + n + " of thread " + thread + " is gone");
+      assertTrue(node != Nodes.NULL, () -> "entry " + n + " of thread " + thread + " is gone");
       assertEquals(tag, memtable.tag(node));
       checkPayload(memtable.arena(), memtable.payloadOffset(node), key, tag);
     }

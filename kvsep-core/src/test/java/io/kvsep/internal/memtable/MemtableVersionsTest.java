@@ -39,6 +39,12 @@ final class MemtableVersionsTest {
     assertTrue(memtable.insert(entry, splice));
   }
 
+  private void goOnInTheNext() {
+    Memtable next = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, memtable);
+    memtable.free();
+    memtable = next;
+  }
+
   /** The sequence number of what is found, 0 for nothing. */
   private long find(long key, long sequence) {
     scratch.putLong(0, Long.reverseBytes(key));
@@ -76,9 +82,9 @@ final class MemtableVersionsTest {
       int steps = 0;
       int version = newest;
       while (memtable.tag(version) > wanted) {
-        int far = memtable.arena().getInt(version + SkipList.VERSION_JUMP);
+        int far = memtable.arena().getInt(version + Nodes.VERSION_JUMP);
         boolean jumps = memtable.tag(far) > wanted;
-        long older = SkipList.olderOffset(memtable.arena(), version);
+        long older = Nodes.olderOffset(memtable.arena(), version);
         version = jumps ? far : memtable.arena().getInt(older);
         steps++;
       }
@@ -115,6 +121,7 @@ final class MemtableVersionsTest {
 
   @Test
   void whatNobodyLookedForIsFoundAllTheSame() {
+    memtable.iterator().close();
     // So many that the index was given up.
     for (int i = 0; i < 10_000; i++) {
       insert(2L * i, i + 1);
@@ -144,8 +151,7 @@ final class MemtableVersionsTest {
     }
     long expected = memtable.expectedKeys();
     assertEquals(1000, expected);
-    memtable.free();
-    memtable = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, expected);
+    goOnInTheNext();
     for (int i = 0; i < 9000; i++) {
       insert(i, i + 1);
     }
