@@ -81,8 +81,8 @@ public interface KvReader {
    * A cursor over everything; see {@link KvCursor} for its lifetime.
    *
    * <p>What was written last is brought in the order of its keys when the first cursor wants that:
-   * behind a long stretch of writes without cursors this takes up to a quarter of a microsecond for
-   * each key that is not in a table yet, of which there are some hundred thousand at most.
+   * behind a long stretch of writes without cursors this takes about a quarter of a microsecond for
+   * each key that is not in a table yet, some tenths of a second at most with the default memory.
    */
   KvCursor cursor();
 

@@ -102,6 +102,7 @@ final class IndexWriter implements AutoCloseable {
     View view = live.get();
     return view.version.tables(0).length >= shape.levelZeroSlowdown()
         || garbageExcess() >= 0
+        || view.active().insertMayTakeLong()
         || (view.memtables.size() >= shape.memtablesMax()
             && isFull(view.active(), logBytes, indexBytes, recordCount));
   }

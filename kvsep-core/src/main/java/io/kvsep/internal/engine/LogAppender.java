@@ -148,8 +148,8 @@ final class LogAppender {
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
       room.make(active);
-      syncNeeded();
     }
+    syncNeeded();
   }
 
   /** When no background work is left. */
@@ -325,10 +325,14 @@ final class LogAppender {
         sync();
       }
     } catch (RuntimeException e) {
-      // A failure of the store, which keeps it: whoever writes next will hear of it.
+      // A failure of the store, which keeps it: whoever writes next will hear of it. The mark
+      // stays, so that nothing is tried again.
       return;
-    } finally {
-      syncScheduled.set(false);
+    }
+    syncScheduled.set(false);
+    if (live.isOpen()) {
+      // Whoever published meanwhile saw the mark.
+      syncNeeded();
     }
   }
 

@@ -29,6 +29,9 @@ public final class Memtable {
   /** So many memtables keep their keys in order from the beginning behind one that was walked. */
   private static final int ORDERED_BEHIND = 16;
 
+  /** What is brought in order within a fraction of a millisecond. */
+  private static final long UNORDERED_BYTES_MAX = 64 << 10;
+
   private final Region arena;
   private final Nodes nodes;
   private final KeyIndex index;
@@ -203,6 +206,13 @@ public final class Memtable {
     return index.expectedKeys(list.isDeferring());
   }
 
+  /** Whether the next insert may have to bring much in order first. By who inserts. */
+  public boolean insertMayTakeLong() {
+    return list.isDeferring()
+        && list.isOrderWanted()
+        && list.unorderedBytes() > UNORDERED_BYTES_MAX;
+  }
+
   /** Whether keys are brought in order only when somebody wants that. By who inserts. */
   boolean isDeferring() {
     return list.isDeferring();
@@ -244,9 +254,9 @@ public final class Memtable {
   }
 
   /**
-   * An iterator that also sees what is inserted while it walks. The first one of a memtable may
-   * have to bring everything in order before, which takes a tenth to a quarter of a microsecond an
-   * entry.
+   * An iterator over all whose insert was complete; it may also see what is inserted while it
+   * walks. The first one of a memtable may have to bring everything in order before, which takes
+   * about a quarter of a microsecond an entry.
    */
   public InternalIterator iterator() {
     list.wantOrder();

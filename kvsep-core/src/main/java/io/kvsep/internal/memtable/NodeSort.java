@@ -10,14 +10,24 @@ import java.util.Arrays;
  * has to look.
  */
 final class NodeSort {
-  /** Nodes that are sorted at once; takes 28 bytes of heap for each meanwhile. */
-  static final int NODES_MAX = 1 << 19;
+  /** Heap that it takes for each node meanwhile, at least, and as much again at most. */
+  private static final int BYTES_PER_NODE = 4 + 4 + 8 + 8;
+
+  /** Nodes that are sorted at once: with what they take, a small part of the heap. */
+  static final int NODES_MAX =
+      (int) Math.min(1 << 19, Runtime.getRuntime().maxMemory() / 24 / BYTES_PER_NODE);
 
   /** So many are on their way from memory at once. */
   private static final int TOUCHED = 32;
 
   /** Steps that one is moved by where it has as much as others in its word. */
   private static final int MOVED_MAX = 16;
+
+  /**
+   * How often keys that begin alike are sorted again. Those that still do then are keys that were
+   * made for it, each the beginning of the next, say.
+   */
+  private static final int DEPTH_MAX = 8;
 
   private static final int NODE_BYTES_MIN = 16;
 
@@ -54,7 +64,7 @@ final class NodeSort {
     spare = new int[count];
     prefixes = new long[count];
     words = new long[count];
-    sort(0, count, 0);
+    sort(0, count, 0, 0);
   }
 
   int count() {
@@ -82,13 +92,14 @@ final class NodeSort {
   }
 
   /**
-   * Sorts a range whose keys have more in common than so many bytes.
+   * Sorts a range.
    *
-   * @param less bytes, one less than what they are known to share; 0 for none
+   * @param known bytes that its keys are known to share
+   * @param depth ranges that it is a part of
    */
-  private void sort(int from, int to, int less) {
-    int common = commonBytes(from, to);
-    if (less > 0 && common <= less) {
+  private void sort(int from, int to, int known, int depth) {
+    int common = commonBytes(from, to, known);
+    if (depth > 0 && common == known) {
       return;
     }
     int bits = Integer.SIZE - Integer.numberOfLeadingZeros(to - from);
@@ -110,7 +121,9 @@ final class NodeSort {
       words[i] = prefixes[at];
     }
     System.arraycopy(spare, from, sorted, from, to - from);
-    sortAlike(from, to, common);
+    if (depth < DEPTH_MAX) {
+      sortAlike(from, to, common, depth + 1);
+    }
   }
 
   /** A word has not all of its prefix: where that tells it from the ones before, it is moved. */
@@ -130,12 +143,12 @@ final class NodeSort {
   }
 
   /** Sorts those again that have the same prefix, which the words are now. */
-  private void sortAlike(int from, int to, int common) {
+  private void sortAlike(int from, int to, int common, int depth) {
     int begin = from;
     for (int i = from + 1; i <= to; i++) {
       if (i == to || words[i] != words[begin]) {
         if (i - begin > 1) {
-          sort(begin, i, common);
+          sort(begin, i, common, depth);
         }
         begin = i;
       }
@@ -143,17 +156,18 @@ final class NodeSort {
   }
 
   /** How many bytes all keys of a range begin with. */
-  private int commonBytes(int from, int to) {
+  private int commonBytes(int from, int to, int known) {
     if (from == to) {
       return 0;
     }
     Region arena = nodes.arena();
-    long first = nodes.keyOffset(sorted[from]);
-    int common = nodes.keyLength(sorted[from]);
+    long first = nodes.keyOffset(sorted[from]) + known;
+    int common = nodes.keyLength(sorted[from]) - known;
     for (int i = from + 1; i < to && common > 0; i++) {
-      int length = Math.min(common, nodes.keyLength(sorted[i]));
-      common = Region.commonPrefix(arena, first, length, arena, nodes.keyOffset(sorted[i]), length);
+      int length = Math.min(common, nodes.keyLength(sorted[i]) - known);
+      long key = nodes.keyOffset(sorted[i]) + known;
+      common = Region.commonPrefix(arena, first, length, arena, key, length);
     }
-    return common;
+    return known + common;
   }
 }

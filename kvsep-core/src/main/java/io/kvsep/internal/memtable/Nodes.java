@@ -101,6 +101,11 @@ final class Nodes {
     return (int) position <= (int) other;
   }
 
+  /** Bytes of the entries between two positions; none where the second is in front of the first. */
+  static long bytesBetween(long from, long to) {
+    return Math.max(0, (int) to - (int) from);
+  }
+
   /** Walks entries in the order in which they were written. Not thread safe. */
   final class Walk {
     private long node;

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * takes a fraction of the time, when somebody wants the keys in order, and from then on each goes
  * to its place at once.
  *
- * <p>Thread safety: one thread may insert while any number of threads read, without locks but for
- * who is the first to want order. Others may insert later, when what the one wrote is visible to
- * them.
+ * <p>Thread safety: one thread may insert while any number of threads read, without locks but while
+ * what was deferred is made up for: whoever wants order waits for that, and so does the next
+ * insert. Others may insert later, when what the one wrote is visible to them.
  *
  * <p>Invariants:
  *
@@ -39,13 +39,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>Links are made by whoever holds the lock, or, once nothing is deferred any more, by the
  *       thread that inserts.
  *   <li>Nothing is ever unlinked; memory is given back with the whole arena.
- *   <li>A link says of the two nodes it connects how many bytes their keys share, and what the next
- *       node's key goes on with.
+ *   <li>A {@link Link} says of the two nodes it connects how many bytes their keys share, and what
+ *       the next node's key goes on with.
  * </ol>
- *
- * <pre>
- * link: bits 0-31 offset of the next node, 32-39 shared bytes, 40-63 next bytes
- * </pre>
  *
  * <p>A position is a node and that of its key.
  *
@@ -205,11 +201,19 @@ final class SkipList {
     return true;
   }
 
+  /** Bytes of entries that the next insert, or who wants order, has to bring in order first. */
+  long unorderedBytes() {
+    return Nodes.bytesBetween(ordered.getAcquire(), completed());
+  }
+
   /** Does what {@link #wantOrder} would have to, unless somebody is at it. */
   void prepareOrder() {
     if (orderLock.tryLock()) {
       try {
         order(completed());
+      } catch (OutOfMemoryError e) {
+        // Nobody asked for it.
+        return;
       } finally {
         orderLock.unlock();
       }
@@ -238,20 +242,43 @@ final class SkipList {
       Splice splice = new Splice();
       long from = ordered.getPlain();
       while (!Nodes.isWithin(to, from)) {
-        Nodes.Walk walk = nodes.new Walk(from, to);
-        NodeSort sort = new NodeSort(nodes, walk, from, to);
-        int last = NULL;
-        for (int i = 0; i < sort.count(); i++) {
-          int node = sort.node(i);
-          linkBehind(last, node, splice);
-          last = node;
-        }
-        from = walk.position();
+        from = orderNext(from, to, splice);
         ordered.setRelease(from);
       }
     } finally {
       orderLock.unlock();
     }
+  }
+
+  /** Puts some nodes into the list; how far it came. */
+  private long orderNext(long from, long to, Splice splice) {
+    Nodes.Walk walk = nodes.new Walk(from, to);
+    NodeSort sort;
+    try {
+      sort = new NodeSort(nodes, walk, from, to);
+    } catch (OutOfMemoryError e) {
+      return orderUnsorted(nodes.new Walk(from, to), splice);
+    }
+    int last = NULL;
+    for (int i = 0; i < sort.count(); i++) {
+      int node = sort.node(i);
+      // It is where somebody before did not come to the end.
+      if (!nodes.isLinked(node)) {
+        linkBehind(last, node, splice);
+        last = node;
+      }
+    }
+    return walk.position();
+  }
+
+  /** Takes no memory and more time. */
+  private long orderUnsorted(Nodes.Walk walk, Splice splice) {
+    while (walk.next()) {
+      if (!walk.isOfVersion() && !nodes.isLinked(walk.node())) {
+        linkBehind(NULL, walk.node(), splice);
+      }
+    }
+    return walk.position();
   }
 
   /**
@@ -302,7 +329,7 @@ final class SkipList {
   /** Whether the node behind the splice comes before a key. */
   private boolean isLess(Splice splice, int level, long key, int length, long tag) {
     int shared = splice.shared[level];
-    int more = nextBytes(arena, key, length, shared);
+    int more = Link.nextBytes(arena, key, length, shared);
     long link = link(splice.before[level], level);
     return order(link, shared, more, arena, key, length, tag) >= LESS;
   }
@@ -433,11 +460,11 @@ final class SkipList {
       int length,
       long tag,
       @Nullable Splice splice) {
-    int more = nextBytes(key, offset, length, shared);
+    int more = Link.nextBytes(key, offset, length, shared);
     boolean sameKey = false;
     while (true) {
       long link = link(prev, level);
-      int next = nextOf(link);
+      int next = Link.next(link);
       // A node already found to be bigger on the level above need not be compared again.
       if (next != NULL && next != bigger) {
         int order = order(link, shared, more, key, offset, length, tag);
@@ -445,7 +472,7 @@ final class SkipList {
           prev = next;
           if (order - LESS != shared) {
             shared = order - LESS;
-            more = nextBytes(key, offset, length, shared);
+            more = Link.nextBytes(key, offset, length, shared);
           }
           continue;
         }
@@ -488,13 +515,13 @@ final class SkipList {
     int prev = splice.before[level];
     int shared = splice.shared[level];
     long link = link(prev, level);
-    int next = nextOf(link);
-    int more = nextBytes(key, offset, length, shared);
+    int next = Link.next(link);
+    int more = Link.nextBytes(key, offset, length, shared);
     int order = next == NULL ? 0 : order(link, shared, more, key, offset, length, tag);
     // Sharing as much with the next node as the one before did, the new one gets the same link.
-    boolean same = next == NULL || order == sharedOf(link);
+    boolean same = next == NULL || order == Link.shared(link);
     arena.putLong(Nodes.tower(node, level), same ? link : linkTo(next, order));
-    arena.putLongRelease(Nodes.tower(prev, level), linkOf(node, shared, more));
+    arena.putLongRelease(Nodes.tower(prev, level), Link.of(node, shared, more));
   }
 
   /**
@@ -506,19 +533,19 @@ final class SkipList {
    */
   private int order(
       long link, int shared, int more, Region key, long offset, int length, long tag) {
-    int linkShared = sharedOf(link);
+    int linkShared = Link.shared(link);
     if (linkShared > shared) {
       return LESS + shared;
     }
     if (linkShared < shared) {
       return linkShared;
     }
-    int linkMore = (int) (link >>> 40);
+    int linkMore = Link.more(link);
     if (linkMore != more && shared < SHARED_MAX) {
       int same = (Integer.numberOfLeadingZeros(linkMore ^ more) - 8) >>> 3;
       return (linkMore < more ? LESS : 0) + Math.min(SHARED_MAX, shared + same);
     }
-    return compare(nextOf(link), key, offset, length, tag);
+    return compare(Link.next(link), key, offset, length, tag);
   }
 
   /** As {@link #order}, by looking at the whole of both. */
@@ -553,25 +580,8 @@ final class SkipList {
   }
 
   private long linkTo(int node, int shared) {
-    return linkOf(
-        node, shared, nextBytes(arena, nodes.keyOffset(node), nodes.keyLength(node), shared));
-  }
-
-  private static long linkOf(int node, int shared, int more) {
-    return (long) more << 40 | (long) shared << 32 | (node & 0xffffffffL);
-  }
-
-  private static int sharedOf(long link) {
-    return (int) (link >>> 32) & 0xff;
-  }
-
-  private static int nextOf(long link) {
-    return (int) link;
-  }
-
-  /** Three bytes of a key, as a number. */
-  private static int nextBytes(Region key, long offset, int length, int at) {
-    return at >= length ? 0 : (int) (key.keyPrefix(offset + at, length - at) >>> 40);
+    return Link.of(
+        node, shared, Link.nextBytes(arena, nodes.keyOffset(node), nodes.keyLength(node), shared));
   }
 
   private long link(int node, int level) {
@@ -579,6 +589,6 @@ final class SkipList {
   }
 
   private int next(int node, int level) {
-    return nextOf(link(node, level));
+    return Link.next(link(node, level));
   }
 }

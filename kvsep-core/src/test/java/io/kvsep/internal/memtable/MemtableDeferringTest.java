@@ -194,6 +194,30 @@ final class MemtableDeferringTest {
         });
   }
 
+  /** Keys that a sort cannot tell from each other but one by one, with little stack to do it. */
+  @Test
+  void keysThatAreBeginningsOfOthersComeInOrder() throws InterruptedException {
+    byte[] longest = new byte[14_000];
+    for (int i = 0; i < longest.length; i++) {
+      longest[i] = (byte) (i % 9 == 1 ? 1 : i % 9 == 0 ? 7 : 0);
+    }
+    for (int i = 1; i <= 3_000; i++) {
+      insert(Arrays.copyOf(longest, 1 + i / 2 * 9 + i % 2));
+    }
+    Random random = new Random(5);
+    assertTrue(memtable.isDeferring());
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    Thread walker =
+        new Thread(null, () -> walkInOrder(model.size(), failure), "little stack", 160 << 10);
+    walker.start();
+    walker.join();
+    if (failure.get() != null) {
+      throw new AssertionError(failure.get());
+    }
+    checkWalk();
+    checkFinds(random);
+  }
+
   @Test
   void keysInAnyOrderComeInOrder() {
     Comparator<Integer> up = Comparator.naturalOrder();
