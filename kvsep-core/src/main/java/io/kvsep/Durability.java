@@ -27,8 +27,8 @@ public abstract sealed class Durability {
   }
 
   /**
-   * No sync of the log that a write would wait for until {@code sync()}, {@code flush()} or {@code
-   * close()}: bulk loads and state that can be rebuilt. Survives the process all the same.
+   * No sync of the log until {@code sync()}, {@code flush()} or {@code close()}, or until a
+   * memtable is full: bulk loads and state that can be rebuilt. Survives the process all the same.
    */
   public static Durability none() {
     return None.INSTANCE;

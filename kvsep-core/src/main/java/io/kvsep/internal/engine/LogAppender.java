@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
  * The log as the commit leader uses it: a {@link LogWriter} that goes on in new segments by itself.
  * A segment is durable and in the manifest before the first frame goes into it, so the manifest
  * alone says which segments exist. That takes three syncs, so the next segment is made ahead of
- * need, in the background: the <em>spare</em>. What is written is synced in the background as well,
- * whatever the durability, once it has become much: else the device would have nothing to do until
- * a flush needs all of it, and the flush, and writers behind it, would wait. A segment ends in the
- * log itself, and the manifest seals it with the edit that says that nothing of it will be replayed
- * any more.
+ * need, in the background: the <em>spare</em>. While a memtable waits to be flushed, which takes a
+ * sync of the log, what is written is synced in the background as well once it has become much:
+ * else the device would have nothing to do while the table is made, and then the flush, and writers
+ * behind it, would wait for all of it. A segment ends in the log itself, and the manifest seals it
+ * with the edit that says that nothing of it will be replayed any more.
  *
  * <p>All but {@link #sync}, {@link #applySealing} and {@link #resume} is for the leader.
  */
@@ -312,16 +312,20 @@ final class LogAppender {
   }
 
   private void syncNeeded() {
-    if (writer.unsyncedBytes() >= syncFromBytes
+    if (isSyncDue()
         && syncScheduled.compareAndSet(false, true)
         && scheduler.tryExecute(Scheduler.Lane.LOG, syncJob) != null) {
       syncScheduled.set(false);
     }
   }
 
+  private boolean isSyncDue() {
+    return writer.unsyncedBytes() >= syncFromBytes && live.get().memtables.size() > 1;
+  }
+
   private void syncBehind() {
     try {
-      while (live.isOpen() && writer.unsyncedBytes() >= syncFromBytes) {
+      while (live.isOpen() && isSyncDue()) {
         sync();
       }
     } catch (RuntimeException e) {

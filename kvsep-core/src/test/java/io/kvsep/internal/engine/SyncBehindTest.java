@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -17,10 +19,15 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A log that nobody asks to be synced is synced behind its writer all the same, piece by piece. */
+/**
+ * A log that nobody asks to be synced is synced behind its writer all the same, piece by piece, as
+ * long as a memtable waits to become a table.
+ */
 final class SyncBehindTest {
-  /** Four of them are what a sync is worth here. */
+  /** Four of them are what a sync is worth here, and 32 are what a memtable covers. */
   private static final int VALUE_BYTES = 1000;
+
+  private static final int PER_MEMTABLE = 32;
 
   private final CrashableStorage storage = new CrashableStorage();
   private final ManualScheduler scheduler = new ManualScheduler(1, 1);
@@ -33,39 +40,65 @@ final class SyncBehindTest {
     assertEquals(0, engine.memoryBytes());
   }
 
-  @Test
-  void muchIsSyncedInTheBackgroundAndLittleIsNot() {
-    put(3);
-    scheduler.runAll();
-    assertEquals(0, leftByPowerFailure());
-    put(1);
-    assertEquals(0, leftByPowerFailure());
-    scheduler.runAll();
-    assertEquals(4, leftByPowerFailure());
-    put(3);
-    scheduler.runAll();
-    assertEquals(4, leftByPowerFailure());
-    put(2);
-    scheduler.runAll();
-    assertEquals(9, leftByPowerFailure());
+  /** Flushes fail before they come to sync the log. */
+  private void failTables() {
+    storage.failAt(
+        1,
+        Fault.EIO,
+        /* sticky= */ true,
+        (operation, name) ->
+            operation == Operation.CREATE && StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE);
   }
 
   @Test
-  void nothingIsSyncedAgainThatIsSynced() {
-    put(4);
-    engine.sync();
+  void nothingIsSyncedBeforeAMemtableIsFull() {
+    put(PER_MEMTABLE / 2);
     long syncs = engine.stats().syncs();
     scheduler.runAll();
     assertEquals(syncs, engine.stats().syncs());
   }
 
   @Test
+  void whileOneWaitsMuchIsSyncedAndLittleIsNot() {
+    failTables();
+    put(PER_MEMTABLE + 1);
+    int before = leftByPowerFailure();
+    assertTrue(before < written, before + " were synced by themselves");
+    scheduler.runAll();
+    assertEquals(written, leftByPowerFailure());
+    int synced = written;
+    put(3);
+    scheduler.runAll();
+    assertEquals(synced, leftByPowerFailure());
+    put(2);
+    scheduler.runAll();
+    assertEquals(written, leftByPowerFailure());
+    storage.clearFaults();
+  }
+
+  @Test
+  void nothingIsSyncedAgainThatIsSynced() {
+    failTables();
+    put(PER_MEMTABLE + 1);
+    engine.sync();
+    long syncs = engine.stats().syncs();
+    scheduler.runAll();
+    assertEquals(syncs, engine.stats().syncs());
+    storage.clearFaults();
+  }
+
+  @Test
   void whenThatFailsTheStoreHasFailedAndReadsGoOn() {
-    put(4);
-    storage.failAt(1, Fault.SYNC_FAILS, /* sticky= */ false, kind -> kind == Operation.SYNC);
+    put(PER_MEMTABLE + 1);
+    storage.failAt(
+        1,
+        Fault.SYNC_FAILS,
+        /* sticky= */ false,
+        (operation, name) ->
+            operation == Operation.SYNC && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT);
     scheduler.runAll();
     assertThrows(StoreFailedException.class, () -> put(1));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < PER_MEMTABLE; i++) {
       assertArrayEquals(value(i), get(engine, i));
     }
     storage.clearFaults();
