@@ -111,33 +111,42 @@ final class TableOutput implements AutoCloseable {
         }
         untilCheck = CANCEL_CHECK_ENTRIES;
       }
-      VersionFilter.Verdict verdict = filter.judge(input);
-      if (verdict == VersionFilter.Verdict.DROP) {
-        continue;
-      }
-      if (writer != null
-          && filter.isNewKey()
-          && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
-        finishTableAtLastKey(writer.lastKey());
-      }
-      if (passedRanges < ranges.count()) {
-        passRanges(input);
-      }
-      TableWriter target = writer();
-      if (verdict == VersionFilter.Verdict.KEEP) {
-        keep(input, pointers, target);
-      } else {
-        target.add(
-            input.keyRegion(),
-            input.keyOffset(),
-            input.keyLength(),
-            Tag.of(Tag.sequence(input.tag()), Tag.DELETE),
-            input.payloadRegion(),
-            input.payloadOffset(),
-            0);
-      }
+      write(input, filter, pointers);
     }
     passRanges(null);
+  }
+
+  /**
+   * Writes the entry at which {@code input} stands, if the filter keeps it. Apart from the loop,
+   * which is compiled anew for each kind of input.
+   */
+  private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
+      throws IOException {
+    VersionFilter.Verdict verdict = filter.judge(input);
+    if (verdict == VersionFilter.Verdict.DROP) {
+      return;
+    }
+    if (writer != null
+        && filter.isNewKey()
+        && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
+      finishTableAtLastKey(writer.lastKey());
+    }
+    if (passedRanges < ranges.count()) {
+      passRanges(input);
+    }
+    TableWriter target = writer();
+    if (verdict == VersionFilter.Verdict.KEEP) {
+      keep(input, pointers, target);
+    } else {
+      target.add(
+          input.keyRegion(),
+          input.keyOffset(),
+          input.keyLength(),
+          Tag.of(Tag.sequence(input.tag()), Tag.DELETE),
+          input.payloadRegion(),
+          input.payloadOffset(),
+          0);
+    }
   }
 
   private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target) {
@@ -232,14 +241,16 @@ final class TableOutput implements AutoCloseable {
 
   private TableWriter writer() throws IOException {
     TableWriter current = writer;
-    if (current == null) {
-      long number = fileNumbers.getAsLong();
-      String name = StoreFiles.table(number);
-      names.add(name);
-      current = new TableWriter(storage.create(name), number, options, ledger);
-      writer = current;
-    }
-    return current;
+    return current == null ? newWriter() : current;
+  }
+
+  private TableWriter newWriter() throws IOException {
+    long number = fileNumbers.getAsLong();
+    String name = StoreFiles.table(number);
+    names.add(name);
+    TableWriter created = new TableWriter(storage.create(name), number, options, ledger);
+    writer = created;
+    return created;
   }
 
   /** Ends the table with the ranges up to {@code end}, or with all that are left for null. */

@@ -23,9 +23,14 @@ public final class GrowingRegion implements AutoCloseable {
    */
   public Region ensure(long length) {
     Region current = region;
-    if (current != null && current.length() >= length) {
-      return current;
-    }
+    return current != null && current.length() >= length ? current : grow(current, length);
+  }
+
+  /**
+   * Apart from {@link #ensure}, which is compiled into every caller: so that stays short, and the
+   * first space that grows beyond a MiB does not have them all compiled anew.
+   */
+  private Region grow(@Nullable Region current, long length) {
     long held = current == null ? 0 : current.length();
     long capacity = Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
     Region grown = ledger.allocateUncleared(purpose, capacity);

@@ -49,6 +49,10 @@ final class VarintTest {
     for (int i = 0; i < length - 1; i++) {
       assertEquals(true, region.getByte(3 + i) < 0);
     }
+    // At the end of a region nothing behind the value can be read.
+    Varint.put(region, 16 - length, value);
+    assertEquals(value, Varint.get(region, 16 - length));
+    Varint.put(region, 3, value);
     // A last byte of zero would be one too many.
     assertEquals(true, length == 1 || region.getByte(3 + length - 1) > 0);
   }
