@@ -168,17 +168,37 @@ final class ConflictCheck implements CommitCondition {
   }
 
   private boolean changes(Memtable memtable) {
-    if (deletes(memtable.rangeTombstones())) {
-      return true;
-    }
+    return deletes(memtable.rangeTombstones()) || changesPoint(memtable) || changesRange(memtable);
+  }
+
+  /** Looks keys up: a walk would have the memtable bring all of its keys in order. */
+  private boolean changesPoint(Memtable memtable) {
     EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
-    try (InternalIterator entries = memtable.iterator()) {
+    try {
+      ReadContext context = slot.context();
       for (int i = 0; i < read.count(); i++) {
-        if (changes(entries, slot.context(), i)) {
+        if (!read.isPoint(i)) {
+          continue;
+        }
+        long hash = hashOf(i, context);
+        int node = memtable.find(context.key(), 0, context.keyLength, hash, Tag.MAX);
+        if (node != 0 && Tag.sequence(memtable.tag(node)) > sequence) {
           return true;
         }
       }
       return false;
+    } finally {
+      reads.epochs().exit(slot);
+    }
+  }
+
+  private boolean changesRange(Memtable memtable) {
+    if (pointsOnly) {
+      return false;
+    }
+    EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
+    try (InternalIterator entries = memtable.iterator()) {
+      return changesRange(entries, slot.context(), 0, read.count());
     } finally {
       reads.epochs().exit(slot);
     }
@@ -205,8 +225,7 @@ final class ConflictCheck implements CommitCondition {
         if (!read.isPoint(i)) {
           continue;
         }
-        context.setStoredKey(read.start(i));
-        long hash = KeyHash.of(context.key(), 0, context.keyLength);
+        long hash = hashOf(i, context);
         if (table.reader().get(context.key(), 0, context.keyLength, hash, Tag.MAX, context.lookup)
             && Tag.sequence(context.lookup.tag) > sequence) {
           return true;
@@ -224,15 +243,25 @@ final class ConflictCheck implements CommitCondition {
     }
     ReadContext context = new ReadContext(reads.ledger());
     try (InternalIterator entries = table.iterator(reads.ledger())) {
-      for (int i = first; i < end; i++) {
-        if (!read.isPoint(i) && changes(entries, context, i)) {
-          return true;
-        }
-      }
-      return false;
+      return changesRange(entries, context, first, end);
     } finally {
       context.free();
     }
+  }
+
+  private boolean changesRange(InternalIterator entries, ReadContext context, int first, int end) {
+    for (int i = first; i < end; i++) {
+      if (!read.isPoint(i) && changes(entries, context, i)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Makes the key that was read the context's. */
+  private long hashOf(int point, ReadContext context) {
+    context.setStoredKey(read.start(point));
+    return KeyHash.of(context.key(), 0, context.keyLength);
   }
 
   /** Whether one of the entries that were read is above the snapshot. */

@@ -35,6 +35,13 @@ final class KeyIndex {
   private static final int TABLES_MAX = 4;
 
   /**
+   * One more, of half the slots, is there for a list that defers: without it, a memtable of keys
+   * and values that have a few bytes each would have to be brought in order by the insert that
+   * finds no room.
+   */
+  private static final int TABLES_NEEDED_MAX = TABLES_MAX + 1;
+
+  /**
    * Slots with the same bits of the hash that a lookup may have to look behind. Only keys that
    * somebody made up for it have more; searches are as fast with them as with others.
    */
@@ -180,11 +187,12 @@ final class KeyIndex {
 
   private boolean grow(boolean needed) {
     int count = tables.length;
-    if (count == TABLES_MAX || !(needed || isOfUse())) {
+    if (count >= (needed ? TABLES_NEEDED_MAX : TABLES_MAX) || !(needed || isOfUse())) {
       return false;
     }
     try {
-      long slots = tables[count - 1].length() / SLOT_BYTES * GROWTH;
+      long slots =
+          count == TABLES_MAX ? slotsMax / 2 : tables[count - 1].length() / SLOT_BYTES * GROWTH;
       Region[] more = Arrays.copyOf(tables, count + 1);
       more[count] = newTable(slots);
       tables = more;

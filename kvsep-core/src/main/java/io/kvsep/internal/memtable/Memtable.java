@@ -214,7 +214,7 @@ public final class Memtable {
   }
 
   /** Whether keys are brought in order only when somebody wants that. By who inserts. */
-  boolean isDeferring() {
+  public boolean isDeferring() {
     return list.isDeferring();
   }
 

@@ -170,11 +170,14 @@ final class SkipList {
     boolean indexed = index.isComplete();
     long hash = indexed ? KeyHash.of(key, entry.keyOffset, entry.keyLength) : 0;
     int known = indexed ? index.probe(hash, nodes, key, entry.keyOffset, entry.keyLength) : NULL;
-    if (known != NULL && nodes.tag(known) <= entry.tag) {
-      return insertVersion(entry, known);
-    }
-    if (deferring && (orderWanted || known != NULL)) {
+    boolean newest = known != NULL && nodes.tag(known) <= entry.tag;
+    // A newer version of a known key needs no order, but whoever only writes such has to end it
+    // too.
+    if (deferring && (orderWanted || (known != NULL && !newest))) {
       endDeferring();
+    }
+    if (newest) {
+      return insertVersion(entry, known);
     }
     if (!deferring) {
       long place = search(key, entry.keyOffset, entry.keyLength, entry.tag, splice);

@@ -252,6 +252,43 @@ final class MemtableDeferringTest {
     checkFinds(new Random(1));
   }
 
+  /** Whoever writes nothing but new versions of keys that are there ends it as others do. */
+  @Test
+  void newVersionsBehindAWalkEndIt() {
+    insert(new byte[] {1});
+    insert(new byte[] {2});
+    memtable.iterator().close();
+    for (int i = 0; i < 4_000; i++) {
+      insert(new byte[] {2});
+    }
+    assertFalse(memtable.insertMayTakeLong());
+    assertFalse(memtable.isDeferring());
+    checkWalk();
+    checkFinds(new Random(1));
+  }
+
+  /** The index has room for all of them, short as they are. */
+  @Test
+  void anArenaFullOfShortKeysIsInNoOrder() {
+    Region key = scratch.ensure(8);
+    entry.keyRegion = key;
+    entry.keyLength = 8;
+    int count = 0;
+    do {
+      key.putLong(0, count * 0x9e37_79b9_7f4a_7c15L);
+      entry.tag = Tag.of(count + 1, Tag.DELETE);
+      count++;
+    } while (memtable.insert(entry, splice));
+    // More than four tables have slots for.
+    assertTrue(count > 700_000, count + " keys");
+    assertTrue(memtable.isDeferring());
+    for (int i = 0; i < count - 1; i += 1009) {
+      key.putLong(0, i * 0x9e37_79b9_7f4a_7c15L);
+      int node = memtable.find(key, 0, 8, KeyHash.of(key, 0, 8), Tag.MAX);
+      assertEquals(i + 1, Tag.sequence(memtable.tag(node)));
+    }
+  }
+
   @Test
   void theNextOnesKeepTheirKeysInOrderForAWhileWhereOneWasWalked() {
     goOnInTheNext();
