@@ -116,6 +116,10 @@ final class CommitPipeline {
       lead(request);
     }
     request.throwIfFailed();
+    if (!request.isSettled()) {
+      // Whoever led could not even say so, for lack of memory.
+      throw failure.fail(new IllegalStateException("a write was left half way"));
+    }
   }
 
   /**
@@ -126,10 +130,13 @@ final class CommitPipeline {
     queueLock.lock();
     try {
       exclusiveWaiters++;
-      while (leading) {
-        exclusiveTurn.awaitUninterruptibly();
+      try {
+        while (leading) {
+          exclusiveTurn.awaitUninterruptibly();
+        }
+      } finally {
+        exclusiveWaiters--;
       }
-      exclusiveWaiters--;
       leading = true;
     } finally {
       queueLock.unlock();
@@ -296,7 +303,7 @@ final class CommitPipeline {
       if (first.mayWait) {
         gather(first);
       } else if (wouldWait(first.frame)) {
-        first.applied = false;
+        first.leave();
         group.remove(0);
         first.complete();
         return;
@@ -363,7 +370,7 @@ final class CommitPipeline {
       if (holds) {
         return;
       }
-      first.applied = false;
+      first.leave();
     } catch (RuntimeException e) {
       first.fail(e);
     } catch (InternalError e) {
@@ -433,6 +440,9 @@ final class CommitPipeline {
     }
     commits.addAndGet(requests.size());
     snapshots.publish(nextSequence - 1);
+    for (int i = 0; i < requests.size(); i++) {
+      requests.get(i).settle();
+    }
   }
 
   private void appendToLog(List<WriteRequest> requests, long logBytes) {

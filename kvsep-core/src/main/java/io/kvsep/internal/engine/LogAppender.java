@@ -294,6 +294,9 @@ final class LogAppender {
       }
       spare = null;
       writer.switchTo(next);
+    } catch (Error e) {
+      // Half way from one segment to the next, nothing may be written behind either.
+      throw failure.fail(e);
     } finally {
       lock.unlock();
     }
@@ -332,6 +335,10 @@ final class LogAppender {
       // A failure of the store, which keeps it: whoever writes next will hear of it. The mark
       // stays, so that nothing is tried again.
       return;
+    } catch (Error e) {
+      // Of this thread alone, such as a lack of memory.
+      syncScheduled.set(false);
+      throw e;
     }
     syncScheduled.set(false);
     if (live.isOpen()) {
@@ -353,6 +360,10 @@ final class LogAppender {
       // The leader will try itself when it needs a segment, and tell whoever writes then. What is
       // a failure of the store is kept as such.
       return;
+    } catch (Error e) {
+      // The manifest may have a segment by now of which nobody here knows: another one behind it
+      // would be a log with a gap.
+      throw failure.fail(e);
     } finally {
       lock.unlock();
     }

@@ -63,7 +63,7 @@ final class LogRotation {
   boolean tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
-    if (quietTicks == QUIET_TICKS && unflushedBytes() >= QUIET_FLUSH_BYTES_MIN) {
+    if (quietTicks >= QUIET_TICKS && unflushedBytes() >= QUIET_FLUSH_BYTES_MIN) {
       flush();
     }
     return quietTicks >= QUIET_TICKS;

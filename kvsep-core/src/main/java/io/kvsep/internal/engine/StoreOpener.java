@@ -7,6 +7,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
@@ -153,6 +154,8 @@ final class StoreOpener {
       boolean cut = recovery.isTorn() && part.segment() == recovery.end().segment();
       if (cut || part.end() > part.from()) {
         writeAnew(StoreFiles.segment(part.segment()), part.end());
+      } else if (part.segment() == recovery.end().segment()) {
+        makeDurable(StoreFiles.segment(part.segment()));
       }
     }
     for (String orphan : versions.orphans()) {
@@ -190,6 +193,17 @@ final class StoreOpener {
     FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
     storage.rename(temporary, name);
     storage.syncDirectory();
+  }
+
+  /**
+   * The end of the log, where nothing is replayed: somebody may have cut a failed write off there,
+   * and died before the cut was durable. The device would give that write back after a power
+   * failure, behind what is written there from now on.
+   */
+  private void makeDurable(String name) throws IOException {
+    try (StorageFile file = storage.open(name, /* writable= */ true)) {
+      file.sync();
+    }
   }
 
   /**

@@ -54,6 +54,10 @@ final class WriteRequest implements SlotContext {
   boolean applied;
 
   private @Nullable RuntimeException error;
+
+  /** Whether it is known what became of the write, unless that is an error. */
+  private boolean settled;
+
   private volatile State state = State.WAITING;
   private @Nullable Thread writer;
 
@@ -71,6 +75,7 @@ final class WriteRequest implements SlotContext {
     condition = null;
     applied = true;
     error = null;
+    settled = false;
     state = State.WAITING;
     writer = Thread.currentThread();
   }
@@ -113,6 +118,21 @@ final class WriteRequest implements SlotContext {
 
   void fail(RuntimeException cause) {
     error = cause;
+  }
+
+  /** It is committed. A write of which nobody says anything is not taken for that. */
+  void settle() {
+    settled = true;
+  }
+
+  /** It is not applied, and that is no error. */
+  void leave() {
+    applied = false;
+    settled = true;
+  }
+
+  boolean isSettled() {
+    return settled;
   }
 
   /** The number of the last record; those before it have the numbers before. Once committed. */

@@ -12,7 +12,9 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
@@ -21,6 +23,7 @@ import io.kvsep.testing.Parked;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -157,6 +160,79 @@ final class ToldFailureTest {
     assertNotNull(again.reads().get(0, key("first"), StoreReads.LATEST));
     assertNull(again.reads().get(0, key("refused"), StoreReads.LATEST));
     again.close();
+  }
+
+  /**
+   * The cut itself is not durable yet when the process dies, and power fails under the next one.
+   */
+  @Test
+  void aRefusedWriteThatWasCutOffDoesNotComeBackInAStoreThatOpenedWithoutIt() {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine = openLogOnly(storage);
+    engine.writes().put(0, key("first"), new byte[300], 0);
+    // Nothing is left to be replayed, which would be written anew.
+    engine.flush();
+    AtomicBoolean cut = new AtomicBoolean();
+    storage.failAt(
+        1, Fault.LATE_EIO, false, (operation, name) -> operation == Operation.WRITE && isLog(name));
+    storage.failAt(
+        1,
+        Fault.EIO,
+        false,
+        (operation, name) -> {
+          cut.compareAndSet(false, operation == Operation.TRUNCATE && isLog(name));
+          return cut.get() && operation == Operation.SYNC && isLog(name);
+        });
+    assertThrows(
+        StoreFailedException.class, () -> engine.writes().put(0, key("refused"), new byte[300], 0));
+    assertTrue(cut.get());
+
+    CrashableStorage killed = storage.crashKeepingAll();
+    StorageEngine opened = openLogOnly(killed);
+    assertTrue(holds(opened, "first") && !holds(opened, "refused"));
+    List<CrashableStorage> crashed = killed.moment().crashStates(100);
+    opened.close();
+    for (CrashableStorage state : crashed) {
+      StorageEngine again = openLogOnly(state);
+      assertTrue(holds(again, "first") && !holds(again, "refused"));
+      again.close();
+    }
+  }
+
+  private static StorageEngine openLogOnly(CrashableStorage storage) {
+    return StorageEngine.open(
+        OptionSet.LOG_ONLY.config(storage, new ManualClock(1_000), new ManualScheduler(1, 1)));
+  }
+
+  /** The manifest may have the spare then, and nobody else knows of it. */
+  @Test
+  void anErrorWhileASpareIsMadeFailsTheStore() {
+    CrashableStorage storage = new CrashableStorage();
+    ManualScheduler scheduler = new ManualScheduler(1, 1);
+    StorageEngine engine =
+        StorageEngine.open(
+            ConfigDraft.of(Engines.config(storage, scheduler)).segmentBytes(8 << 10).build());
+    for (int i = 0; i < 7; i++) {
+      byte[] value = new byte[1000];
+      new Random(i).nextBytes(value);
+      engine.writes().put(0, key("written " + i), value, 0);
+    }
+    storage.failAt(
+        1,
+        Fault.EIO,
+        false,
+        (operation, name) -> {
+          if (operation == Operation.SYNC && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
+            throw new OutOfMemoryError("as a test wants it");
+          }
+          return false;
+        });
+    assertThrows(StoreFailedException.class, scheduler::runAll);
+    storage.clearFaults();
+    assertThrows(
+        StoreFailedException.class, () -> engine.writes().put(0, key("late"), new byte[1], 0));
+    assertTrue(holds(engine, "written 6"));
+    assertThrows(StoreFailedException.class, engine::close);
   }
 
   /** An edit that failed may stand in the manifest, and with it the end of the log. */
