@@ -28,30 +28,14 @@ public final class Varint {
     return at;
   }
 
-  /**
-   * Reads the value at {@code offset}. Up to seven bytes behind it are read as well where the
-   * region has them: a loop over its bytes, which would be unrolled wherever this is called, is
-   * left to values of eight bytes and more, and to the end of a region.
-   */
+  /** Reads the value at {@code offset}. */
   public static long get(Region region, long offset) {
     long first = region.getByte(offset);
-    return first >= 0 ? first : getLonger(region, offset);
-  }
-
-  private static long getLonger(Region region, long offset) {
-    if (region.length() - offset >= Long.BYTES) {
-      long word = region.getLong(offset);
-      long ends = ends(word);
-      if (ends != 0) {
-        return first(word, ends);
-      }
+    if (first >= 0) {
+      return first;
     }
-    return getBytes(region, offset);
-  }
-
-  private static long getBytes(Region region, long offset) {
-    long value = 0;
-    for (int i = 0; i < BYTES_MAX; i++) {
+    long value = first & 0x7f;
+    for (int i = 1; i < BYTES_MAX; i++) {
       long next = region.getByte(offset + i);
       value |= (next & 0x7f) << (7 * i);
       if (next >= 0) {
