@@ -29,10 +29,7 @@ final class ConflictCheckOrderTest {
 
   @Test
   void looksUpKeysWithoutOrder() {
-    put("read");
-    EngineTransaction transaction = engine.begin();
-    transaction.get(0, "read".getBytes(UTF_8));
-    transaction.put(0, "own".getBytes(UTF_8), new byte[1], 0);
+    EngineTransaction transaction = begunWithARead();
     writeOthers();
     transaction.commit();
     assertTrue(active().isDeferring());
@@ -40,10 +37,7 @@ final class ConflictCheckOrderTest {
 
   @Test
   void findsAChangeOfAKeyWithoutOrder() {
-    put("read");
-    EngineTransaction transaction = engine.begin();
-    transaction.get(0, "read".getBytes(UTF_8));
-    transaction.put(0, "own".getBytes(UTF_8), new byte[1], 0);
+    EngineTransaction transaction = begunWithARead();
     put("read");
     writeOthers();
     assertThrows(ConflictException.class, transaction::commit);
@@ -61,6 +55,14 @@ final class ConflictCheckOrderTest {
     put("a");
     writeOthers();
     assertThrows(ConflictException.class, transaction::commit);
+  }
+
+  private EngineTransaction begunWithARead() {
+    put("read");
+    EngineTransaction transaction = engine.begin();
+    transaction.get(0, "read".getBytes(UTF_8));
+    transaction.put(0, "own".getBytes(UTF_8), new byte[1], 0);
+    return transaction;
   }
 
   private void writeOthers() {
