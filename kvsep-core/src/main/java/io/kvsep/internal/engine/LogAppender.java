@@ -360,10 +360,6 @@ final class LogAppender {
       // The leader will try itself when it needs a segment, and tell whoever writes then. What is
       // a failure of the store is kept as such.
       return;
-    } catch (Error e) {
-      // The manifest may have a segment by now of which nobody here knows: another one behind it
-      // would be a log with a gap.
-      throw failure.fail(e);
     } finally {
       lock.unlock();
     }
@@ -382,9 +378,14 @@ final class LogAppender {
         created.free();
       }
     }
-    directory.add(created);
-    // What will be written lies in this segment: a cursor has to hold a version that has it.
-    live.installVersion(null);
+    try {
+      directory.add(created);
+      // What will be written lies in this segment: a cursor has to hold a version that has it.
+      live.installVersion(null);
+    } catch (RuntimeException | Error e) {
+      // With another segment behind this one, which nobody here knows, the log had a gap.
+      throw failure.fail(e);
+    }
     return created;
   }
 

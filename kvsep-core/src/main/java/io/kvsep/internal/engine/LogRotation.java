@@ -183,7 +183,12 @@ final class LogRotation {
       edit.removeSegment(active.id());
     }
     appender.applySealingActive(edit);
-    log.detach();
-    live.installVersion(null);
+    try {
+      log.detach();
+      live.installVersion(null);
+    } catch (RuntimeException | Error e) {
+      // What is written to a segment that has ended is not found again.
+      throw failure.fail(e);
+    }
   }
 }

@@ -116,7 +116,7 @@ final class SegmentList {
   private static void add(SortedMap<Long, SegmentState> segments, SegmentState segment) {
     require(
         segment.id() >= 1
-            && segment.id() < VersionSet.NUMBER_LIMIT
+            && segment.id() < FileNumbers.LIMIT
             && segments.putIfAbsent(segment.id(), segment) == null,
         "impossible or added twice",
         segment);

@@ -101,7 +101,7 @@ final class VersionBuilder {
         || lastSequence < newest.lastSequence()
         || lastSequence > Limits.SEQUENCE_MAX
         || nextFileNumber < 1
-        || nextFileNumber >= VersionSet.NUMBER_LIMIT) {
+        || nextFileNumber >= FileNumbers.LIMIT) {
       throw new IllegalStateException("a number falls or is impossible: " + edit);
     }
     Collection<Placed> leaving = leaving(edit.removedTables()).values();
@@ -132,7 +132,7 @@ final class VersionBuilder {
         table.level() >= 0
             && table.level() < Version.LEVELS
             && meta.number() > 0
-            && meta.number() < VersionSet.NUMBER_LIMIT
+            && meta.number() < FileNumbers.LIMIT
             && meta.fileBytes() > 0
             && isKey(meta.smallestKey())
             && isKey(meta.largestKey())

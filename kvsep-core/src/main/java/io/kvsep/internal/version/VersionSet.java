@@ -20,7 +20,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -42,19 +41,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Failures of {@link #apply}: an edit that does not fit is an {@link IllegalStateException} and
  * changes nothing. A failed write is a {@link StorageException}; the edit may stand in the manifest
  * or not, so the next call begins a new manifest without it, and only then the files it added are
- * deleted, here. A failed sync is a {@link StoreFailedException}, now and for every later edit.
+ * deleted, here. A failed sync is a {@link StoreFailedException}, now and for every later edit, and
+ * so is whatever fails when the edit is durable: whoever is told that an edit failed would go on as
+ * if it were not there.
  */
 public final class VersionSet implements AutoCloseable {
-  /** Numbers stay below, so that counting on from any number a file has never overflows. */
-  static final long NUMBER_LIMIT = 1L << 62;
-
   private final Storage storage;
   private final StoreId storeId;
   private final boolean readOnly;
   private final DurableOutput output;
   private final LiveFiles liveFiles;
-  private final AtomicLong nextFileNumber = new AtomicLong(1);
-  private final AtomicLong nextSegmentId = new AtomicLong(1);
+  private final FileNumbers numbers = new FileNumbers();
   private final ReentrantLock lock = new ReentrantLock();
 
   private volatile Version current;
@@ -240,12 +237,12 @@ public final class VersionSet implements AutoCloseable {
 
   /** For a table or a manifest. Was never given out before, not in earlier processes either. */
   public long newFileNumber() {
-    return nextFileNumber.getAndIncrement();
+    return numbers.newFile();
   }
 
   /** Ids of segments count for themselves, from 1. */
   public long newSegmentId() {
-    return nextSegmentId.getAndIncrement();
+    return numbers.newSegment();
   }
 
   /**
@@ -260,16 +257,40 @@ public final class VersionSet implements AutoCloseable {
       requireWritable();
       requireNotWithdrawn(edit);
       Successor successor = builder.build(edit);
-      raiseCounters(edit);
+      numbers.take(edit);
       record(edit, successor);
-      builder.accept(successor);
-      previous = current;
-      liveFiles.hold(successor.version);
-      current = successor.version;
+      previous = putInForce(successor);
     } finally {
       lock.unlock();
     }
-    previous.release();
+    try {
+      previous.release();
+    } catch (RuntimeException | Error e) {
+      throw failDurable(e);
+    }
+  }
+
+  /** Guarded by the lock. Returns what was in force, to be released without it. */
+  private Version putInForce(Successor successor) {
+    try {
+      Version previous = current;
+      builder.accept(successor);
+      liveFiles.hold(successor.version);
+      current = successor.version;
+      return previous;
+    } catch (RuntimeException | Error e) {
+      throw failDurable(e);
+    }
+  }
+
+  private StoreFailedException failDurable(Throwable cause) {
+    lock.lock();
+    try {
+      failure = cause;
+    } finally {
+      lock.unlock();
+    }
+    return new StoreFailedException("a durable change of the store's files has failed", cause);
   }
 
   /**
@@ -412,13 +433,9 @@ public final class VersionSet implements AutoCloseable {
     }
     current = builder.newest();
     liveFiles.hold(current);
-    raise(nextFileNumber, replay.nextFileNumber());
-    raise(nextSegmentId, replay.nextSegmentId());
+    numbers.take(replay);
     segmentIdLimitRead = replay.nextSegmentId();
-    raiseCounters(replay.snapshot());
-    for (String name : storage.list()) {
-      skipNumberOf(name);
-    }
+    storage.list().forEach(numbers::take);
   }
 
   private void requireWritable() {
@@ -429,7 +446,7 @@ public final class VersionSet implements AutoCloseable {
       throw new IllegalStateException("the store is open for reading alone");
     }
     if (failure != null) {
-      throw new StoreFailedException("an earlier sync of the manifest failed", failure);
+      throw new StoreFailedException("an earlier change of the store's files has failed", failure);
     }
   }
 
@@ -447,43 +464,12 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Numbers that did not come from here are not given out either. */
-  private void raiseCounters(VersionEdit edit) {
-    edit.nextFileNumber().ifPresent(number -> raise(nextFileNumber, number));
-    edit.addedTables().forEach(table -> raise(nextFileNumber, table.meta().number() + 1));
-    edit.addedSegmentFiles().forEach(id -> raise(nextSegmentId, id + 1));
-  }
-
-  private void skipNumberOf(String name) {
-    String temporarySuffix = StoreFiles.temporary("");
-    String finished =
-        StoreFiles.kindOf(name) == StoreFiles.Kind.TEMPORARY
-            ? name.substring(0, name.length() - temporarySuffix.length())
-            : name;
-    switch (StoreFiles.kindOf(finished)) {
-      case MANIFEST, TABLE -> skip(nextFileNumber, StoreFiles.numberOf(finished));
-      case SEGMENT -> skip(nextSegmentId, StoreFiles.numberOf(finished));
-      case CURRENT, LOCK, TEMPORARY, OTHER -> {}
-    }
-  }
-
-  /** A file with a number that no counter can reach is in nobody's way. */
-  private static void skip(AtomicLong counter, long number) {
-    if (number < NUMBER_LIMIT) {
-      raise(counter, number + 1);
-    }
-  }
-
-  private static void raise(AtomicLong counter, long least) {
-    counter.accumulateAndGet(least, Math::max);
-  }
-
   private void record(VersionEdit edit, Successor successor) {
     boolean recorded = false;
     try {
       ManifestWriter target = manifestToAppendTo();
       manifestInDoubt = true;
-      target.append(edit.withCounters(nextFileNumber.get(), nextSegmentId.get()));
+      target.append(numbers.record(edit));
       manifestInDoubt = false;
       recorded = true;
     } catch (SyncFailure e) {
@@ -524,8 +510,7 @@ public final class VersionSet implements AutoCloseable {
   /** Begins a manifest with the newest version and puts it in force. */
   private ManifestWriter switchManifest() throws IOException {
     Header header = new Header(storeId, newFileNumber());
-    VersionEdit snapshot =
-        Replay.snapshotOf(builder.newest()).withCounters(nextFileNumber.get(), nextSegmentId.get());
+    VersionEdit snapshot = numbers.record(Replay.snapshotOf(builder.newest()));
     ManifestWriter fresh = null;
     boolean switched = false;
     boolean installing = false;

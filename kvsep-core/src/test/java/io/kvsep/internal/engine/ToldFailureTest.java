@@ -204,19 +204,13 @@ final class ToldFailureTest {
         OptionSet.LOG_ONLY.config(storage, new ManualClock(1_000), new ManualScheduler(1, 1)));
   }
 
-  /** The manifest may have the spare then, and nobody else knows of it. */
+  /** The manifest may have the spare then, and nobody else knows of it: it has to go first. */
   @Test
-  void anErrorWhileASpareIsMadeFailsTheStore() {
+  void behindASpareThatMetAnErrorTheLogHasNoGap() {
     CrashableStorage storage = new CrashableStorage();
     ManualScheduler scheduler = new ManualScheduler(1, 1);
-    StorageEngine engine =
-        StorageEngine.open(
-            ConfigDraft.of(Engines.config(storage, scheduler)).segmentBytes(8 << 10).build());
-    for (int i = 0; i < 7; i++) {
-      byte[] value = new byte[1000];
-      new Random(i).nextBytes(value);
-      engine.writes().put(0, key("written " + i), value, 0);
-    }
+    StorageEngine engine = openShortSegments(storage, scheduler);
+    putSynced(engine, 0, 7);
     storage.failAt(
         1,
         Fault.EIO,
@@ -227,12 +221,66 @@ final class ToldFailureTest {
           }
           return false;
         });
-    assertThrows(StoreFailedException.class, scheduler::runAll);
+    assertThrows(OutOfMemoryError.class, scheduler::runAll);
+    storage.clearFaults();
+    putSynced(engine, 7, 30);
+    for (CrashableStorage state :
+        List.of(storage.moment().crashSyncedOnly(), storage.moment().crashKeepingAll())) {
+      StorageEngine again = openShortSegments(state, new ManualScheduler(1, 1));
+      for (int i = 0; i < 30; i++) {
+        assertTrue(holds(again, "written " + i), "written " + i);
+      }
+      again.close();
+    }
+    engine.close();
+  }
+
+  /** What is written to a segment that has ended in the manifest is not found again. */
+  @Test
+  void nothingIsWrittenBehindAnErrorInTheEndOfASegment() {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine =
+        StorageEngine.open(
+            ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
+                .shape(Engines.withRoom(6 << 10))
+                .build());
+    putSynced(engine, 0, 4);
+    for (int i = 0; i < 4; i++) {
+      engine.writes().delete(0, key("written " + i));
+    }
+    AtomicBoolean cut = new AtomicBoolean();
+    storage.failAt(
+        1,
+        Fault.EIO,
+        false,
+        (operation, name) -> {
+          if (operation == Operation.TRUNCATE && isLog(name)) {
+            cut.set(true);
+            throw new OutOfMemoryError("as a test wants it");
+          }
+          return false;
+        });
+    assertThrows(StoreFailedException.class, engine::flush);
+    assertTrue(cut.get());
     storage.clearFaults();
     assertThrows(
-        StoreFailedException.class, () -> engine.writes().put(0, key("late"), new byte[1], 0));
-    assertTrue(holds(engine, "written 6"));
+        StoreFailedException.class, () -> engine.writes().put(0, key("late"), key("v"), 0));
     assertThrows(StoreFailedException.class, engine::close);
+  }
+
+  private static StorageEngine openShortSegments(
+      CrashableStorage storage, ManualScheduler scheduler) {
+    return StorageEngine.open(
+        ConfigDraft.of(Engines.config(storage, scheduler)).segmentBytes(8 << 10).build());
+  }
+
+  private static void putSynced(StorageEngine engine, int from, int to) {
+    for (int i = from; i < to; i++) {
+      byte[] value = new byte[1000];
+      new Random(i).nextBytes(value);
+      engine.writes().put(0, key("written " + i), value, 0);
+    }
+    engine.sync();
   }
 
   /** An edit that failed may stand in the manifest, and with it the end of the log. */

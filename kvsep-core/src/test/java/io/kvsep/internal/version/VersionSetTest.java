@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -214,6 +215,38 @@ final class VersionSetTest {
     try (VersionSet set = open(false)) {
       assertTrue(set.newFileNumber() > 70);
       assertEquals(81, set.newSegmentId());
+    }
+  }
+
+  /** Whoever is told that an edit failed would go on as if it were not in the manifest. */
+  @Test
+  void whatFailsBehindADurableEditFailsEveryLaterOne() throws Exception {
+    ObsoleteFiles failing =
+        (tables, segments) -> {
+          throw new OutOfMemoryError("as a test wants it");
+        };
+    try (VersionSet set = VersionSet.create(storage, STORE, ledger, failing, Readers.unbounded())) {
+      set.apply(new VersionEdit().addSegment(1));
+      assertThrows(StoreFailedException.class, () -> set.apply(new VersionEdit().removeSegment(1)));
+      assertThrows(StoreFailedException.class, () -> set.apply(new VersionEdit().addSegment(2)));
+    }
+    try (VersionSet set = open(true)) {
+      assertEquals(List.of(), set.current().liveness().segments().files().boxed().toList());
+    }
+  }
+
+  /** Lists by number would take the memory of a store that counted on from there. */
+  @Test
+  void aFileOfAForeignNumberDoesNotMoveTheCounters() throws Exception {
+    create().close();
+    storage.create("3000000000.vlog").close();
+    storage.create("20261126.sst").close();
+    storage.create("000007.vlog").close();
+    try (VersionSet set = open(false)) {
+      assertEquals(8, set.newSegmentId());
+      assertTrue(set.newFileNumber() < 100);
+      set.beginWriting();
+      assertEquals(List.of("000007.vlog", "20261126.sst", "3000000000.vlog"), set.orphans());
     }
   }
 
