@@ -239,6 +239,7 @@ final class IndexWriter implements AutoCloseable {
     stalls.begin();
     try {
       live.prepareFlushes();
+      long seen = live.changes();
       while (live.get().memtables.size() >= shape.memtablesMax()) {
         background.check();
         if (mayFail) {
@@ -246,7 +247,8 @@ final class IndexWriter implements AutoCloseable {
         } else if (background.flushError() != null) {
           break;
         }
-        live.awaitChange();
+        live.awaitChange(seen);
+        seen = live.changes();
       }
     } finally {
       stalls.end(WriteStalls.Cause.MEMTABLES_FULL, 0);
@@ -256,6 +258,7 @@ final class IndexWriter implements AutoCloseable {
   private void awaitCompaction() {
     stalls.begin();
     try {
+      long seen = live.changes();
       while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
         background.compactionNeeded();
         background.check();
@@ -264,7 +267,8 @@ final class IndexWriter implements AutoCloseable {
           break;
         }
         throwIfStuck(background.compactionError(), "tables cannot be compacted");
-        live.awaitChange();
+        live.awaitChange(seen);
+        seen = live.changes();
       }
     } finally {
       stalls.end(WriteStalls.Cause.LEVEL_ZERO_FULL, 0);

@@ -31,6 +31,9 @@ final class LiveView {
   /** Guarded by the lock. */
   private long markEpoch;
 
+  /** How often waiters were told to look again; guarded by the lock. */
+  private long changes;
+
   /** Bytes of memtables that no reader finds any more, until they are freed. */
   private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
@@ -142,7 +145,7 @@ final class LiveView {
     try {
       View view = current;
       current = null;
-      changed.signalAll();
+      wakeAll();
       return view;
     } finally {
       lock.unlock();
@@ -168,22 +171,37 @@ final class LiveView {
   void signal() {
     lock.lock();
     try {
-      changed.signalAll();
+      wakeAll();
     } finally {
       lock.unlock();
     }
   }
 
-  /** Waits a little for background work to change something. Keeps the interrupt flag. */
+  /** To be asked before looking at the world, for {@link #awaitChange}. */
+  long changes() {
+    lock.lock();
+    try {
+      return changes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits a little for background work to change something, unless something has changed since
+   * {@link #changes} returned {@code seen}. Keeps the interrupt flag.
+   */
   @SuppressWarnings("WaitNotInLoop") // the caller loops until what it waits for holds
-  void awaitChange() {
+  void awaitChange(long seen) {
     if (scheduler.help()) {
       return;
     }
     boolean interrupted = Thread.interrupted();
     lock.lock();
     try {
-      changed.awaitNanos(WAIT_NANOS_MAX);
+      if (changes == seen) {
+        changed.awaitNanos(WAIT_NANOS_MAX);
+      }
     } catch (InterruptedException e) {
       interrupted = true;
     } finally {
@@ -208,6 +226,12 @@ final class LiveView {
     if (previous != null) {
       previous.release();
     }
+    wakeAll();
+  }
+
+  /** Under the lock. */
+  private void wakeAll() {
+    changes++;
     changed.signalAll();
   }
 }

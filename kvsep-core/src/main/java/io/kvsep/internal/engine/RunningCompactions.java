@@ -122,9 +122,11 @@ final class RunningCompactions {
    * @param pulse is called now and then and may throw to give up
    */
   void keepGoing(Runnable pulse) {
+    long seen = live.changes();
     while (!tryKeepGoing()) {
       pulse.run();
-      live.awaitChange();
+      live.awaitChange(seen);
+      seen = live.changes();
     }
   }
 
@@ -157,11 +159,14 @@ final class RunningCompactions {
 
   /** Waits for those at work; none begins until {@link #resume}. One thread at a time gets that. */
   void pause() {
+    long seen = live.changes();
     while (!tryPause()) {
-      live.awaitChange();
+      live.awaitChange(seen);
+      seen = live.changes();
     }
     while (isRunning()) {
-      live.awaitChange();
+      live.awaitChange(seen);
+      seen = live.changes();
     }
   }
 
