@@ -21,10 +21,17 @@ import org.junit.jupiter.api.Test;
  */
 final class TransactionDuringCommitTest {
   private static final byte[] OTHER = "other".getBytes(UTF_8);
-  private static final int ENTRIES = 600;
+
+  /** In the batch. */
+  private int entries;
 
   private final List<Transaction> begun = new ArrayList<>();
+
+  /** Whether they begin while the batch waits for a flush. */
   private boolean begins;
+
+  /** Whether they begin once the first flush that the batch asks for is through. */
+  private boolean beginsBehindFlush;
 
   private final KvStore store =
       new OpenStore(
@@ -32,6 +39,17 @@ final class TransactionDuringCommitTest {
               Engines.config(
                   new CrashableStorage(),
                   new ForwardingScheduler(new ManualScheduler(1, 1)) {
+                    @Override
+                    public void execute(Lane lane, Runnable task) {
+                      if (beginsBehindFlush && lane == Lane.FLUSH) {
+                        beginsBehindFlush = false;
+                        task.run();
+                        begin();
+                        return;
+                      }
+                      super.execute(lane, task);
+                    }
+
                     @Override
                     public boolean help() {
                       if (begins) {
@@ -43,7 +61,7 @@ final class TransactionDuringCommitTest {
                   })));
 
   private void begin() {
-    for (int i = 0; i < ENTRIES; i++) {
+    for (int i = 0; i < entries; i++) {
       Transaction transaction = store.begin();
       // As a range: single keys would be looked up, whatever came since.
       KvCursor cursor = transaction.cursor(ScanOptions.range(key(i), key(i + 1)));
@@ -54,14 +72,27 @@ final class TransactionDuringCommitTest {
 
   @Test
   void whatIsNotPublishedYetIsAConflictLater() {
+    begins = true;
+    checkConflicts(600);
+  }
+
+  /** Then it is in no memtable any more when it is published. */
+  @Test
+  void whatWasFlushedBeforeItWasPublishedIsAConflictLater() {
+    beginsBehindFlush = true;
+    // Two memtables, of which the second one stays.
+    checkConflicts(100);
+  }
+
+  private void checkConflicts(int count) {
+    entries = count;
     WriteBatch batch = new WriteBatch();
-    for (int i = 0; i < ENTRIES; i++) {
+    for (int i = 0; i < entries; i++) {
       batch.put(key(i), new byte[40]);
     }
-    begins = true;
     store.write(batch);
-    assertEquals(ENTRIES, begun.size(), "the batch did not wait");
-    for (int i = 0; i < ENTRIES; i++) {
+    assertEquals(entries, begun.size(), "the batch did not wait");
+    for (int i = 0; i < entries; i++) {
       try (Transaction transaction = begun.get(i)) {
         transaction.put(OTHER, key(i));
         assertThrows(ConflictException.class, transaction::commit, "entry " + i);

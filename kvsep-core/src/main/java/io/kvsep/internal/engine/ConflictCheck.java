@@ -54,6 +54,11 @@ final class ConflictCheck implements CommitCondition {
   /** A key is looked up in so many places, where an entry since the mark costs one search. */
   private static final int LOOKUP_COST = 16;
 
+  /** Tag of the newest version of the context's key in one place; 0 where it has none. */
+  private interface NewestTag {
+    long of(ReadContext context, long hash);
+  }
+
   private final StoreReads reads;
   private final ReadRanges read;
   private final long sequence;
@@ -168,21 +173,27 @@ final class ConflictCheck implements CommitCondition {
   }
 
   private boolean changes(Memtable memtable) {
-    return deletes(memtable.rangeTombstones()) || changesPoint(memtable) || changesRange(memtable);
+    return deletes(memtable.rangeTombstones())
+        || changesPoint((context, hash) -> newestTag(memtable, context, hash), 0, read.count())
+        || changesRange(memtable);
   }
 
-  /** Looks keys up: a walk would have the memtable bring all of its keys in order. */
-  private boolean changesPoint(Memtable memtable) {
+  /**
+   * Looks keys up, in memtables too: a walk would have these bring all of their keys in order.
+   *
+   * @param first of what was read; up to {@code end}
+   */
+  private boolean changesPoint(NewestTag newest, int first, int end) {
     EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
     try {
       ReadContext context = slot.context();
-      for (int i = 0; i < read.count(); i++) {
+      for (int i = first; i < end; i++) {
         if (!read.isPoint(i)) {
           continue;
         }
-        long hash = hashOf(i, context);
-        int node = memtable.find(context.key(), 0, context.keyLength, hash, Tag.MAX);
-        if (node != 0 && Tag.sequence(memtable.tag(node)) > sequence) {
+        context.setStoredKey(read.start(i));
+        long hash = KeyHash.of(context.key(), 0, context.keyLength);
+        if (Tag.sequence(newest.of(context, hash)) > sequence) {
           return true;
         }
       }
@@ -190,6 +201,17 @@ final class ConflictCheck implements CommitCondition {
     } finally {
       reads.epochs().exit(slot);
     }
+  }
+
+  private static long newestTag(Memtable memtable, ReadContext context, long hash) {
+    int node = memtable.find(context.key(), 0, context.keyLength, hash, Tag.MAX);
+    return node == 0 ? 0 : memtable.tag(node);
+  }
+
+  private static long newestTag(TableFile table, ReadContext context, long hash) {
+    boolean found =
+        table.reader().get(context.key(), 0, context.keyLength, hash, Tag.MAX, context.lookup);
+    return found ? context.lookup.tag : 0;
   }
 
   private boolean changesRange(Memtable memtable) {
@@ -213,28 +235,8 @@ final class ConflictCheck implements CommitCondition {
     }
     return first < end
         && ((meta.rangeCount() > 0 && deletes(table.rangeTombstones()))
-            || changesPoint(table, first, end)
+            || changesPoint((context, hash) -> newestTag(table, context, hash), first, end)
             || changesRange(table, first, end));
-  }
-
-  private boolean changesPoint(TableFile table, int first, int end) {
-    EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
-    try {
-      ReadContext context = slot.context();
-      for (int i = first; i < end; i++) {
-        if (!read.isPoint(i)) {
-          continue;
-        }
-        long hash = hashOf(i, context);
-        if (table.reader().get(context.key(), 0, context.keyLength, hash, Tag.MAX, context.lookup)
-            && Tag.sequence(context.lookup.tag) > sequence) {
-          return true;
-        }
-      }
-      return false;
-    } finally {
-      reads.epochs().exit(slot);
-    }
   }
 
   private boolean changesRange(TableFile table, int first, int end) {
@@ -256,12 +258,6 @@ final class ConflictCheck implements CommitCondition {
       }
     }
     return false;
-  }
-
-  /** Makes the key that was read the context's. */
-  private long hashOf(int point, ReadContext context) {
-    context.setStoredKey(read.start(point));
-    return KeyHash.of(context.key(), 0, context.keyLength);
   }
 
   /** Whether one of the entries that were read is above the snapshot. */

@@ -23,13 +23,13 @@ record MemtableMark(long epoch, Memtable memtable, long mark, long entryCount) {
 
     /**
      * Between a commit's first entry and its publication there is no such mark; then it is tried
-     * again, and done without in the end.
+     * again, and done without in the end. Of a long commit there may be entries in tables by then.
      */
     static Moment take(LiveView live, SnapshotRegistry snapshots) {
       for (int i = 0; i < TRIES; i++) {
         View view = live.get();
         MemtableMark mark = of(view);
-        long newest = 0;
+        long newest = view.version.lastSequence();
         for (Memtable memtable : view.searched) {
           newest = Math.max(newest, memtable.newestSequence());
         }
