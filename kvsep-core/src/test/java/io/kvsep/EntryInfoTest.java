@@ -3,6 +3,7 @@ package io.kvsep;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -12,6 +13,7 @@ import io.kvsep.error.ConflictException;
 import io.kvsep.testing.ManualClock;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
@@ -94,6 +96,39 @@ final class EntryInfoTest {
     clock.advance(1);
     assertNull(store.get(OTHER));
     assertNull(store.info(OTHER));
+  }
+
+  /** As it will be after the commit, and hiding what the store has. */
+  @Test
+  void aPassedMomentLeavesTheKeyAbsentInATransaction() {
+    store.increment(KEY, 5);
+    store.put(OTHER, OTHER);
+    try (Transaction transaction = store.begin()) {
+      transaction.putUntil(KEY, OTHER, 1);
+      transaction.putUntil(OTHER, KEY, NOW + 50);
+      assertAbsent(transaction, KEY);
+      assertArrayEquals(KEY, transaction.get(OTHER));
+      clock.advance(60);
+      assertAbsent(transaction, OTHER);
+      for (boolean reverse : new boolean[] {false, true}) {
+        ScanOptions all = reverse ? ScanOptions.all().reverse() : ScanOptions.all();
+        KvCursor cursor = transaction.cursor(all);
+        assertFalse(cursor.next());
+        assertFalse(cursor.seek(KEY));
+      }
+      assertEquals(3, transaction.increment(KEY, 3));
+      transaction.commit();
+    }
+    assertEquals(4, store.increment(KEY, 1));
+    assertNull(store.get(OTHER));
+  }
+
+  private static void assertAbsent(Transaction transaction, byte[] key) {
+    assertNull(transaction.get(key));
+    assertFalse(transaction.contains(key));
+    assertNull(transaction.info(key));
+    assertNull(transaction.getAll(List.of(key)).get(0));
+    assertNull(transaction.<byte[]>read(key, value -> new byte[1]));
   }
 
   @Test

@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +41,7 @@ public final class EngineTransaction {
   private final StoreWrites writes;
   private final KeyspaceCatalog keyspaces;
   private final Clock clock;
+  private final LongSupplier now;
   private final MemtableMark.Moment start;
   private final OwnWrites own = new OwnWrites();
   private final ReadSet readSet = new ReadSet();
@@ -56,6 +58,7 @@ public final class EngineTransaction {
     this.writes = writes;
     this.keyspaces = keyspaces;
     this.clock = clock;
+    this.now = clock::millis;
     this.start = reads.begin();
   }
 
@@ -394,15 +397,19 @@ public final class EngineTransaction {
     return ByteBuffer.wrap(write.value()).asReadOnlyBuffer();
   }
 
-  /** What the transaction's writes say of the key; where nothing, the key counts as read. */
+  /**
+   * What the transaction's writes say of the key now: a put whose moment has passed hides what the
+   * store has, as a delete does. Where they say nothing, the key counts as read.
+   */
   private @Nullable OwnWrite ownOrRead(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);
     byte[] stored = Keyspaces.storedKey(keyspace, key);
     OwnWrite write = own.view().find(stored);
     if (write == null) {
       readSet.add(stored);
+      return null;
     }
-    return write;
+    return write.isAbsent(now) ? OwnWrite.DELETE : write;
   }
 
   private void finish() {

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,7 @@ final class TransactionCursor extends LimitedCursor {
   private final EngineCursor store;
   private final OwnView own;
   private final Clock clock;
+  private final LongSupplier now;
   private final byte[] lower;
   private final byte[] upper;
 
@@ -68,6 +70,7 @@ final class TransactionCursor extends LimitedCursor {
     this.store = store;
     this.own = own;
     this.clock = clock;
+    this.now = clock::millis;
     this.lower = bounds.lower();
     this.upper = bounds.upper();
   }
@@ -248,16 +251,13 @@ final class TransactionCursor extends LimitedCursor {
    */
   private boolean settle(byte[] from, boolean inclusive) {
     skipHidden();
-    boolean ascending = ascending();
-    OwnPut put = ascending ? own.putAfter(from, inclusive) : own.putBefore(from, inclusive);
-    if (put != null && !isWithin(put.key())) {
-      put = null;
-    }
     byte[] stored = storeKey;
-    if (put != null && stored != null) {
-      int order = Arrays.compareUnsigned(put.key(), stored);
-      put = (ascending ? order < 0 : order > 0) ? put : null;
-    }
+    // No further than to the store's entry: what lies behind that is looked at when it is its turn,
+    // and once.
+    OwnPut put =
+        ascending()
+            ? own.putAfter(from, inclusive, stored == null ? upper : stored, now)
+            : own.putBefore(from, inclusive, stored == null ? lower : stored, now);
     if (put != null) {
       at = put.key();
       ownWrite = put.write();
@@ -309,10 +309,6 @@ final class TransactionCursor extends LimitedCursor {
 
   private boolean ascending() {
     return forward != bounds.reverse();
-  }
-
-  private boolean isWithin(byte[] key) {
-    return Arrays.compareUnsigned(key, lower) >= 0 && Arrays.compareUnsigned(key, upper) < 0;
   }
 
   private void startReading(byte[] from, byte[] to, boolean inclusive) {

@@ -1,6 +1,7 @@
 package io.kvsep.internal.txn;
 
 import java.util.Arrays;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The writes of a transaction at one moment. Immutable. */
@@ -67,23 +68,41 @@ public final class OwnView {
         : null;
   }
 
-  /** The first put behind a key, or at it. */
-  public @Nullable OwnPut putAfter(byte[] storedKey, boolean inclusive) {
+  /**
+   * The first put behind a key, or at it.
+   *
+   * @param to as far as it looks; not at this key itself
+   * @param now when it has to be there
+   */
+  public @Nullable OwnPut putAfter(
+      byte[] storedKey, boolean inclusive, byte[] to, LongSupplier now) {
     OrderedTree.Node<OwnWrite> found =
         inclusive ? points.ceiling(storedKey) : points.higher(storedKey);
-    while (found != null && found.value.isDelete()) {
+    while (found != null && Arrays.compareUnsigned(found.key, to) < 0) {
+      if (!found.value.isAbsent(now)) {
+        return new OwnPut(found.key, found.value);
+      }
       found = points.higher(found.key);
     }
-    return found == null ? null : new OwnPut(found.key, found.value);
+    return null;
   }
 
-  /** The last put before a key, or at it. */
-  public @Nullable OwnPut putBefore(byte[] storedKey, boolean inclusive) {
+  /**
+   * The last put before a key, or at it.
+   *
+   * @param from as far as it looks; at this key too
+   * @param now when it has to be there
+   */
+  public @Nullable OwnPut putBefore(
+      byte[] storedKey, boolean inclusive, byte[] from, LongSupplier now) {
     OrderedTree.Node<OwnWrite> found =
         inclusive ? points.floor(storedKey) : points.lower(storedKey);
-    while (found != null && found.value.isDelete()) {
+    while (found != null && Arrays.compareUnsigned(found.key, from) >= 0) {
+      if (!found.value.isAbsent(now)) {
+        return new OwnPut(found.key, found.value);
+      }
       found = points.lower(found.key);
     }
-    return found == null ? null : new OwnPut(found.key, found.value);
+    return null;
   }
 }

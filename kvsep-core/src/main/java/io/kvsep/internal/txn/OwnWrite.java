@@ -1,11 +1,12 @@
 package io.kvsep.internal.txn;
 
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The last write of a key in a transaction. */
 public final class OwnWrite {
-  static final OwnWrite DELETE = new OwnWrite(null, 0);
+  public static final OwnWrite DELETE = new OwnWrite(null, 0);
 
   private final byte @Nullable [] value;
   private final long timeToLiveMillis;
@@ -17,6 +18,16 @@ public final class OwnWrite {
 
   public boolean isDelete() {
     return value == null;
+  }
+
+  /**
+   * Whether there is no value at a moment, as there will be none after the commit. What lives for
+   * some time from the commit on is there before it.
+   *
+   * @param now asked only where it makes a difference
+   */
+  public boolean isAbsent(LongSupplier now) {
+    return isDelete() || (timeToLiveMillis < 0 && -timeToLiveMillis <= now.getAsLong());
   }
 
   /** The array itself, which must not be written to; of a put only. */

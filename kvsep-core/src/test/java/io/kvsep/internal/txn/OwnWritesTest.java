@@ -96,14 +96,17 @@ final class OwnWritesTest {
     }
     int at = random.nextInt(KEYS);
     boolean inclusive = random.nextBoolean();
-    assertEquals(
-        model.puts.keySet().stream().filter(k -> inclusive ? k >= at : k > at).findFirst(),
-        number(view.putAfter(stored(at), inclusive)));
+    int end = random.nextInt(KEYS);
     assertEquals(
         model.puts.keySet().stream()
-            .filter(k -> inclusive ? k <= at : k < at)
+            .filter(k -> (inclusive ? k >= at : k > at) && k < end)
+            .findFirst(),
+        number(view.putAfter(stored(at), inclusive, stored(end), () -> 0)));
+    assertEquals(
+        model.puts.keySet().stream()
+            .filter(k -> (inclusive ? k <= at : k < at) && k >= end)
             .max(Integer::compare),
-        number(view.putBefore(stored(at), inclusive)));
+        number(view.putBefore(stored(at), inclusive, stored(end), () -> 0)));
   }
 
   private static Optional<Integer> number(OwnView.@Nullable OwnPut put) {
