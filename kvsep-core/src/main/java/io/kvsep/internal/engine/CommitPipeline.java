@@ -68,6 +68,8 @@ final class CommitPipeline {
   // Of the leader.
   private long nextSequence;
 
+  private long passedOver;
+
   /** Writes in the group before. */
   private int companions;
 
@@ -177,8 +179,17 @@ final class CommitPipeline {
    */
   void passOver(long sequence, long payloadBytes) {
     nextSequence = sequence + 1;
+    passedOver++;
     userBytes.addAndGet(payloadBytes);
     snapshots.publish(sequence);
+  }
+
+  /**
+   * How often anything came into force, by whichever way; from within {@link #exclusively}. Numbers
+   * do not tell: those of a write that failed are used up.
+   */
+  long changes() {
+    return commits.get() + passedOver;
   }
 
   /**
@@ -187,6 +198,19 @@ final class CommitPipeline {
    */
   void firstOfAll(Runnable work) {
     duty = work;
+  }
+
+  /** Does that where no write will come any more. */
+  void settle() {
+    exclusively(this::runDuty);
+  }
+
+  private void runDuty() {
+    Runnable first = duty;
+    if (first != null) {
+      first.run();
+      duty = null;
+    }
   }
 
   /** Written only when it changes, so that the line stays shared. */
@@ -404,11 +428,7 @@ final class CommitPipeline {
 
   private void commitTogether(List<WriteRequest> requests) {
     failure.check();
-    Runnable first = duty;
-    if (first != null) {
-      first.run();
-      duty = null;
-    }
+    runDuty();
     long logBytes = 0;
     long indexBytes = 0;
     long count = 0;

@@ -20,6 +20,8 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,11 +43,13 @@ final class RestoreWork {
   private final LogAppender appender;
   private final FailureState failure;
   private final MemoryLedger ledger;
+  private final CommitPipeline pipeline;
 
   RestoreWork(
       EngineConfig config,
       StoreReads reads,
       StoreWrites writes,
+      CommitPipeline pipeline,
       KeyspaceCatalog catalog,
       VersionSet versions,
       LogAppender appender,
@@ -54,6 +58,7 @@ final class RestoreWork {
     this.config = config;
     this.reads = reads;
     this.writes = writes;
+    this.pipeline = pipeline;
     this.catalog = catalog;
     this.versions = versions;
     this.appender = appender;
@@ -72,18 +77,16 @@ final class RestoreWork {
     try (RestoreSpool spool = new RestoreSpool(config.storage(), number, ledger)) {
       BackupReader survey = new BackupReader(spool.recording(input), pulse);
       Header header = survey.header();
-      requireFits(header);
+      requireFits(header, versions.current());
       Names names = new Names(survey);
       survey.readAll(names);
-      requireFits(names.ids);
       BackupReader again = new BackupReader(spool.recorded(), pulse);
       apply(header, names.ids, again);
       return header.until();
     }
   }
 
-  private void requireFits(Header header) {
-    Version version = versions.current();
+  private void requireFits(Header header, Version version) {
     Restored restored = version.history().restored();
     boolean fits;
     if (header.since() == 0) {
@@ -113,8 +116,20 @@ final class RestoreWork {
 
   private boolean goesOn(Restored restored, Header header) {
     return restored.isUnderWay()
-        ? restored.since() == header.since() && restored.until() == header.until()
+        ? restored.until() == header.until() && completes(restored, header)
         : restored.until() == header.since() && restored.sequence() == reads.visibleSequence();
+  }
+
+  private static boolean completes(Restored underWay, Header header) {
+    return underWay.since() == header.since() || underWay.since() == sinceUnderWay(header);
+  }
+
+  /**
+   * While one that stands for everything is under way, what was there may be gone: changes that
+   * reach the same number would not bring it back.
+   */
+  private static long sinceUnderWay(Header header) {
+    return header.complete() ? 0 : header.since();
   }
 
   private String describe(@Nullable Restored restored) {
@@ -131,8 +146,7 @@ final class RestoreWork {
   }
 
   /** Ids are those of the source, so they must not have been used here for others. */
-  private void requireFits(Map<String, Integer> names) {
-    Version version = versions.current();
+  private void requireFits(Map<String, Integer> names, Version version) {
     Collection<Integer> there = version.keyspaces().values();
     for (Map.Entry<String, Integer> name : names.entrySet()) {
       boolean same = name.getValue().equals(version.keyspaces().get(name.getKey()));
@@ -148,27 +162,23 @@ final class RestoreWork {
 
   private void apply(Header header, Map<String, Integer> names, BackupReader backup)
       throws IOException {
-    note(new Restored(header.source(), header.since(), header.until(), Restored.UNDER_WAY));
-    long before = reads.visibleSequence();
+    Start start = begin(header, names);
     Records records = new Records();
     Map<String, Integer> missing = new HashMap<>(names);
     List<Integer> gone = new ArrayList<>();
-    versions
-        .current()
-        .keyspaces()
-        .forEach(
-            (name, id) -> {
-              if (!missing.remove(name, id)) {
-                gone.add(id);
-              }
-            });
+    start.keyspaces.forEach(
+        (name, id) -> {
+          if (!missing.remove(name, id)) {
+            gone.add(id);
+          }
+        });
     for (int id : gone) {
       catalog.drop(id);
     }
     if (!missing.isEmpty()) {
       catalog.add(missing);
     }
-    if (header.complete() && before > 0) {
+    if (header.complete() && start.sequence > 0) {
       records.clearKeyspace(Keyspaces.DEFAULT);
       for (int id : names.values()) {
         records.clearKeyspace(id);
@@ -177,9 +187,39 @@ final class RestoreWork {
     backup.readAll(records);
     records.write();
     appender.sync();
-    // With anybody else's writes in between, this is a number that the store is not at.
-    long expected = before + gone.size() + records.written;
-    note(new Restored(header.source(), header.since(), header.until(), expected));
+    end(header, start, gone.size() + records.writes);
+  }
+
+  /** What the store was like when nothing of the backup was in it. */
+  private record Start(long sequence, long changes, Map<String, Integer> keyspaces) {}
+
+  /** With nobody writing: reading the stream may have taken hours, and all may have changed. */
+  private Start begin(Header header, Map<String, Integer> names) {
+    AtomicReference<Start> start = new AtomicReference<>();
+    pipeline.exclusively(
+        () -> {
+          Version version = versions.current();
+          requireFits(header, version);
+          requireFits(names, version);
+          start.set(new Start(reads.visibleSequence(), pipeline.changes(), version.keyspaces()));
+          note(
+              new Restored(
+                  header.source(), sinceUnderWay(header), header.until(), Restored.UNDER_WAY));
+        });
+    return Objects.requireNonNull(start.get());
+  }
+
+  /**
+   * Says where the store is now. With anybody else's writes in between, that is a number that it
+   * has left behind; one that was used up by a write that failed makes no difference.
+   */
+  private void end(Header header, Start start, long ownWrites) {
+    pipeline.exclusively(
+        () -> {
+          boolean alone = pipeline.changes() - start.changes == ownWrites;
+          long sequence = alone ? reads.visibleSequence() : start.sequence;
+          note(new Restored(header.source(), header.since(), header.until(), sequence));
+        });
   }
 
   private void note(Restored restored) {
@@ -242,7 +282,7 @@ final class RestoreWork {
   private final class Records implements BackupReader.Sink {
     private final RestoreBatch batch = new RestoreBatch();
     private final HashSet<Integer> cleared = new HashSet<>();
-    private long written;
+    private long writes;
 
     void clearKeyspace(int id) {
       if (cleared.add(id)) {
@@ -252,8 +292,8 @@ final class RestoreWork {
 
     void write() {
       if (batch.recordCount() > 0) {
-        writes.write(batch, batch.keyspaces());
-        written += batch.recordCount();
+        RestoreWork.this.writes.write(batch, batch.keyspaces());
+        writes++;
         batch.clear();
       }
     }

@@ -340,6 +340,7 @@ public final class StorageEngine implements AutoCloseable {
       // First what needs no space, so that a full disk loses nothing.
       attempts.run(appender::sync);
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
+      attempts.run(pipeline::settle);
       attempts.run(this::flushAll);
       attempts.run(() -> pipeline.exclusively(appender::cutRoom));
       attempts.run(appender::sync);
@@ -416,7 +417,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private StoreCopies storeCopies() {
     return new StoreCopies(
-        config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger);
+        config, reads, writes, pipeline, keyspaces, versions, appender, rotation, failure, ledger);
   }
 
   private ChangeLog changeLog() {

@@ -23,6 +23,7 @@ public final class StoreCopies {
       EngineConfig config,
       StoreReads reads,
       StoreWrites writes,
+      CommitPipeline pipeline,
       KeyspaceCatalog keyspaces,
       VersionSet versions,
       LogAppender appender,
@@ -34,7 +35,8 @@ public final class StoreCopies {
     checkpoint = new CheckpointWork(config, versions, appender, rotation, ledger);
     backup = new BackupWork(config, reads, versions, appender);
     restore =
-        new RestoreWork(config, reads, writes, keyspaces, versions, appender, failure, ledger);
+        new RestoreWork(
+            config, reads, writes, pipeline, keyspaces, versions, appender, failure, ledger);
   }
 
   /** Makes a store out of this one as it is now, in a directory that is not there yet. */

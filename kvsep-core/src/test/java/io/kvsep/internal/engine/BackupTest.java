@@ -15,18 +15,23 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.CrashPromise.Found;
 import io.kvsep.internal.engine.TrackedStore.Step;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
 import io.kvsep.testing.Seeds;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -318,6 +323,138 @@ final class BackupTest {
           IncompatibleFormatException.class,
           () -> restore(target, "KVSEPLOG and something else".getBytes(UTF_8)));
     }
+  }
+
+  /** A backup of changes and one of everything may go on from and reach the same numbers. */
+  @Test
+  void changesDoNotCompleteWhatStandsForEverything() {
+    CrashableStorage storage = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(storage)) {
+      put(source, "gone", new byte[] {1});
+      for (int i = 0; i < 12; i++) {
+        put(source, "unchanged " + i, incompressible(i));
+      }
+      Backup full = backup(source, 0);
+      restore(target, full.bytes());
+      put(source, "changed", new byte[] {3});
+      source.writes().delete(0, "gone".getBytes(UTF_8));
+      Backup changes = backup(source, full.until());
+      source.compact();
+      Backup everything = backup(source, full.until());
+      assertTrue(everything.isComplete() && !changes.isComplete());
+      assertEquals(changes.until(), everything.until());
+
+      failLogWrite(storage, 2);
+      assertThrows(StorageException.class, () -> restore(target, everything.bytes()));
+      storage.clearFaults();
+      refused(target, changes);
+      restore(target, everything.bytes());
+      check(Found.in(source), target, 1_000);
+    }
+  }
+
+  /** The numbers of a write that failed are used up, by nobody. */
+  @Test
+  void aRestoreThatMetAFullDiskIsFollowedByTheNextOnes() {
+    CrashableStorage storage = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(storage)) {
+      put(source, "a", new byte[300]);
+      Backup first = backup(source, 0);
+      restore(target, first.bytes());
+      put(source, "b", new byte[300]);
+      Backup second = backup(source, first.until());
+      put(source, "c", new byte[300]);
+      Backup third = backup(source, second.until());
+
+      failLogWrite(storage, 1);
+      assertThrows(StorageException.class, () -> restore(target, second.bytes()));
+      storage.clearFaults();
+      assertEquals(second.until(), restore(target, second.bytes()));
+      assertEquals(third.until(), restore(target, third.bytes()));
+      check(Found.in(source), target, 1_000);
+    }
+  }
+
+  private static void failLogWrite(CrashableStorage storage, int nth) {
+    storage.failAt(
+        nth,
+        Fault.ENOSPC,
+        false,
+        (operation, name) ->
+            operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT);
+  }
+
+  @Test
+  void whatIsWrittenWhileTheStreamIsReadIsKept() {
+    for (int followed = 0; followed < 2; followed++) {
+      try (StorageEngine source = open(new CrashableStorage());
+          StorageEngine target = open(new CrashableStorage())) {
+        put(source, "a", new byte[] {1});
+        Backup backup = backup(source, 0);
+        if (followed > 0) {
+          restore(target, backup.bytes());
+          put(source, "b", new byte[] {1});
+          backup = backup(source, backup.until());
+        }
+        InputStream slow = whileRead(backup, () -> put(target, "mine", new byte[] {7}));
+        assertThrows(IncompatibleFormatException.class, () -> target.copies().restore(slow));
+        assertArrayEquals(new byte[] {7}, get(target, "mine"));
+      }
+    }
+  }
+
+  /** Once the records are being written it is too late to refuse, but not for the next backup. */
+  @Test
+  void whatIsWrittenDuringARestoreHasTheNextOneRefused() {
+    CrashableStorage storage = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(storage)) {
+      put(source, "a", new byte[300]);
+      Backup first = backup(source, 0);
+      put(source, "b", new byte[300]);
+      Backup second = backup(source, first.until());
+      AtomicBoolean written = new AtomicBoolean();
+      storage.failAt(
+          1,
+          Fault.EIO,
+          false,
+          (operation, name) -> {
+            // The last sync before the end is said, of the log.
+            boolean syncs =
+                operation == Operation.SYNC && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT;
+            if (syncs && get(target, "a") != null && written.compareAndSet(false, true)) {
+              put(target, "mine", new byte[] {7});
+            }
+            return false;
+          });
+      restore(target, first.bytes());
+      assertTrue(written.get());
+      refused(target, second);
+    }
+  }
+
+  /** Runs something when all but the header has yet to be read. */
+  private static InputStream whileRead(Backup backup, Runnable meanwhile) {
+    return new ByteArrayInputStream(backup.bytes()) {
+      private boolean done;
+
+      @Override
+      public synchronized int read(byte[] target, int offset, int length) {
+        if (pos >= BackupFormat.HEADER_BYTES && !done) {
+          done = true;
+          meanwhile.run();
+        }
+        return super.read(target, offset, length);
+      }
+    };
+  }
+
+  private static byte[] incompressible(int seed) {
+    byte[] value = new byte[200_000];
+    new Random(seed).nextBytes(value);
+    return value;
   }
 
   private static void refused(StorageEngine engine, Backup backup) {

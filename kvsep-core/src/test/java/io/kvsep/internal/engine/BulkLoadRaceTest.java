@@ -125,6 +125,39 @@ final class BulkLoadRaceTest {
     }
   }
 
+  /** Its edit may stand in the manifest, and no write comes any more before which it is undone. */
+  @Test
+  void aLoadThatFailedIsNotThereAfterAClose() {
+    int failures = 0;
+    for (int nth = 1; nth <= 10; nth++) {
+      CrashableStorage failing = new CrashableStorage();
+      StorageEngine engine = Engines.open(failing, new ManualScheduler(1, 1));
+      // Keeps its segment, so that closing has no edit of its own.
+      engine.writes().put(0, key(900), new byte[500], 0);
+      engine.flush();
+      failing.failAt(
+          nth,
+          Fault.LATE_EIO,
+          false,
+          (operation, name) -> operation == Operation.WRITE && name.startsWith("MANIFEST"));
+      boolean loaded = true;
+      try {
+        engine.loads().load(0, load(0, 20, 500));
+      } catch (StorageException e) {
+        loaded = false;
+        failures++;
+      }
+      failing.clearFaults();
+      engine.close();
+      try (StorageEngine again =
+          Engines.open(failing.crashKeepingAll(), new ManualScheduler(1, 1))) {
+        assertArrayEquals(new byte[500], again.reads().get(0, key(900), StoreReads.LATEST));
+        assertEquals(loaded, again.reads().get(0, key(5), StoreReads.LATEST) != null, "at " + nth);
+      }
+    }
+    assertTrue(failures > 0);
+  }
+
   @Test
   void anIteratorIsNotAskedAgainOnceItHasEnded() {
     try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
