@@ -260,9 +260,9 @@ final class ReadAhead implements Foreseen, AutoCloseable {
       boolean stands = move.get();
       Region.requirePagesRead();
       scoutStands = stands;
-    } catch (KvException | InternalError e) {
-      // Damage, or a device that fails under a mapping: the cursor finds it when it gets there, if
-      // it ever does.
+    } catch (KvException | IndexOutOfBoundsException | InternalError e) {
+      // Damage, a pointer that is none, or a device that fails under a mapping: the cursor finds it
+      // when it gets there, if it ever does.
     }
   }
 

@@ -67,6 +67,24 @@ final class TableSearchTest {
     }
   }
 
+  /** Neither a long block in the way nor a long piece that is lost ends the search. */
+  @Test
+  void whatIsBehindALongGapIsFound() throws IOException {
+    TreeSet<Entry> entries = new TreeSet<>();
+    for (int i = 0; i < 1_000; i++) {
+      String value = i == 300 ? "long".repeat(16 << 10) : "value " + i;
+      entries.add(TableFixture.put("key-" + (1_000 + i), 1 + i, value));
+    }
+    CrashableStorage storage = new CrashableStorage();
+    fixture.write(storage, 1, TableFixture.options(2048, 4, false), entries);
+    byte[] table = storage.contents(StoreFiles.table(1));
+    byte[] cut = Arrays.copyOf(table, table.length - 1);
+    assertEquals(1_000, check(cut, entries));
+    Arrays.fill(cut, 3_000, 3_000 + (70 << 10), (byte) 0x55);
+    int found = check(cut, entries);
+    assertTrue(found > 400 && found < 1_000, "found " + found);
+  }
+
   /** How many entries of a damaged table are found; those that are not have to be called lost. */
   private int check(byte[] bytes, TreeSet<Entry> entries) {
     CrashableStorage storage = new CrashableStorage();
@@ -91,7 +109,7 @@ final class TableSearchTest {
           }
         }
       }
-      int count = ENTRIES - missing.size();
+      int count = entries.size() - missing.size();
       List<LostBlocks> lost = table.lostBlocks();
       missing.removeIf(entry -> lost.stream().anyMatch(blocks -> mayHold(blocks, entry)));
       assertEquals(List.of(), List.copyOf(missing), () -> bytes.length + " bytes, lost " + lost);
