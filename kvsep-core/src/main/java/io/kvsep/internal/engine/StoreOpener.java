@@ -19,9 +19,9 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
+import io.kvsep.internal.vlog.UnknownSegments;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -94,16 +94,15 @@ final class StoreOpener {
   void checkFiles(VersionSet versions) throws IOException {
     Version version = versions.current();
     Set<String> names = new HashSet<>(storage.list());
-    for (String name : names) {
-      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
-          && StoreFiles.numberOf(name) >= versions.segmentIdLimitRead()
-          && holdsFrame(versions.storeId(), StoreFiles.numberOf(name))) {
-        throw new CorruptionException(
-            versions.manifestRead(),
-            versions.manifestBytes(),
-            "the edit that added " + name,
-            "the end of the edits");
-      }
+    String unknown =
+        UnknownSegments.withFrames(
+            storage, names, versions.storeId(), versions.segmentIdLimitRead());
+    if (unknown != null) {
+      throw new CorruptionException(
+          versions.manifestRead(),
+          versions.manifestBytes(),
+          "the edit that added " + unknown,
+          "the end of the edits");
     }
     for (SegmentState segment : version.segments().values()) {
       requireFile(names, StoreFiles.segment(segment.home()));
@@ -203,19 +202,6 @@ final class StoreOpener {
   private void makeDurable(String name) throws IOException {
     try (StorageFile file = storage.open(name, /* writable= */ true)) {
       file.sync();
-    }
-  }
-
-  /**
-   * Whether something was written into a segment, which is done only once its edit is durable: so
-   * if the manifest does not know of it, the manifest has lost an edit.
-   */
-  private boolean holdsFrame(StoreId storeId, long segment) {
-    try (LogScanner scanner = LogScanner.open(storage, storeId, segment, 0)) {
-      return scanner.next(0);
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      // Its header was never made durable, so neither was anything behind it.
-      return false;
     }
   }
 

@@ -11,6 +11,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -47,8 +48,20 @@ public record SalvagedManifest(
     LogPosition replayFrom,
     long lastSequence) {
 
+  /** Looks for segments of which a manifest has lost the edit. */
+  public interface SegmentSearch {
+    /**
+     * Name of one, null when there is none.
+     *
+     * @param names of the files there are
+     * @param idLimit the manifest knows nothing of segments with this id or a higher one
+     */
+    @Nullable String find(Storage storage, Collection<String> names, StoreId storeId, long idLimit);
+  }
+
   /** Reads them; changes nothing. */
-  public static SalvagedManifest read(Storage storage, MemoryLedger ledger) throws IOException {
+  public static SalvagedManifest read(
+      Storage storage, MemoryLedger ledger, SegmentSearch unknownSegments) throws IOException {
     CorruptionException problem = null;
     List<Header> candidates = new ArrayList<>();
     try {
@@ -75,7 +88,9 @@ public record SalvagedManifest(
         ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
         SalvagedManifest found = of(contents, candidate.storeId(), problem);
         boolean doubtful = !currentHolds || !contents.isWhole();
-        if (!doubtful || !found.isContradicted(storage, contents.replay().nextSegmentId())) {
+        long idLimit = contents.replay().nextSegmentId();
+        if (!doubtful
+            || !found.isContradicted(storage, candidate.storeId(), idLimit, unknownSegments)) {
           return found;
         }
         problem =
@@ -148,8 +163,10 @@ public record SalvagedManifest(
         snapshot.lastSequence().orElse(0));
   }
 
-  /** Whether a file is missing that it names, or a segment there of which it does not know. */
-  private boolean isContradicted(Storage storage, long nextSegmentId) throws IOException {
+  /** Whether a file is missing that it names, or one there of which it has lost the edit. */
+  private boolean isContradicted(
+      Storage storage, StoreId owner, long idLimit, SegmentSearch unknownSegments)
+      throws IOException {
     Set<String> names = new HashSet<>(storage.list());
     for (TableMeta table : tables) {
       if (!names.contains(StoreFiles.table(table.number()))) {
@@ -161,12 +178,6 @@ public record SalvagedManifest(
         return true;
       }
     }
-    for (String name : names) {
-      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
-          && StoreFiles.numberOf(name) >= nextSegmentId) {
-        return true;
-      }
-    }
-    return false;
+    return unknownSegments.find(storage, names, owner, idLimit) != null;
   }
 }

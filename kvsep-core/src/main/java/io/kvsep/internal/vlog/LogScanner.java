@@ -1,6 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
@@ -77,6 +78,49 @@ public final class LogScanner implements AutoCloseable {
       if (region != null) {
         region.free();
       }
+    }
+  }
+
+  /**
+   * Whether anything was written into a segment, as far as that can still be seen: the header of
+   * one frame is enough, wherever it stands, since what is in front of it may be damaged. Files of
+   * another kind or another store have none.
+   */
+  static boolean holdsFrame(Storage storage, StoreId storeId, long segment) {
+    String name = StoreFiles.segment(segment);
+    try (StorageFile file = storage.open(name, /* writable= */ false)) {
+      long length = file.length();
+      if (length < LogFormat.FRAME_HEADER_BYTES || length > Integer.MAX_VALUE) {
+        return false;
+      }
+      try (LogScanner scanner =
+          new LogScanner(segment, name, Region.ofMapping(file.map(length)), 0)) {
+        return scanner.mayBeOf(storeId) && scanner.nextHeader(0) >= 0;
+      }
+    } catch (NoSuchFileException e) {
+      return false;
+    } catch (IOException e) {
+      throw new StorageException("cannot read " + name, e);
+    }
+  }
+
+  /** Whether the file's header, if it is not damaged, is that of a segment of this store. */
+  private boolean mayBeOf(StoreId storeId) {
+    if (LogFileHeader.isRelocated(region)) {
+      // It has no frames, and need not be searched for any.
+      return false;
+    }
+    if (fileLength < LogFormat.SEGMENT_HEADER_BYTES
+        || region.getLong(0) != LogFormat.SEGMENT_MAGIC) {
+      return true;
+    }
+    try {
+      LogFormat.checkSegmentHeader(region, name, storeId, segment, window);
+      return true;
+    } catch (CorruptionException e) {
+      return true;
+    } catch (IncompatibleFormatException e) {
+      return false;
     }
   }
 
@@ -188,15 +232,24 @@ public final class LogScanner implements AutoCloseable {
 
   private LogPosition claims(long from, long leastSequence) {
     LogPosition furthest = LogPosition.START;
-    for (long offset = from; offset <= fileLength - LogFormat.FRAME_HEADER_BYTES; offset++) {
-      if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
-          && headerCrcHolds(offset)
-          && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence) {
+    for (long offset = nextHeader(from); offset >= 0; offset = nextHeader(offset + 1)) {
+      if (region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence) {
         furthest = later(furthest, claim(offset));
       }
     }
-    Region.requirePagesRead();
     return furthest;
+  }
+
+  /** Where the next sound header of a frame stands, from {@code from} on; -1 when none does. */
+  private long nextHeader(long from) {
+    for (long offset = from; offset <= fileLength - LogFormat.FRAME_HEADER_BYTES; offset++) {
+      if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
+          && headerCrcHolds(offset)) {
+        return offset;
+      }
+    }
+    Region.requirePagesRead();
+    return -1;
   }
 
   @Override
