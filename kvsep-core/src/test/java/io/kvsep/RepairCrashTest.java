@@ -18,12 +18,15 @@ import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** What a crash leaves is no damage: where the store opens, a repair says what the open would. */
@@ -31,6 +34,9 @@ final class RepairCrashTest {
   private static final int KEYS = 40;
   private static final int STATES = 3;
   private static final long SEGMENT_BYTES = 4 << 10;
+
+  /** A key that no load has. */
+  private static final String LOGGED = "key-01";
 
   /** What stands behind the last edit of a manifest. */
   private static final int MARK_BYTES = 8;
@@ -199,6 +205,112 @@ final class RepairCrashTest {
           assertEquals(List.of(), result.uncertain());
         }
       }
+    }
+  }
+
+  /** Entries that say when the last one was asked for. */
+  private static final class Load implements Iterator<Map.Entry<byte[], byte[]>> {
+    private final Iterator<Map.Entry<byte[], byte[]>> entries;
+    private boolean ended;
+
+    Load(List<Map.Entry<byte[], byte[]>> entries) {
+      this.entries = entries.iterator();
+    }
+
+    @Override
+    public boolean hasNext() {
+      ended = !entries.hasNext();
+      return !ended;
+    }
+
+    @Override
+    public Map.Entry<byte[], byte[]> next() {
+      return entries.next();
+    }
+  }
+
+  @Test
+  void withoutAManifestALoadThatMayNotHaveComeIntoForceIsNotTakenForCertain() {
+    for (boolean ascending : new boolean[] {true, false}) {
+      CrashableStorage storage = new CrashableStorage();
+      try (StorageEngine engine =
+          StorageEngine.open(Engines.config(storage, new ManualScheduler(1, 2)))) {
+        KvStore store = new OpenStore(engine);
+        for (int i = 0; i < KEYS; i += 2) {
+          store.put(key(i), value());
+        }
+        store.delete(key(2));
+        store.flush();
+        store.put(key(0), value());
+        store.put(LOGGED.getBytes(UTF_8), value());
+        store.delete(key(4));
+        store.sync();
+        List<Map.Entry<byte[], byte[]>> entries = entries();
+        if (!ascending) {
+          Collections.shuffle(entries, random);
+        }
+        Load load = new Load(entries);
+        List<CrashableStorage> moments = new ArrayList<>();
+        storage.watch(
+            moment -> {
+              if (load.ended) {
+                moments.add(moment);
+              }
+            });
+        store.bulkLoad(load);
+        storage.watch(null);
+        assertTrue(moments.size() > 5, moments.size() + " moments");
+        for (CrashableStorage moment : moments) {
+          requireRightOrListed(truth(moment), withoutManifest(moment));
+        }
+        TreeMap<String, String> loaded = content(engine);
+        assertEquals(loaded, requireRightOrListed(loaded, withoutManifest(storage.moment())));
+        store.put(key(7), value());
+        store.sync();
+        requireCertain(content(engine), withoutManifest(storage.moment()));
+      }
+    }
+  }
+
+  /** What an open after a kill would show. */
+  private static TreeMap<String, String> truth(CrashableStorage moment) {
+    CrashableStorage copy = RepairHistory.storageOf(RepairHistory.files(moment));
+    try (StorageEngine engine = Engines.open(copy, new ManualScheduler(2, 2))) {
+      return content(engine);
+    }
+  }
+
+  private static CrashableStorage withoutManifest(CrashableStorage storage) {
+    Map<String, byte[]> files = RepairHistory.files(storage);
+    files.keySet().removeIf(name -> name.equals(StoreFiles.CURRENT));
+    files.keySet().removeIf(name -> StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
+    return RepairHistory.storageOf(files);
+  }
+
+  /** What is not listed has to be as it was; so has a key that only the log has, listed or not. */
+  private static TreeMap<String, String> requireRightOrListed(
+      TreeMap<String, String> truth, CrashableStorage damaged) {
+    try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
+      RepairResult result = repair(damaged, target);
+      TreeMap<String, String> found = content(target);
+      TreeSet<String> keys = new TreeSet<>(truth.keySet());
+      keys.addAll(found.keySet());
+      assertEquals(truth.get(LOGGED), found.get(LOGGED), "only the log has it");
+      for (RepairResult.UncertainKey listed : result.uncertain()) {
+        keys.remove(new String(listed.key(), UTF_8));
+      }
+      for (String key : keys) {
+        assertEquals(truth.get(key), found.get(key), key);
+      }
+      return found;
+    }
+  }
+
+  private static void requireCertain(TreeMap<String, String> truth, CrashableStorage damaged) {
+    try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
+      RepairResult result = repair(damaged, target);
+      assertEquals(truth, content(target));
+      assertEquals(List.of(), result.uncertain());
     }
   }
 

@@ -97,6 +97,11 @@ final class LogSource {
     completeFrom = Long.MAX_VALUE;
   }
 
+  /** The sequence number behind the last record, 0 when there is none. */
+  long endSequence() {
+    return Math.max(0, expected);
+  }
+
   /** From this sequence number on no write is missing. */
   long completeFrom() {
     return completeFrom;

@@ -123,13 +123,7 @@ public final class Repair {
       boolean fromAll = !manifest.sound() || !lostKeys.isEmpty();
       LogSource log = new LogSource(input.damaged(), storeId, runs, lostKeys, losses);
       readLog(manifest, storeId, log, reader, fromAll);
-      log.endsNotBefore(manifest.sound() ? manifest.lastSequence() : tables.largestSequence());
-      if (!manifest.sound() && tables.count() == 0 && (log.gapCount() > 0 || hasDroppedFiles())) {
-        losses.notes.add(
-            "Files of the log were dropped by reclaim, and neither manifest nor tables tell whether"
-                + " the last ones were among them: any key may have been deleted later.");
-        log.endIsUnknown();
-      }
+      compareEnds(manifest, tables, log);
       if (fromAll && log.gapCount() > 0) {
         losses.notes.add(
             "The log does not have all writes in front of sequence number "
@@ -153,6 +147,27 @@ public final class Repair {
       Region.requirePagesRead();
       target.finish();
       return result(manifest, tables, log, target);
+    }
+  }
+
+  /** Finds out what tables and log tell of the last writes to each other. */
+  private void compareEnds(SalvagedManifest manifest, TableSource tables, LogSource log) {
+    if (manifest.sound()) {
+      log.endsNotBefore(manifest.lastSequence());
+      return;
+    }
+    if (tables.doubtLoads(log.endSequence())) {
+      losses.notes.add(
+          "The newest tables are those of a bulk load, as far as can be seen, and nothing tells"
+              + " whether it had come into force: its keys were restored and are listed as"
+              + " uncertain.");
+    }
+    log.endsNotBefore(tables.largestSequence());
+    if (tables.count() == 0 && (log.gapCount() > 0 || hasDroppedFiles())) {
+      losses.notes.add(
+          "Files of the log were dropped by reclaim, and neither manifest nor tables tell whether"
+              + " the last ones were among them: any key may have been deleted later.");
+      log.endIsUnknown();
     }
   }
 
@@ -370,7 +385,10 @@ public final class Repair {
       return;
     }
     boolean gone = isGone(sources, key, newest);
-    if (gone && (newest != relocated || other == null || isGone(sources, key, other))) {
+    boolean doubtful = newest == inTables && newest.sequence() >= sources.tables().doubtfulFrom();
+    if (gone
+        && !doubtful
+        && (newest != relocated || other == null || isGone(sources, key, other))) {
       return;
     }
     int keyspace = RepairTarget.keyspaceOf(key);
@@ -380,7 +398,7 @@ public final class Repair {
       // Of a keyspace that was dropped; one that the manifest never knew was made by a lost edit.
       return;
     }
-    boolean certain = !moved && isCertain(sources, key, newest, inTables);
+    boolean certain = !moved && !doubtful && isCertain(sources, key, newest, inTables);
     boolean kept = !gone && (certain || !isLeftOut(sources, key, newest, inTables));
     String name = target.name(keyspace);
     name = name == null ? invent(keyspace, target) : name;
@@ -448,7 +466,7 @@ public final class Repair {
   private boolean isLeftOut(
       Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
     return inTables == null
-        && newest.sequence() <= sources.tables().largestSequence()
+        && newest.sequence() <= sources.tables().settledSequence()
         && tablesKnow(sources, key);
   }
 

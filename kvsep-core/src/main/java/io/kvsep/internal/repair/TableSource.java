@@ -29,9 +29,35 @@ final class TableSource implements AutoCloseable {
   private final LostKeys lostKeys;
   private final List<TableCheck> tables = new ArrayList<>();
   private final RangeTombstones.Builder ranges = new RangeTombstones.Builder();
+
+  /** Of the tables of which no manifest tells anything. */
+  private final List<Numbers> numbers = new ArrayList<>();
+
   private long largestSequence;
+  private long settledSequence;
+  private long doubtfulFrom = Long.MAX_VALUE;
   private long bytes;
   private int count;
+
+  /**
+   * Sequence numbers in a table.
+   *
+   * @param mayBeLoaded whether they may be those of a bulk load, of which many entries have one
+   *     number; elsewhere each has its own
+   */
+  private record Numbers(long smallest, long largest, boolean mayBeLoaded) {
+    static Numbers of(TableMeta meta) {
+      long count = meta.largestSequence() - meta.smallestSequence() + 1;
+      return new Numbers(
+          meta.smallestSequence(),
+          meta.largestSequence(),
+          meta.rangeCount() == 0 && (count == 1 || meta.entryCount() > count));
+    }
+
+    boolean isWithin(long first, long last) {
+      return smallest >= first && largest <= last;
+    }
+  }
 
   TableSource(
       Storage storage,
@@ -69,6 +95,11 @@ final class TableSource implements AutoCloseable {
     table.search(NOBODY, () -> {});
     largestSequence =
         Math.max(largestSequence, meta == null ? table.largestSequence() : meta.largestSequence());
+    if (meta == null) {
+      numbers.add(new Numbers(table.largestSequence(), table.largestSequence(), true));
+    } else if (known == null) {
+      numbers.add(Numbers.of(meta));
+    }
     if (!table.hasBlocks()) {
       loseAll(name, meta, problems);
       return;
@@ -91,6 +122,39 @@ final class TableSource implements AutoCloseable {
     }
   }
 
+  /**
+   * Finds out, where no manifest tells it, whether there are tables of a bulk load of which nobody
+   * knows that it came into force. What was committed behind it would have higher numbers than the
+   * load, and what was committed before has lower ones. So it is in doubt if nothing is newer.
+   *
+   * @param logEnd the sequence number behind the log
+   * @return whether there are such tables
+   */
+  boolean doubtLoads(long logEnd) {
+    long first = Long.MAX_VALUE;
+    long last = 0;
+    for (Numbers table : numbers) {
+      if (table.mayBeLoaded() && table.largest() >= logEnd) {
+        first = Math.min(first, table.smallest());
+        last = Math.max(last, table.largest());
+      }
+    }
+    long committed = logEnd - 1;
+    for (Numbers table : numbers) {
+      // A short table of a load may look like any other.
+      if (!table.mayBeLoaded() && !table.isWithin(first, last)) {
+        committed = Math.max(committed, table.largest());
+      }
+    }
+    for (Numbers table : numbers) {
+      if (table.largest() <= committed) {
+        settledSequence = Math.max(settledSequence, table.largest());
+      }
+    }
+    doubtfulFrom = last > committed ? committed + 1 : Long.MAX_VALUE;
+    return last > committed;
+  }
+
   /** Entries of all sound blocks; closed before this. */
   MergingIterator merged() {
     try (IteratorSources sources = new IteratorSources()) {
@@ -110,6 +174,16 @@ final class TableSource implements AutoCloseable {
   /** The highest sequence number that is known to have been in a table. */
   long largestSequence() {
     return largestSequence;
+  }
+
+  /** As above, of tables that are known to have been in force. */
+  long settledSequence() {
+    return settledSequence;
+  }
+
+  /** Entries with this sequence number or a higher one may never have been in force. */
+  long doubtfulFrom() {
+    return doubtfulFrom;
   }
 
   int count() {
