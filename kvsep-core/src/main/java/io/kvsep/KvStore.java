@@ -221,6 +221,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * <p>Works on the calling thread and returns when it is done, which may take long: it reads and
    * writes all that is live in those files, as fast as the device allows, and needs free space for
    * one new file at a time, of about a segment's length. Other threads go on reading and writing.
+   * Files that come meanwhile are left as they are, so that it returns however much others write.
    * Several calls, and reclaim in the background, wait for one another; {@link #close} waits for
    * all of them.
    *

@@ -23,7 +23,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -76,7 +78,10 @@ final class ReclaimWork {
 
   private volatile @Nullable Throwable error;
 
-  /** Whether there was too much garbage when the last job was chosen; later there may be. */
+  /**
+   * Whether there was too much garbage when the last job was chosen, out of all files; later there
+   * may be.
+   */
   private boolean dueAtLook;
 
   /** Where nothing was found to do: as long as it is in force, looking again is no use. */
@@ -162,20 +167,31 @@ final class ReclaimWork {
     return !scheduled.get() && !jobLock.isLocked();
   }
 
-  /** Rewrites all that is worth it, on the calling thread. */
+  /**
+   * Rewrites all that is worth it of the files that are there, on the calling thread. Not those
+   * that come meanwhile, its own among them: others may make garbage as fast as it is rewritten,
+   * and then this might never end.
+   */
   void runToEnd() {
     jobLock.lock();
     try {
       error = null;
-      boolean more = true;
+      OptionalLong last = lastFile(versions.current());
+      boolean more = last.isPresent();
       while (more) {
-        more = runOne(/* all= */ true, Pace.UNLIMITED);
+        more = runOne(last, Pace.UNLIMITED);
       }
     } catch (IOException e) {
       throw new StorageException("cannot rewrite files of the value log", e);
     } finally {
       jobLock.unlock();
     }
+  }
+
+  /** Files that come later have higher numbers. */
+  private static OptionalLong lastFile(Version version) {
+    SortedMap<Long, SegmentState> segments = version.segments();
+    return segments.isEmpty() ? OptionalLong.empty() : OptionalLong.of(segments.lastKey());
   }
 
   /** Makes a running job give up and starts no more. */
@@ -217,7 +233,7 @@ final class ReclaimWork {
       rotation.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
-        more = runOne(/* all= */ false, pace);
+        more = runOne(OptionalLong.empty(), pace);
       }
       error = null;
       if (!cancelled && live.isOpen()) {
@@ -244,12 +260,16 @@ final class ReclaimWork {
     return new ReclaimPicker(pressure.goal());
   }
 
-  /** Does the next job; whether there was one. */
-  private boolean runOne(boolean all, Pace jobPace) throws IOException {
+  /**
+   * Does the next job; whether there was one.
+   *
+   * @param last for all that is worth it up to this file; empty for what is due
+   */
+  private boolean runOne(OptionalLong last, Pace jobPace) throws IOException {
     failure.check();
     deadSegments.remove();
     try (RefreshTargets.Claim claim =
-        refreshTargets.claim((version, pinned) -> choose(version, pinned, all))) {
+        refreshTargets.claim((version, pinned) -> choose(version, pinned, last))) {
       ReclaimPlan plan = claim.plan();
       if (plan == null) {
         stubborn.requireOthers();
@@ -276,13 +296,15 @@ final class ReclaimWork {
     }
   }
 
-  private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, boolean all) {
+  private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, OptionalLong last) {
     sparedBefore = spared.names();
     ReclaimPicker.Damage damage = spared.damage(pinned);
     int filesMax = stubborn.filesMax();
     ReclaimPicker picker = picker();
-    dueAtLook = all || picker.isDue(version);
-    return all ? picker.pickAll(version, damage, filesMax) : picker.pick(version, damage, filesMax);
+    dueAtLook = last.isEmpty() && picker.isDue(version);
+    return last.isPresent()
+        ? picker.pickAll(version, damage, last.getAsLong(), filesMax)
+        : picker.pick(version, damage, filesMax);
   }
 
   /** One job that puts values in order, if any: whoever waits for the lock comes between them. */

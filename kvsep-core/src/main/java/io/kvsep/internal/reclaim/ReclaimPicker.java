@@ -159,15 +159,16 @@ public final class ReclaimPicker {
     return files;
   }
 
-  /** The next job on the way to no garbage at all; null when hardly any is left. */
-  public @Nullable ReclaimPlan pickAll(Version version, Damage damage) {
-    return pickAll(version, damage, FILES_MAX);
-  }
-
-  /** As {@link #pickAll(Version, Damage)}, with at most so many files. */
-  public @Nullable ReclaimPlan pickAll(Version version, Damage damage, int filesMax) {
+  /**
+   * The next job on the way to no garbage at all; null when hardly any is left.
+   *
+   * @param last no later files than this one
+   * @param filesMax no more files than that
+   */
+  public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last, int filesMax) {
     Records records = new Records(version);
     List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN_ASKED);
+    candidates.removeIf(file -> file.id() > last);
     return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax(), filesMax);
   }
 
