@@ -38,9 +38,9 @@ final class LogSpace {
     return segments.all().size() + remover.hiddenSegments();
   }
 
-  /** Bytes of the files that are part of the store now, but for one that was made ahead of need. */
-  long bytesInForce() {
-    Map<Long, SegmentState> inForce = versions.current().segments();
+  /** Bytes of the files that are part of a version, but for one that was made ahead of need. */
+  long bytesInForce(Version version) {
+    Map<Long, SegmentState> inForce = version.segments();
     long bytes = 0;
     for (Segment segment : segments.all()) {
       boolean used = segment.publishedEnd() > Segment.EMPTY_BYTES;

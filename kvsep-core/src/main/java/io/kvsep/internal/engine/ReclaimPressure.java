@@ -6,7 +6,6 @@ import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogWriter;
-import io.kvsep.internal.vlog.SegmentDirectory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +28,7 @@ final class ReclaimPressure {
   private final VersionSet versions;
   private final EngineConfig.Reclaim limits;
   private final ReclaimPicker picker;
-  private final SegmentDirectory segments;
+  private final LogSpace space;
   private final LogWriter log;
   private final BackgroundWork background;
   private final RecentBytes recent;
@@ -39,13 +38,13 @@ final class ReclaimPressure {
   ReclaimPressure(
       VersionSet versions,
       EngineConfig.Reclaim limits,
-      SegmentDirectory segments,
+      LogSpace space,
       LogWriter log,
       BackgroundWork background) {
     this.versions = versions;
     this.limits = limits;
     this.picker = new ReclaimPicker(limits.goal());
-    this.segments = segments;
+    this.space = space;
     this.log = log;
     this.background = background;
     this.recent = new RecentBytes(log::bytesWritten);
@@ -72,7 +71,8 @@ final class ReclaimPressure {
 
   /**
    * Part of the room for garbage that is taken by all there may be: what is known of, what hides
-   * behind newer versions, and what was written since.
+   * behind newer versions, and what was written since. Files that are there for an open cursor
+   * alone come on top of what there may be: waiting gives nothing of them back.
    */
   double crowding() {
     Measured now = measured();
@@ -106,7 +106,7 @@ final class ReclaimPressure {
     double pressure = (balance.garbageBytes() - due) / Math.max(1, most - due);
     double needed = Math.max(0, version.liveBytes() - background.hiddenInLog(version));
     double room = Math.max(1, ROOM * goal.mostBytes((long) needed));
-    double garbage = segments.bytes() - needed - balance.retainedBytes();
+    double garbage = space.bytesInForce(version) - needed - balance.retainedBytes();
     double startBytes = log.bytesWritten() - garbage;
     return new Measured(version, pressure, room, startBytes);
   }

@@ -134,7 +134,7 @@ public final class StorageEngine implements AutoCloseable {
       background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
       ReclaimPressure pressure =
-          new ReclaimPressure(versions, config.reclaim(), segments, log, background);
+          new ReclaimPressure(versions, config.reclaim(), logSpace, log, background);
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
@@ -208,16 +208,18 @@ public final class StorageEngine implements AutoCloseable {
     try {
       failure.check();
       long start = config.ticker().nanos();
+      Version first = versions.current();
       ReclaimResult.Start before =
-          ReclaimResult.Start.of(versions.current(), logSpace.bytesInForce(), reclaim);
+          ReclaimResult.Start.of(first, logSpace.bytesInForce(first), reclaim);
       flushAll();
       background.compactAll();
       rotation.dropDead();
       rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
       flushAll();
       reclaim.runToEnd();
+      Version last = versions.current();
       return before.result(
-          versions.current(), logSpace.bytesInForce(), reclaim, config.ticker().nanos() - start);
+          last, logSpace.bytesInForce(last), reclaim, config.ticker().nanos() - start);
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     } finally {

@@ -221,7 +221,7 @@ final class ValueOrdering {
 
   /** Whether little is kept of what was replaced, as cursors may do. */
   private boolean isLittleReplaced(Version version) {
-    return space.bytes() - space.bytesInForce() < goal.dueBytes(version.liveBytes());
+    return space.bytes() - space.bytesInForce(version) < goal.dueBytes(version.liveBytes());
   }
 
   private long orderFromBytes() {

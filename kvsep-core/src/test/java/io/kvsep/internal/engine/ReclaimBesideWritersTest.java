@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** Others write while files of the value log are rewritten. */
 final class ReclaimBesideWritersTest {
+  private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
   private static final int KEYS = 300;
 
   /** Many times as many as any test has to do. */
@@ -152,5 +153,36 @@ final class ReclaimBesideWritersTest {
     assertTrue(
         stats.reclaim().reclaimableBytes() < stats.logLiveBytes() / 4,
         () -> stats.reclaim() + " beside " + stats.logLiveBytes());
+  }
+
+  /** Whether writers are slowed down shows in what is refused to those that must not wait. */
+  @Test
+  void aCursorDoesNotSlowWritersDownForTheFilesThatItKeeps() {
+    for (int i = 0; i < 4 * KEYS; i++) {
+      put(i % KEYS);
+    }
+    engine.flush();
+    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    engine.reclaim();
+    jobs = 0;
+    int[] refusals = new int[1];
+    duringJob =
+        () -> {
+          WriteBuffer buffer = new WriteBuffer();
+          buffer.put(0, "other".getBytes(UTF_8), new byte[1], 0);
+          refusals[0] += engine.writes().tryWrite(buffer) ? 0 : 1;
+        };
+    for (int round = 0; round < 24; round++) {
+      overwrite(KEYS / 8);
+      engine.compact();
+      scheduler.tick();
+      scheduler.runAll();
+    }
+
+    EngineStats stats = engine.stats();
+    assertTrue(jobs > 8, () -> jobs + " jobs");
+    assertTrue(stats.pinned().logBytes() > stats.logLiveBytes(), () -> "pinned: " + stats.pinned());
+    assertEquals(0, refusals[0], () -> "of " + jobs);
+    cursor.close();
   }
 }
