@@ -3,6 +3,8 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.reclaim.Pace;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -18,6 +20,15 @@ final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MAX = 100_000_000;
   private static final long REST_NANOS = 60_000_000;
 
+  /** What is owed beyond that is let go of: the next steps are not to pay for one for ever. */
+  private static final long OWED_NANOS_MAX = 1_000_000_000;
+
+  /**
+   * The least pressure that counts. Of a store of some size it is never less; where next to nothing
+   * is live it has no bounds, and a step would take years.
+   */
+  private static final double PRESSURE_MIN = -1;
+
   /** Over which it is measured how much is written. */
   private static final long SAMPLE_NANOS = 50_000_000;
 
@@ -30,8 +41,9 @@ final class ReclaimPace implements Pace {
 
   private final Ticker ticker;
   private final long bytesPerSecondMin;
-  private final ReclaimPressure pressure;
+  private final DoubleSupplier pressure;
   private final LongSupplier writtenBytes;
+  private final LongConsumer park;
   private long paidUntil;
 
   private long sampledAt;
@@ -40,25 +52,23 @@ final class ReclaimPace implements Pace {
 
   /**
    * @param bytesPerSecondMin what may be moved when there is no pressure and nothing is written
+   * @param pressure 0 when a job has just become due, 1 and more for no limit
    * @param writtenBytes what has been appended to the log so far
+   * @param park waits for so many nanoseconds, or less
    */
   ReclaimPace(
-      Ticker ticker, long bytesPerSecondMin, ReclaimPressure pressure, LongSupplier writtenBytes) {
+      Ticker ticker,
+      long bytesPerSecondMin,
+      DoubleSupplier pressure,
+      LongSupplier writtenBytes,
+      LongConsumer park) {
     this.ticker = ticker;
     this.bytesPerSecondMin = bytesPerSecondMin;
     this.pressure = pressure;
     this.writtenBytes = writtenBytes;
+    this.park = park;
     this.sampledAt = ticker.nanos();
     this.sampledBytes = writtenBytes.getAsLong();
-  }
-
-  /** Jobs are at work from now on, so waiting for them helps. */
-  void begin() {
-    pressure.relieved(true);
-  }
-
-  void end() {
-    pressure.relieved(false);
   }
 
   /** Waits for a moment, for which nothing is owed and nothing is gained. */
@@ -70,16 +80,18 @@ final class ReclaimPace implements Pace {
   public void moved(long bytes) {
     long now = ticker.nanos();
     sample(now);
-    double rest = 1 - pressure.get();
+    double rest = 1 - Math.max(PRESSURE_MIN, pressure.getAsDouble());
     if (rest <= 0) {
       return;
     }
     double bytesPerSecond =
         Math.max((double) bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond);
     // What was not used up to now is lost: no bursts after a pause.
-    paidUntil = Math.max(paidUntil, now) + (long) (bytes * 1e9 * rest * rest / bytesPerSecond);
-    if (paidUntil - now >= PARK_NANOS_MIN) {
-      LockSupport.parkNanos(Math.min(PARK_NANOS_MAX, paidUntil - now));
+    double owed = Math.max(paidUntil - now, 0) + bytes * 1e9 * rest * rest / bytesPerSecond;
+    long owedNanos = (long) Math.min((double) OWED_NANOS_MAX, owed);
+    paidUntil = now + owedNanos;
+    if (owedNanos >= PARK_NANOS_MIN) {
+      park.accept(Math.min(PARK_NANOS_MAX, owedNanos));
     }
   }
 

@@ -29,6 +29,7 @@ import java.util.SortedMap;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -124,7 +125,11 @@ final class ReclaimWork {
     this.pressure = pressure;
     this.pace =
         new ReclaimPace(
-            config.ticker(), config.reclaim().bytesPerSecondMin(), pressure, writtenBytes);
+            config.ticker(),
+            config.reclaim().bytesPerSecondMin(),
+            pressure::get,
+            writtenBytes,
+            LockSupport::parkNanos);
     this.refreshTargets = refreshTargets;
     this.ordering = new ValueOrdering(config, epochs, ledger, space, followedFrom);
   }
@@ -229,7 +234,8 @@ final class ReclaimWork {
     jobLock.lock();
     try {
       scheduled.set(false);
-      pace.begin();
+      // Jobs are at work from now on, so waiting for them helps.
+      pressure.relieved(true);
       rotation.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
       while (more && !cancelled && live.isOpen()) {
@@ -245,7 +251,7 @@ final class ReclaimWork {
     } catch (IOException | RuntimeException | Error e) {
       error = e;
     } finally {
-      pace.end();
+      pressure.relieved(false);
       jobLock.unlock();
     }
   }
