@@ -28,6 +28,9 @@ public record ReclaimGoal(
    */
   private static final double DUE = 0.4;
 
+  /** Below this part of garbage a file is not worth copying in the background. */
+  private static final double SHARE_MIN = 0.1;
+
   /** Part of the allowed garbage that a series of jobs leaves. */
   private static final double ENOUGH = 0.3;
 
@@ -97,6 +100,16 @@ public record ReclaimGoal(
   /** Garbage that is left when a job has done enough. */
   long enoughBytes(long neededBytes) {
     return Math.max((long) (ENOUGH / DUE * pendingBytes), part(neededBytes, ENOUGH));
+  }
+
+  /**
+   * Part of garbage from which on a file may be rewritten in the background. Where little garbage
+   * is allowed, half of the part that it would be of all files: else it could all be in files with
+   * less. Never so little that a job hardly gives anything back.
+   */
+  double shareMin() {
+    double allowed = (spaceAmplificationMax - 1) / spaceAmplificationMax;
+    return Math.max(ReclaimPicker.SHARE_MIN_ASKED, Math.min(SHARE_MIN, allowed / 2));
   }
 
   private long part(long neededBytes, double part) {

@@ -28,9 +28,6 @@ import org.jspecify.annotations.Nullable;
  * as they are not retained.
  */
 public final class ReclaimPicker {
-  /** Below this part of garbage a file is not worth copying in the background. */
-  private static final double SHARE_MIN = 0.1;
-
   /** Below this part of garbage no job takes a file, not even when asked. */
   public static final double SHARE_MIN_ASKED = 0.03;
 
@@ -117,7 +114,7 @@ public final class ReclaimPicker {
     Records records = new Records(version);
     Balance balance = balance(version);
     long tooMuch = balance.garbageBytes - goal.enoughBytes(balance.neededBytes);
-    List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN);
+    List<LogFile> candidates = candidates(version, records, damage, goal.shareMin());
     long outputBytesMax = outputBytes(balance.neededBytes);
     return plan(version, records, candidates, tooMuch, outputBytesMax, filesMax);
   }
