@@ -217,7 +217,10 @@ public final class ReclaimPicker {
 
   private List<LogFile> candidates(
       Version version, Records records, Damage damage, double shareMin) {
-    Set<Long> spared = new HashSet<>(damage.segmentFiles);
+    Set<Long> spared = new HashSet<>();
+    // A file that was rewritten and is kept by a cursor is still the first place that records of
+    // its segment are looked for, by a job that rewrites their new home too.
+    damage.segmentFiles.forEach(file -> spared.add(homeOf(version, file)));
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
         if (damage.tables.contains(table.meta().number())) {

@@ -10,18 +10,23 @@ import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -29,6 +34,7 @@ import org.junit.jupiter.api.Test;
 
 /** A reclaim that fails leaves nothing behind, and does not keep others from their work. */
 final class ReclaimFailureTest {
+  private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
   private static final int KEYS = 300;
 
   private CrashableStorage storage = new CrashableStorage();
@@ -77,9 +83,9 @@ final class ReclaimFailureTest {
     return open(refusing, 16 << 10);
   }
 
-  private StorageEngine open(Refusing refusing, long outputBytesMax) {
+  private StorageEngine open(Storage on, long outputBytesMax) {
     scheduler = new ManualScheduler(1, 2);
-    EngineConfig base = Engines.config(refusing, scheduler);
+    EngineConfig base = Engines.config(on, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, outputBytesMax);
     return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
   }
@@ -301,6 +307,68 @@ final class ReclaimFailureTest {
 
     assertEquals(List.of(), result.damagedFiles());
     assertTrue(result.filesRewritten() > 0, result::toString);
+    checkAll(engine);
+    close(engine);
+  }
+
+  /**
+   * Lets a file be damaged that is in use: of a mapping, a copy here, the storage knows nothing.
+   */
+  private static final class Spoiling extends ForwardingStorage {
+    private final Map<String, ByteBuffer> mapped = new HashMap<>();
+
+    Spoiling(CrashableStorage storage) {
+      super(storage);
+    }
+
+    @Override
+    protected StorageFile wrap(StorageFile file) {
+      return new ForwardingFile(file) {
+        @Override
+        public ByteBuffer map(long length) throws IOException {
+          ByteBuffer buffer = super.map(length);
+          mapped.put(name(), buffer);
+          return buffer;
+        }
+      };
+    }
+
+    /** The file is still listed, and what was mapped last of it still there. */
+    void spoil(String name) {
+      ByteBuffer buffer = Objects.requireNonNull(mapped.get(name));
+      for (int at = 200; at < buffer.capacity(); at += 64) {
+        buffer.put(at, (byte) (buffer.get(at) ^ 0x10));
+      }
+    }
+  }
+
+  @Test
+  void aDamagedFileThatOnlyACursorKeepsStopsNothingElse() {
+    Spoiling spoiling = new Spoiling(storage);
+    StorageEngine engine = open(spoiling, 1 << 20);
+    // In several tables, so that some go on naming the segments that their values were written to.
+    int keys = 4 * KEYS;
+    for (int i = 0; i < 2 * keys; i++) {
+      put(engine, i % keys);
+    }
+    engine.flush();
+    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    engine.reclaim();
+    String kept = "";
+    for (EngineStats.SegmentFile file : engine.segments()) {
+      kept = file.pinned() ? file.name() : kept;
+    }
+    spoiling.spoil(kept);
+    for (int i = 0; i < keys; i++) {
+      put(engine, i % (keys / 2));
+    }
+
+    ReclaimResult result = engine.reclaim();
+
+    assertEquals(List.of(kept), result.damagedFiles());
+    assertTrue(result.filesRewritten() > 0, result::toString);
+    cursor.close();
+    scheduler.tick();
     checkAll(engine);
     close(engine);
   }
