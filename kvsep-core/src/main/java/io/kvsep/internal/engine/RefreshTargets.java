@@ -48,7 +48,7 @@ final class RefreshTargets {
   private final ReentrantLock lock = new ReentrantLock();
 
   /** By file, the compactions that write pointers into it. */
-  private final Map<Long, Integer> pinned = new HashMap<>();
+  private Map<Long, Integer> pinned = new HashMap<>();
 
   private Set<Long> victims = Set.of();
 
@@ -116,11 +116,15 @@ final class RefreshTargets {
                 long home = name.getValue().id();
                 return state == null || state.home() != home || victims.contains(home);
               });
-      wanted.values().stream().distinct().forEach(file -> pinned.merge(file.id(), 1, Integer::sum));
+      Pins pins = new Pins(wanted);
+      Map<Long, Integer> more = new HashMap<>(pinned);
+      wanted.values().stream().distinct().forEach(file -> more.merge(file.id(), 1, Integer::sum));
+      // Only now, when nothing can fail any more, for nobody would unpin them.
+      pinned = more;
+      return pins;
     } finally {
       lock.unlock();
     }
-    return new Pins(wanted);
   }
 
   /**
@@ -136,9 +140,10 @@ final class RefreshTargets {
       boolean chosen = false;
       try {
         ReclaimPlan plan = choice.apply(version, Set.copyOf(pinned.keySet()));
-        victims = plan == null ? Set.of() : Set.copyOf(plan.files());
+        Claim claim = new Claim(version, plan, !pinned.isEmpty(), this);
+        victims = plan == null ? Set.of() : plan.files();
         chosen = true;
-        return new Claim(version, plan, !pinned.isEmpty(), this);
+        return claim;
       } finally {
         if (!chosen) {
           version.release();
