@@ -413,7 +413,6 @@ final class ReclaimWork {
   /** Puts the new file in force, for all segments of the victims that are still there. */
   private void install(ReclaimPlan plan, long file, long bytes) {
     boolean named = false;
-    boolean applied = false;
     try {
       Segment relocated =
           Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
@@ -430,11 +429,11 @@ final class ReclaimWork {
       if (!moved.isEmpty()) {
         named = true;
         failure.guard(() -> versions.apply(edit));
-        applied = true;
         live.installVersion(null);
       }
     } finally {
-      if (!applied) {
+      // After an error it may be in force all the same, and values are found in it alone later on.
+      if (!versions.current().segments().containsKey(file)) {
         withdraw(file, /* unknown= */ !named);
       }
     }
