@@ -29,6 +29,9 @@ public record CompactionConfig(
    */
   public static final double HIDDEN_FRACTION = 0.15;
 
+  /** Less than writers put into level 0 before they have to wait for it. */
+  private static final int STEP_FACTOR = 4;
+
   /** What is above is short-lived and read most. */
   private static final int PACKED_LEVEL_MIN = 2;
 
@@ -41,6 +44,14 @@ public record CompactionConfig(
         hiddenFraction,
         hiddenBytesMin,
         table.inPieces(bytes));
+  }
+
+  /**
+   * What of the level below compactions that have time rewrite at once: more than ordinary ones of
+   * level 0 do, and no more than writers can do without it.
+   */
+  long stepBytesMax() {
+    return STEP_FACTOR * levelBaseBytes;
   }
 
   /** How tables are written into {@code level}. */

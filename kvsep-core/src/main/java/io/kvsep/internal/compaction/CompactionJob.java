@@ -54,6 +54,7 @@ public final class CompactionJob {
                 context.config().tableOptions(plan.outputLevel()),
                 context.fileNumbers(),
                 context.config().tableBytes())) {
+      output.cutAt(plan.cuts());
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
       // The last blocks too, behind which no other was entered.
       Region.requirePagesRead();

@@ -40,18 +40,6 @@ public final class CompactionPicker {
   /** Twice what a table of a full level overlaps in the next one. */
   private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;
 
-  /** A store settles when what is below is at most so many times as long as what goes down. */
-  private static final int SETTLING_FACTOR = CompactionConfig.LEVEL_MULTIPLIER;
-
-  /**
-   * Or when it is at most such a part of all bytes that came with what goes down, those of values
-   * in the log included: next to what these wrote, rewriting keys is little.
-   */
-  private static final int SETTLING_VALUES_PART = 2;
-
-  /** Where a level is asked for and there is none. */
-  public static final int NO_LEVEL = -1;
-
   private final CompactionConfig config;
 
   /** Of the version that was looked at last: most looks find the same one again. */
@@ -97,64 +85,6 @@ public final class CompactionPicker {
       }
     }
     return null;
-  }
-
-  /**
-   * The level that a store which nobody writes to should bring down into the next one that holds
-   * anything, so that reads find all tables in one level: the lowest one that is worth it, by what
-   * that rewrites and what it brings down. What is above that one goes down with it, however little
-   * it is, and so first, where that rewrites no more than the step that is worth it does: alone it
-   * would not be worth rewriting what is below. {@link #NO_LEVEL} when there is none.
-   *
-   * @param busy while they are in the way of that step, nothing goes down for its sake
-   * @param affordableBytes what may be rewritten however little it brings down
-   */
-  public int settlingLevel(Version version, Set<TableFile> busy, long affordableBytes) {
-    for (int level = LAST - 1; level >= 0; level--) {
-      int tables = version.tables(level).length;
-      long below = version.levelBytes(nextHeld(version, level));
-      boolean apart = below > 0 || (level == 0 && tables > 1);
-      if (tables > 0 && apart && below <= Math.max(affordableBytes, worth(version, level))) {
-        boolean stuck = pickSettling(version, level, busy) == null;
-        return stuck ? level : highestAlong(version, level, below);
-      }
-    }
-    return NO_LEVEL;
-  }
-
-  /** How much may be rewritten for bringing a level down. */
-  private static long worth(Version version, int level) {
-    long bytes = version.levelBytes(level);
-    long withValues = bytes + version.sums(level).valueBytes();
-    return Math.max(SETTLING_FACTOR * bytes, withValues / SETTLING_VALUES_PART);
-  }
-
-  /** The highest level that holds anything and can be brought to the given one for so much. */
-  private static int highestAlong(Version version, int level, long bytesMax) {
-    int highest = level;
-    long rewritten = 0;
-    for (int above = level - 1; above >= 0; above--) {
-      rewritten += version.levelBytes(above + 1);
-      if (rewritten > bytesMax) {
-        break;
-      }
-      if (version.tables(above).length > 0) {
-        highest = above;
-      }
-    }
-    return highest;
-  }
-
-  /**
-   * The next step on the way of a level down; null when it is empty or busy tables are in the way.
-   */
-  public @Nullable CompactionPlan pickSettling(Version version, int level, Set<TableFile> busy) {
-    if (version.tables(level).length == 0) {
-      return null;
-    }
-    return level == 0
-        ? pickLevelZero(version, nextHeld(version, 0), busy)
-        : pickForLength(version, level, busy);
   }
 
   /**
@@ -370,7 +300,8 @@ public final class CompactionPicker {
         && pickLevelZero(version, baseLevel(version), spared) == null;
   }
 
-  private static int nextHeld(Version version, int level) {
+  /** The next level below that holds anything, or the last one. */
+  static int nextHeld(Version version, int level) {
     int next = level + 1;
     while (next < LAST && version.tables(next).length == 0) {
       next++;
@@ -408,7 +339,7 @@ public final class CompactionPicker {
     }
   }
 
-  private @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
+  @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
     TableFile[] tables = version.tables(0);
     for (TableFile table : tables) {
       if (busy.contains(table)) {
@@ -443,7 +374,7 @@ public final class CompactionPicker {
   }
 
   /** The table of the level whose move down rewrites least below, in relation to its own length. */
-  private @Nullable CompactionPlan pickForLength(Version version, int level, Set<TableFile> busy) {
+  @Nullable CompactionPlan pickForLength(Version version, int level, Set<TableFile> busy) {
     return pickTable(version, level, busy, table -> table.meta().fileBytes());
   }
 
@@ -558,7 +489,7 @@ public final class CompactionPicker {
     return all;
   }
 
-  private static long bytes(List<TableFile> tables) {
+  static long bytes(List<TableFile> tables) {
     long bytes = 0;
     for (TableFile table : tables) {
       bytes += table.meta().fileBytes();

@@ -13,6 +13,7 @@ import java.util.List;
  * @param overlaps tables of the output level whose keys the inputs overlap
  * @param bottom whether no level below the output level holds any of these keys
  * @param move whether the inputs can go down as they are, without being read
+ * @param cuts keys, ascending, at which a table ends however short it is
  */
 public record CompactionPlan(
     int inputLevel,
@@ -20,10 +21,23 @@ public record CompactionPlan(
     List<TableFile> inputs,
     List<TableFile> overlaps,
     boolean bottom,
-    boolean move) {
+    boolean move,
+    List<byte[]> cuts) {
   public CompactionPlan {
     inputs = List.copyOf(inputs);
     overlaps = List.copyOf(overlaps);
+    cuts = List.copyOf(cuts);
+  }
+
+  /** One whose tables end by their length alone. */
+  public CompactionPlan(
+      int inputLevel,
+      int outputLevel,
+      List<TableFile> inputs,
+      List<TableFile> overlaps,
+      boolean bottom,
+      boolean move) {
+    this(inputLevel, outputLevel, inputs, overlaps, bottom, move, List.of());
   }
 
   /** Every table the compaction reads or replaces. */

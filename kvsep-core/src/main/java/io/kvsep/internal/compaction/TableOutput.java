@@ -18,6 +18,8 @@ import io.kvsep.internal.sstable.TableWriter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
@@ -61,6 +63,12 @@ final class TableOutput implements AutoCloseable {
 
   private long passedRangeBytes;
 
+  /** Keys at which a table ends however short it is. */
+  private Iterator<byte[]> cuts = Collections.emptyIterator();
+
+  /** The first of them that no key has reached; null when there is none. */
+  private byte @Nullable [] nextCut;
+
   /**
    * @param tableBytes length at which a table ends, at the next change of key
    */
@@ -95,6 +103,12 @@ final class TableOutput implements AutoCloseable {
     this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
+  /** From now on tables end in front of these keys too, which ascend. */
+  void cutAt(List<byte[]> keys) {
+    cuts = keys.iterator();
+    nextCut = cuts.hasNext() ? cuts.next() : null;
+  }
+
   /** Writes all entries of {@code input} that {@code filter} keeps. */
   void writeAll(
       InternalIterator input,
@@ -126,9 +140,10 @@ final class TableOutput implements AutoCloseable {
     if (verdict == VersionFilter.Verdict.DROP) {
       return;
     }
+    boolean cut = nextCut != null && reachesCut(input);
     if (writer != null
         && filter.isNewKey()
-        && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
+        && (cut || writer.fileBytesEstimate() + passedRangeBytes >= tableBytes)) {
       finishTableAtLastKey(writer.lastKey());
     }
     if (passedRanges < ranges.count()) {
@@ -147,6 +162,18 @@ final class TableOutput implements AutoCloseable {
           input.payloadOffset(),
           0);
     }
+  }
+
+  private boolean reachesCut(InternalIterator input) {
+    boolean reached = false;
+    byte[] cut = nextCut;
+    while (cut != null
+        && input.keyRegion().compareTo(input.keyOffset(), input.keyLength(), cut) >= 0) {
+      reached = true;
+      cut = cuts.hasNext() ? cuts.next() : null;
+    }
+    nextCut = cut;
+    return reached;
   }
 
   private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target) {

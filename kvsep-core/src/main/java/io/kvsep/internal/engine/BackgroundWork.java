@@ -14,6 +14,7 @@ import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
@@ -113,7 +114,7 @@ final class BackgroundWork {
     this.versions = versions;
     this.log = log;
     this.snapshots = snapshots;
-    this.settling = new Settling(picker, snapshots);
+    this.settling = new Settling(new SettlingPicker(picker, compaction), snapshots);
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);

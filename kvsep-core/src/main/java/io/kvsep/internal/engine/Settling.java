@@ -1,8 +1,8 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.Detours;
+import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.Set;
@@ -31,11 +31,11 @@ final class Settling {
    */
   private static final long QUIET_TICK_BYTES = (1 << 20) / 10;
 
-  private final CompactionPicker picker;
+  private final SettlingPicker picker;
   private final SnapshotRegistry snapshots;
 
   /** The level that is being brought down, if any. */
-  private int level = CompactionPicker.NO_LEVEL;
+  private int level = SettlingPicker.NO_LEVEL;
 
   /** What was last written when the store was found quiet; another write ends settling at once. */
   private volatile long quietSequence = NEVER_QUIET;
@@ -63,7 +63,7 @@ final class Settling {
   /** Where no table leads astray: as long as it is in force, looking again is no use. */
   private @Nullable Version straight;
 
-  Settling(CompactionPicker picker, SnapshotRegistry snapshots) {
+  Settling(SettlingPicker picker, SnapshotRegistry snapshots) {
     this.picker = picker;
     this.snapshots = snapshots;
   }
@@ -92,16 +92,16 @@ final class Settling {
   @Nullable CompactionPlan pick(Version version, Set<TableFile> untouchable) {
     long sequence = snapshots.visibleSequence();
     if (sequence != quietSequence || sequence == failedAt) {
-      level = CompactionPicker.NO_LEVEL;
+      level = SettlingPicker.NO_LEVEL;
       return null;
     }
     // A level that was begun is emptied, though on the way that looks less and less worth it.
-    if (level == CompactionPicker.NO_LEVEL || version.tables(level).length == 0) {
-      level = picker.settlingLevel(version, untouchable, affordableBytes);
+    if (level == SettlingPicker.NO_LEVEL || !picker.mayGoDown(version, level)) {
+      level = picker.level(version, untouchable, affordableBytes);
     }
-    return level == CompactionPicker.NO_LEVEL
+    return level == SettlingPicker.NO_LEVEL
         ? pickDetours(version, untouchable)
-        : picker.pickSettling(version, level, untouchable);
+        : picker.pick(version, level, untouchable);
   }
 
   private @Nullable CompactionPlan pickDetours(Version version, Set<TableFile> untouchable) {

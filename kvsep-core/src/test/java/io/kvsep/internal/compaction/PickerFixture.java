@@ -30,10 +30,10 @@ abstract class PickerFixture {
 
   private final MemoryLedger ledger = new MemoryLedger();
   final VersionSet versions;
-  final CompactionPicker picker =
-      new CompactionPicker(
-          new CompactionConfig(
-              4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, 1 << 18, STORE)));
+  final CompactionConfig config =
+      new CompactionConfig(
+          4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, 1 << 18, STORE));
+  final CompactionPicker picker = new CompactionPicker(config);
 
   PickerFixture() throws IOException {
     versions =
@@ -61,6 +61,24 @@ abstract class PickerFixture {
       long entries,
       long records,
       long valueBytes) {
+    List<SegmentUse> uses =
+        records == 0 ? List.of() : List.of(new SegmentUse(1, valueBytes, records));
+    return table(level, smallest, largest, bytes, entries, /* ranges= */ 0, uses);
+  }
+
+  /** Adds a table in which a range is deleted, and that has no values. */
+  final long tableWithRange(int level, String smallest, String largest, long bytes) {
+    return table(level, smallest, largest, bytes, 1, /* ranges= */ 1, List.of());
+  }
+
+  private long table(
+      int level,
+      String smallest,
+      String largest,
+      long bytes,
+      long entries,
+      long ranges,
+      List<SegmentUse> uses) {
     if (versions.current().segments().isEmpty()) {
       versions.apply(new VersionEdit().addSegment(1));
     }
@@ -75,12 +93,12 @@ abstract class PickerFixture {
             number,
             entries,
             0,
-            0,
+            ranges,
             1,
             0,
             0,
             0,
-            records == 0 ? List.of() : List.of(new SegmentUse(1, valueBytes, records)));
+            uses);
     versions.apply(new VersionEdit().addTable(level, meta));
     return number;
   }

@@ -1,31 +1,36 @@
 package io.kvsep.internal.compaction;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.version.VersionEdit;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What a store that nobody writes to brings down. */
 final class SettlingPickerTest extends PickerFixture {
+  private final SettlingPicker settling = new SettlingPicker(picker, config);
+
   SettlingPickerTest() throws IOException {}
 
   @Test
   void aLevelSettlesWhenThatRewritesLittleMoreThanItBringsDown() {
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
     table(6, "a", "z", 2000);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
+    assertEquals(0, settling.level(versions.current(), Set.of(), /* affordableBytes= */ 2000));
     assertEquals(
-        0, picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 2000));
-    assertEquals(
-        CompactionPicker.NO_LEVEL,
-        picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 1999));
+        SettlingPicker.NO_LEVEL,
+        settling.level(versions.current(), Set.of(), /* affordableBytes= */ 1999));
     table(0, "d", "f", 50);
     assertEquals(0, settlingLevel());
     table(4, "f", "k", 100);
@@ -40,7 +45,7 @@ final class SettlingPickerTest extends PickerFixture {
     table(6, "a", "z", 2000, 100, 100, 100_000);
     table(0, "a", "c", 100, 10, 10, 3000);
     table(0, "d", "f", 10, 1, 1, 889);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
     table(0, "g", "h", 1);
     assertEquals(0, settlingLevel());
   }
@@ -72,16 +77,16 @@ final class SettlingPickerTest extends PickerFixture {
     table(5, "a", "k", 200);
     table(0, "b", "c", 1);
     assertEquals(0, settlingLevel());
-    assertEquals(5, picker.settlingLevel(versions.current(), files(last), 0));
+    assertEquals(5, settling.level(versions.current(), files(last), 0));
     // Part of it can go.
     table(5, "zz", "zzz", 1);
-    assertEquals(0, picker.settlingLevel(versions.current(), files(last), 0));
+    assertEquals(0, settling.level(versions.current(), files(last), 0));
   }
 
   @Test
   void tablesOfLevelZeroAloneSettleOnlyIfTheyAreSeveral() {
     table(0, "a", "c", 150);
-    assertEquals(CompactionPicker.NO_LEVEL, settlingLevel());
+    assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
     table(0, "b", "d", 50);
     assertEquals(0, settlingLevel());
   }
@@ -104,14 +109,79 @@ final class SettlingPickerTest extends PickerFixture {
     assertEquals(Set.of(last), numbers(merged.overlaps()));
     assertEquals(6, merged.outputLevel());
     versions.apply(new VersionEdit().removeTable(5, first));
-    assertNull(picker.pickSettling(versions.current(), 5, Set.of()));
+    assertNull(settling.pick(versions.current(), 5, Set.of()));
+  }
+
+  @Test
+  void tablesOfLevelZeroAboveVeryManyGoWhereOrdinaryCompactionsPutThem() {
+    long[] last = tables(6, 10, 500);
+    long wide = table(0, "a", "z", 3);
+    long affordable = versions.current().levelBytes(6);
+    assertEquals(0, settling.level(versions.current(), Set.of(), affordable));
+    assertEquals(5, picker.baseLevel(versions.current()));
+    assertPlan(settling(0), 0, 5, Set.of(wide), Set.of());
+    // As much as a step may rewrite, all at once.
+    versions.apply(new VersionEdit().removeTable(6, last[0]).removeTable(6, last[1]));
+    assertPlan(settling(0), 0, 6, Set.of(wide), numbers(versions.current().level(6)));
+  }
+
+  @Test
+  void aTableAboveVeryManyIsCutWhereItIs() {
+    tables(6, 50, 500);
+    long wide = table(5, "a", "z", 200);
+    long affordable = versions.current().levelBytes(6);
+    assertEquals(5, settling.level(versions.current(), Set.of(), affordable));
+    CompactionPlan cut = settling(5);
+    assertPlan(cut, 5, 5, Set.of(wide), Set.of());
+    assertFalse(cut.move());
+    assertFalse(cut.bottom());
+    // In front of every eighth table.
+    assertEquals(
+        List.of("d08", "d16", "d24", "d32", "d40", "d48"),
+        cut.cuts().stream().map(key -> new String(key, StandardCharsets.UTF_8)).toList());
+
+    versions.apply(new VersionEdit().removeTable(5, wide));
+    long piece = table(5, "d08", "d15x", 30);
+    assertPlan(
+        settling(5), 5, 6, Set.of(piece), numbers(versions.current().level(6).subList(8, 16)));
+  }
+
+  @Test
+  void aTableThatCannotBeCutStaysAndOthersGo() {
+    table(6, "a", "b", 4000);
+    table(6, "c", "d", 4000);
+    long ranges = tableWithRange(5, "a", "d", 100);
+    long affordable = versions.current().levelBytes(6);
+    assertNull(settling.pick(versions.current(), 5, Set.of()));
+    assertEquals(SettlingPicker.NO_LEVEL, settling.level(versions.current(), Set.of(), affordable));
+    long above = table(4, "a", "b", 100);
+    assertEquals(4, settling.level(versions.current(), Set.of(), affordable));
+    assertPlan(settling(4), 4, 5, Set.of(above), Set.of(ranges));
+    long other = table(5, "e", "f", 100);
+    assertTrue(settling(5).move());
+    assertEquals(Set.of(other), numbers(settling(5).inputs()));
+    // One table below is never too many.
+    versions.apply(new VersionEdit().removeTable(5, ranges).removeTable(5, other));
+    long narrow = tableWithRange(5, "a", "b", 100);
+    assertEquals(Set.of(narrow), numbers(settling(5).inputs()));
+    assertEquals(6, settling(5).outputLevel());
+  }
+
+  /** Tables from d00 to d00x, from d01 to d01x, and so on; their numbers. */
+  private long[] tables(int level, int count, long bytes) {
+    long[] numbers = new long[count];
+    for (int i = 0; i < count; i++) {
+      String key = String.format(Locale.ROOT, "d%02d", i);
+      numbers[i] = table(level, key, key + "x", bytes);
+    }
+    return numbers;
   }
 
   private int settlingLevel() {
-    return picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 0);
+    return settling.level(versions.current(), Set.of(), /* affordableBytes= */ 0);
   }
 
   private CompactionPlan settling(int level) {
-    return Objects.requireNonNull(picker.pickSettling(versions.current(), level, Set.of()));
+    return Objects.requireNonNull(settling.pick(versions.current(), level, Set.of()));
   }
 }

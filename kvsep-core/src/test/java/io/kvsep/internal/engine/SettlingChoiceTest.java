@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.sstable.TableOptions;
@@ -133,11 +134,8 @@ final class SettlingChoiceTest {
     final Random random;
     final BareVersions versions = new BareVersions();
     final SnapshotRegistry snapshots = new SnapshotRegistry(7, () -> 0);
-    final CompactionPicker picker =
-        new CompactionPicker(
-            new CompactionConfig(
-                4, 1_000, 500, 0.25, 100, TableOptions.defaults(BareVersions.STORE)));
-    final Settling settling = new Settling(picker, snapshots);
+    final SettlingPicker picker;
+    final Settling settling;
 
     /** Where the records of a segment that was moved are. */
     final Map<Long, Long> homes = new TreeMap<>();
@@ -152,6 +150,13 @@ final class SettlingChoiceTest {
 
     Tables(Random random) {
       this.random = random;
+      // With the shorter ones most of what is in a level is too much for one step.
+      long levelBaseBytes = random.nextBoolean() ? 1_000 : 200;
+      CompactionConfig config =
+          new CompactionConfig(
+              4, levelBaseBytes, 500, 0.25, 100, TableOptions.defaults(BareVersions.STORE));
+      picker = new SettlingPicker(new CompactionPicker(config), config);
+      settling = new Settling(picker, snapshots);
       List<Long> segments = new ArrayList<>();
       for (int i = 0; i < SEGMENTS; i++) {
         segments.add(versions.addSegment(1 << 20));
@@ -222,8 +227,8 @@ final class SettlingChoiceTest {
         carryOut(plan);
       }
       assertEquals(
-          CompactionPicker.NO_LEVEL,
-          picker.settlingLevel(versions.current(), Set.of(), /* affordableBytes= */ 0));
+          SettlingPicker.NO_LEVEL,
+          picker.level(versions.current(), Set.of(), /* affordableBytes= */ 0));
     }
 
     /** What a compaction would make of it: one table, or the same ones further down. */
@@ -242,8 +247,8 @@ final class SettlingChoiceTest {
         plan.inputs().forEach(table -> edit.addTable(plan.outputLevel(), table.meta()));
       } else {
         TableMeta merged = merged(plan.tables());
-        edit.addTable(plan.outputLevel(), merged);
-        if (plan.inputLevel() == plan.outputLevel()) {
+        cut(merged, plan.cuts()).forEach(table -> edit.addTable(plan.outputLevel(), table));
+        if (plan.inputLevel() == LAST) {
           long number = plan.inputs().get(0).meta().number();
           assertFalse(plan.inputs().size() > 1);
           assertTrue(straightened.add(number));
@@ -252,6 +257,32 @@ final class SettlingChoiceTest {
       long live = version.liveBytes();
       versions.set.apply(edit);
       assertEquals(live, versions.current().liveBytes());
+    }
+
+    /** As if there were an entry for each key; the first piece gets all values. */
+    private List<TableMeta> cut(TableMeta table, List<byte[]> cuts) {
+      List<TableMeta> pieces = new ArrayList<>();
+      long bytes = table.fileBytes() / (cuts.size() + 1) + 1;
+      int from = number(table.smallestKey());
+      int end = number(table.largestKey()) + 1;
+      for (byte[] cut : cuts) {
+        int to = number(cut);
+        if (from < to && to < end) {
+          pieces.add(piece(from, to, bytes, pieces.isEmpty() ? table.segments() : List.of()));
+          from = to;
+        }
+      }
+      pieces.add(piece(from, end, bytes, pieces.isEmpty() ? table.segments() : List.of()));
+      assertEquals(cuts.isEmpty(), pieces.size() == 1, this::toString);
+      return pieces;
+    }
+
+    private TableMeta piece(int from, int end, long bytes, List<SegmentUse> uses) {
+      return versions.meta(key(from), key(end - 1), bytes, uses);
+    }
+
+    private static int number(byte[] key) {
+      return (key[1] & 0xff) << 8 | (key[2] & 0xff);
     }
 
     private TableMeta merged(List<TableFile> tables) {
