@@ -15,16 +15,21 @@ import org.jspecify.annotations.Nullable;
  * Which compactions are at work, and with which tables, so that no two of them take the same one.
  * Whatever is chosen is chosen under one lock, so that it sees all that was chosen before. Thread
  * safe.
+ *
+ * <p>Each is noted in one place alone, and taken off it without making anything: what fails for
+ * want of memory must not keep its tables, nor the place of one that may run.
  */
 final class RunningCompactions {
   private final LiveView live;
 
-  /** Guards the five below. */
+  /** Guards the four below. */
   private final ReentrantLock lock = new ReentrantLock();
 
-  private final Set<TableFile> busy = new HashSet<>();
   private final List<CompactionPlan> plans = new ArrayList<>();
-  private int running;
+
+  /** Tables that are being dropped. */
+  private final List<List<Covered>> drops = new ArrayList<>();
+
   private boolean paused;
 
   /** Whether nobody may pause them. */
@@ -43,14 +48,12 @@ final class RunningCompactions {
       int runningMax, Function<Set<TableFile>, @Nullable CompactionPlan> choice) {
     lock.lock();
     try {
-      if (paused || running >= runningMax) {
+      if (paused || plans.size() + drops.size() >= runningMax) {
         return null;
       }
-      CompactionPlan plan = choice.apply(busy);
+      CompactionPlan plan = choice.apply(busy());
       if (plan != null) {
         plans.add(plan);
-        busy.addAll(plan.tables());
-        running++;
       }
       return plan;
     } finally {
@@ -62,9 +65,7 @@ final class RunningCompactions {
   void release(CompactionPlan plan) {
     lock.lock();
     try {
-      busy.removeAll(plan.tables());
-      plans.remove(plan);
-      running--;
+      remove(plans, plan);
     } finally {
       lock.unlock();
     }
@@ -82,10 +83,9 @@ final class RunningCompactions {
       if (paused && !besidePause) {
         return List.of();
       }
-      List<Covered> covered = choice.apply(busy);
+      List<Covered> covered = choice.apply(busy());
       if (!covered.isEmpty()) {
-        covered.forEach(one -> busy.add(one.table()));
-        running++;
+        drops.add(covered);
       }
       return covered;
     } finally {
@@ -96,10 +96,30 @@ final class RunningCompactions {
   void releaseCovered(List<Covered> covered) {
     lock.lock();
     try {
-      covered.forEach(one -> busy.remove(one.table()));
-      running--;
+      remove(drops, covered);
     } finally {
       lock.unlock();
+    }
+  }
+
+  private Set<TableFile> busy() {
+    Set<TableFile> busy = new HashSet<>();
+    for (CompactionPlan plan : plans) {
+      busy.addAll(plan.inputs());
+      busy.addAll(plan.overlaps());
+    }
+    for (List<Covered> covered : drops) {
+      covered.forEach(one -> busy.add(one.table()));
+    }
+    return busy;
+  }
+
+  private static <T> void remove(List<T> taken, T one) {
+    for (int i = 0; i < taken.size(); i++) {
+      if (taken.get(i) == one) {
+        taken.remove(i);
+        return;
+      }
     }
   }
 
@@ -164,9 +184,17 @@ final class RunningCompactions {
       live.awaitChange(seen);
       seen = live.changes();
     }
-    while (isRunning()) {
-      live.awaitChange(seen);
-      seen = live.changes();
+    boolean alone = false;
+    try {
+      while (isRunning()) {
+        live.awaitChange(seen);
+        seen = live.changes();
+      }
+      alone = true;
+    } finally {
+      if (!alone) {
+        resume();
+      }
     }
   }
 
@@ -194,7 +222,7 @@ final class RunningCompactions {
   private boolean isRunning() {
     lock.lock();
     try {
-      return running > 0;
+      return !plans.isEmpty() || !drops.isEmpty();
     } finally {
       lock.unlock();
     }

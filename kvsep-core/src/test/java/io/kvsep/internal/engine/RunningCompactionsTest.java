@@ -1,14 +1,24 @@
 package io.kvsep.internal.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.CoveredTables.Covered;
 import io.kvsep.internal.engine.Scheduler.Lane;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.testing.BareVersions;
 import io.kvsep.testing.ManualScheduler;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -70,5 +80,65 @@ final class RunningCompactionsTest {
     running.keepGoing(() -> pulses++);
     running.allowPause();
     assertEquals(0, pulses);
+  }
+
+  @Test
+  void whoCannotWaitForThoseAtWorkLetsOthersBegin() {
+    CompactionPlan plan = plan(List.of(), List.of());
+    assertSame(plan, running.take(1, busy -> plan));
+    scheduler.execute(
+        Lane.COMPACTION,
+        () -> {
+          throw new OutOfMemoryError("as a test wants it");
+        });
+    assertThrows(OutOfMemoryError.class, running::pause);
+    assertNull(running.take(1, busy -> plan));
+    running.release(plan);
+    assertSame(plan, running.take(1, busy -> plan));
+    running.release(plan);
+    running.pause();
+    running.resume();
+  }
+
+  @Test
+  void tablesAreTakenUntilTheyAreGivenBack() {
+    try (BareVersions versions = new BareVersions()) {
+      for (int key = 0; key < 4; key++) {
+        byte[] only = {1, (byte) key};
+        versions.set.apply(
+            new VersionEdit().addTable(6, versions.meta(only, only, 100, List.of())));
+      }
+      List<TableFile> tables = versions.current().level(6);
+      CompactionPlan first = plan(List.of(tables.get(0)), List.of(tables.get(1)));
+      List<Covered> covered = List.of(new Covered(6, tables.get(3)));
+      assertSame(first, running.take(3, busy -> first));
+      assertEquals(Set.copyOf(tables.subList(0, 2)), taken(3));
+      assertEquals(covered, running.takeCovered(/* besidePause= */ false, busy -> covered));
+      assertEquals(Set.of(tables.get(0), tables.get(1), tables.get(3)), taken(3));
+      assertEquals(Set.of(), taken(2), "as many as may run are at work");
+      running.release(first);
+      assertEquals(Set.of(tables.get(3)), taken(2));
+      running.releaseCovered(covered);
+      assertEquals(Set.of(), taken(1));
+      running.pause();
+      running.resume();
+    }
+  }
+
+  /** What whoever chooses is told to leave alone; nothing if nobody may choose. */
+  private Set<TableFile> taken(int runningMax) {
+    Set<TableFile> taken = new HashSet<>();
+    assertNull(
+        running.take(
+            runningMax,
+            busy -> {
+              taken.addAll(busy);
+              return null;
+            }));
+    return taken;
+  }
+
+  private static CompactionPlan plan(List<TableFile> inputs, List<TableFile> overlaps) {
+    return new CompactionPlan(5, 6, inputs, overlaps, /* bottom= */ true, /* move= */ false);
   }
 }
