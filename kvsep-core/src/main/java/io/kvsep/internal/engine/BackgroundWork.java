@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
@@ -88,6 +89,9 @@ final class BackgroundWork {
   private volatile boolean coveredAreHeld = true;
 
   private volatile long releasedAtLook = -1;
+
+  /** Whether something stayed because it could not be dropped. */
+  private volatile boolean dropFailed;
 
   private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
 
@@ -235,13 +239,15 @@ final class BackgroundWork {
       return;
     }
     settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
-    if (!retryTicks.isDue(flushError != null || compactionError != null)) {
+    if (!retryTicks.isDue(flushError != null || compactionError != null || dropFailed)) {
       return;
     }
     flushNeeded();
-    if (coveredAreHeld && snapshots.released() != releasedAtLook && !failure.hasFailed()) {
-      dropCoveredTables(/* besidePause= */ false);
-      deadSegments.remove();
+    boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
+    if ((released || dropFailed) && !failure.hasFailed()) {
+      // Before the try: another one may fail beside it.
+      dropFailed = false;
+      dropDead(/* besidePause= */ false);
     }
     compactionNeeded();
   }
@@ -444,8 +450,7 @@ final class BackgroundWork {
     live.installVersion(oldest);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
-    dropCoveredTables(/* besidePause= */ false);
-    deadSegments.remove();
+    dropDead(/* besidePause= */ false);
   }
 
   /**
@@ -506,14 +511,30 @@ final class BackgroundWork {
     live.installVersion(null);
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);
-    dropCoveredTables(/* besidePause= */ true);
-    deadSegments.remove();
+    dropDead(/* besidePause= */ true);
+  }
+
+  /**
+   * Drops what nobody needs any more. The flush or compaction that brought us here is in force, and
+   * has not failed if this does: that only takes space, and is tried again at a tick.
+   *
+   * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
+   */
+  private void dropDead(boolean besidePause) {
+    try {
+      dropCoveredTables(besidePause);
+      deadSegments.remove();
+    } catch (StoreFailedException e) {
+      throw e;
+    } catch (RuntimeException | Error e) {
+      dropFailed = true;
+    }
   }
 
   /**
    * Drops tables of which range deletes hide everything from everybody, without reading them.
    *
-   * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
+   * @param besidePause as in {@link #dropDead}
    */
   private void dropCoveredTables(boolean besidePause) {
     // Whatever is not busy then is in the version that is current then.

@@ -14,8 +14,11 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
+import io.kvsep.testing.RefusingScheduler;
 import java.io.IOException;
 import java.util.List;
 import java.util.Random;
@@ -220,6 +223,27 @@ final class RangeDeleteSpaceTest {
     assertEmpty();
   }
 
+  @Test
+  void tablesThatCannotBeDroppedAreTriedAgain() throws IOException {
+    try (FailedDrop failed = new FailedDrop()) {
+      assertTrue(count(failed.disk, StoreFiles.Kind.TABLE) > 3);
+      failed.tick();
+      assertEquals(1, count(failed.disk, StoreFiles.Kind.TABLE));
+    }
+  }
+
+  @Test
+  void aFlushHasNotFailedBecauseTablesBehindItCannotBeDropped() {
+    try (FailedDrop failed = new FailedDrop()) {
+      failed.tick();
+      failed.lanes.refuse();
+      // More than all memtables take; writers wait for flushes.
+      for (int i = 0; i < 1_000; i++) {
+        failed.putBehindRange(i);
+      }
+    }
+  }
+
   private void fill(int count) {
     for (int i = 0; i < count; i++) {
       engine.writes().put(0, key(i), value(i), 0);
@@ -272,6 +296,60 @@ final class RangeDeleteSpaceTest {
     byte[] value = new byte[index % 2 == 0 ? 60 : 300];
     new Random(index).nextBytes(value);
     return value;
+  }
+
+  /** A store whose device was full for a moment, behind a flush of a delete that covers tables. */
+  private static final class FailedDrop implements AutoCloseable {
+    final CrashableStorage disk = new CrashableStorage();
+    final ManualScheduler tasks = new ManualScheduler(5, 2);
+    final RefusingScheduler lanes = new RefusingScheduler(tasks);
+    final StorageEngine store = Engines.open(disk, lanes);
+
+    FailedDrop() {
+      for (int i = 0; i < 600; i++) {
+        store.writes().put(0, key(i), value(i), 0);
+        tasks.runAll();
+      }
+      store.compact();
+      tick();
+      // They would drop the tables, too.
+      lanes.refuse(Scheduler.Lane.COMPACTION);
+      store.writes().deleteRange(0, FIRST, LAST);
+      long flushes = store.stats().flushes();
+      disk.failAt(
+          1,
+          Fault.ENOSPC,
+          /* sticky= */ true,
+          (operation, name) ->
+              operation == Operation.WRITE
+                  && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST
+                  && store.stats().flushes() > flushes);
+      for (int i = 0; store.stats().flushes() == flushes; i++) {
+        putBehindRange(i);
+        tasks.runAll();
+      }
+      disk.clearFaults();
+    }
+
+    void putBehindRange(int index) {
+      byte[] key = {LAST[0], (byte) (index >> 8), (byte) index};
+      store.writes().put(0, key, new byte[40], 0);
+    }
+
+    /** Often enough for whatever is tried again ever more rarely. */
+    void tick() {
+      for (int i = 0; i < 100; i++) {
+        tasks.tick();
+        tasks.runAll();
+      }
+    }
+
+    @Override
+    public void close() {
+      store.close();
+      assertEquals(0, store.memoryBytes());
+      assertEquals(List.of(), disk.openFiles());
+    }
   }
 
   /** Stands still; does something once when it is asked. */
