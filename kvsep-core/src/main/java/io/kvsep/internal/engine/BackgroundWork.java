@@ -384,7 +384,9 @@ final class BackgroundWork {
   private void compactAlone(Compacting work) {
     running.pause();
     try {
-      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::runUnhurried));
+      work.run(
+          new FullCompaction(
+              versions, picker, spared, config.clock(), running, this::runUnhurried));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
