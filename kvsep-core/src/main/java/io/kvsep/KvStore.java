@@ -201,10 +201,6 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * Flushes and merges all tables into the last level, dropping what nobody can see any more. A
    * table that is there already and of which only some entries have expired is left as it is.
    *
-   * <p>Writers go on meanwhile, and what they write is compacted too, apart from tables that meet
-   * those being merged: a level at a time. If that is the first level in use, writers who fill
-   * level 0 before it is done wait for it.
-   *
    * <p>Damaged tables stay where they are, with what can only be merged together with them. When
    * all others are done, that is an error, also where the damage was found earlier.
    *

@@ -240,8 +240,7 @@ public final class CompactionPicker {
 
   /**
    * Everything in level {@code level} merged into the next level that holds anything, or into the
-   * last one, for a full compaction. Level 0 goes just above that one first if it is long: while
-   * tables of level 0 are being merged, no others of it can be.
+   * last one, for a full compaction.
    */
   public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
@@ -249,9 +248,6 @@ public final class CompactionPicker {
       return null;
     }
     int output = nextHeld(version, level);
-    if (level == 0 && output > 1 && version.levelBytes(output) > config.stepBytesMax()) {
-      output--;
-    }
     return plan(version, level, output, inputs, busy, /* mayMove= */ false);
   }
 

@@ -384,9 +384,7 @@ final class BackgroundWork {
   private void compactAlone(Compacting work) {
     running.pause();
     try {
-      work.run(
-          new FullCompaction(
-              versions, picker, spared, config.clock(), running, this::runUnhurried));
+      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::runUnhurried));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {

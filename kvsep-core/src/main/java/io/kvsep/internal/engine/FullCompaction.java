@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Merges everything down into the last level, and rewrites what was there so that nothing is left
  * that nobody can see. Damaged tables stay where they are, and so does what can only go down
- * together with them. Each job is chosen while no other compaction runs; others run beside it, with
- * other tables, so that level 0 does not fill up while a long one is at work.
+ * together with them. No other compaction runs meanwhile.
  */
 final class FullCompaction {
   /** Carries out a plan and puts its result in force. */
@@ -37,24 +36,14 @@ final class FullCompaction {
   private final CompactionPicker picker;
   private final SparedFiles spared;
   private final Clock clock;
-  private final RunningCompactions running;
   private final Job job;
 
-  /**
-   * @param running are paused
-   */
   FullCompaction(
-      VersionSet versions,
-      CompactionPicker picker,
-      SparedFiles spared,
-      Clock clock,
-      RunningCompactions running,
-      Job job) {
+      VersionSet versions, CompactionPicker picker, SparedFiles spared, Clock clock, Job job) {
     this.versions = versions;
     this.picker = picker;
     this.spared = spared;
     this.clock = clock;
-    this.running = running;
     this.job = job;
   }
 
@@ -137,7 +126,6 @@ final class FullCompaction {
     if (plan == null) {
       return Outcome.NOTHING;
     }
-    running.beginBeside(plan);
     try {
       job.run(plan);
       return Outcome.DONE;
@@ -146,8 +134,6 @@ final class FullCompaction {
         throw e;
       }
       return Outcome.DAMAGE;
-    } finally {
-      running.endBeside(plan);
     }
   }
 }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class RunningCompactions {
   private final LiveView live;
 
-  /** Guards the five below. */
+  /** Guards the four below. */
   private final ReentrantLock lock = new ReentrantLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
@@ -31,9 +31,6 @@ final class RunningCompactions {
   private final List<List<Covered>> drops = new ArrayList<>();
 
   private boolean paused;
-
-  /** Of whoever has paused them, the plan beside which others may begin all the same. */
-  private @Nullable CompactionPlan pausersPlan;
 
   /** Whether nobody may pause them. */
   private boolean kept;
@@ -51,8 +48,7 @@ final class RunningCompactions {
       int runningMax, Function<Set<TableFile>, @Nullable CompactionPlan> choice) {
     lock.lock();
     try {
-      int counted = plans.size() + drops.size() - (pausersPlan == null ? 0 : 1);
-      if ((paused && pausersPlan == null) || counted >= runningMax) {
+      if (paused || plans.size() + drops.size() >= runningMax) {
         return null;
       }
       CompactionPlan plan = choice.apply(busy());
@@ -190,39 +186,16 @@ final class RunningCompactions {
     }
     boolean alone = false;
     try {
-      awaitNone();
+      while (isRunning()) {
+        live.awaitChange(seen);
+        seen = live.changes();
+      }
       alone = true;
     } finally {
       if (!alone) {
         resume();
       }
     }
-  }
-
-  /**
-   * Takes the tables of a plan of whoever has paused them, and lets others begin beside it: it may
-   * take long, and level 0 fills up meanwhile. Until {@link #endBeside}.
-   */
-  void beginBeside(CompactionPlan plan) {
-    lock.lock();
-    try {
-      plans.add(plan);
-      pausersPlan = plan;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Gives the plan's tables back and waits for the others; none begins any more. */
-  void endBeside(CompactionPlan plan) {
-    lock.lock();
-    try {
-      pausersPlan = null;
-      remove(plans, plan);
-    } finally {
-      lock.unlock();
-    }
-    awaitNone();
   }
 
   void resume() {
@@ -243,14 +216,6 @@ final class RunningCompactions {
       return free;
     } finally {
       lock.unlock();
-    }
-  }
-
-  private void awaitNone() {
-    long seen = live.changes();
-    while (isRunning()) {
-      live.awaitChange(seen);
-      seen = live.changes();
     }
   }
 

@@ -211,27 +211,6 @@ final class CompactionPickerTest extends PickerFixture {
   }
 
   @Test
-  void levelZeroAsAWholeGoesInFrontOfALevelThatTakesLong() {
-    long wide = table(0, "a", "z", 10);
-    long first = table(6, "a", "b", 2000);
-    long second = table(6, "c", "d", 2000);
-    CompactionPlan plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 6, Set.of(wide), Set.of(first, second));
-    table(6, "e", "f", 1);
-    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 5, Set.of(wide), Set.of());
-    assertFalse(plan.move());
-    assertFalse(plan.bottom());
-    // Where there is no other level between.
-    long next = table(1, "a", "b", 5000);
-    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 1, Set.of(wide), Set.of(next));
-  }
-
-  @Test
   void partsOfALevelGoPastTablesThatAreInTheWay() {
     long first = table(2, "a", "b", 10);
     long second = table(2, "c", "d", 10);
