@@ -5,6 +5,7 @@ import io.kvsep.server.redis.Command.Kind;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Numbers kept as decimal text, as Redis keeps them. */
 final class CounterCommands {
@@ -34,7 +35,8 @@ final class CounterCommands {
   private static void add(Call call, long amount) {
     Entries entries = call.entries();
     byte[] key = call.bytes(1);
-    byte[] old = entries.get(key);
+    EntryInfo info = entries.info(key);
+    byte[] old = info == null ? null : entries.get(key);
     long sum;
     try {
       sum = Math.addExact(old == null ? 0 : Numbers.integer(old), amount);
@@ -42,21 +44,26 @@ final class CounterCommands {
       throw new CommandError("ERR increment or decrement would overflow");
     }
     call.out.integer(sum);
-    put(entries, key, old == null, Numbers.text(sum));
+    put(entries, key, old == null ? null : info, Numbers.text(sum));
   }
 
   private static void addFloat(Call call) {
     Entries entries = call.entries();
     byte[] key = call.bytes(1);
-    byte[] old = entries.get(key);
+    EntryInfo info = entries.info(key);
+    byte[] old = info == null ? null : entries.get(key);
     BigDecimal before = old == null ? BigDecimal.ZERO : Numbers.decimal(old);
     String sum = Numbers.text(Numbers.sum(before, Numbers.decimal(call.bytes(2))));
     call.out.bulk(sum);
-    put(entries, key, old == null, sum.getBytes(StandardCharsets.ISO_8859_1));
+    put(entries, key, old == null ? null : info, sum.getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  private static void put(Entries entries, byte[] key, boolean isNew, byte[] value) {
-    EntryInfo info = isNew ? null : entries.info(key);
-    entries.put(key, value, Entries.expiry(info));
+  /**
+   * Keeps the end that the number had.
+   *
+   * @param before asked for before the number: a key that ends in between must not go on for ever
+   */
+  private static void put(Entries entries, byte[] key, @Nullable EntryInfo before, byte[] value) {
+    entries.put(key, value, Entries.expiry(before));
   }
 }

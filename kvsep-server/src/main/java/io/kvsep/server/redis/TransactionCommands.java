@@ -29,7 +29,7 @@ final class TransactionCommands {
                 "watch", -2, Kind.CONTROL, TransactionCommands::watch, "Lets EXEC depend on keys")
             .keys(1, -1, 1),
         Command.of(
-            "unwatch", 1, Kind.CONTROL, TransactionCommands::unwatch, "Forgets watched keys"));
+            "unwatch", 1, Kind.SESSION, TransactionCommands::unwatch, "Forgets watched keys"));
   }
 
   /** Whether a command may come after MULTI. */
@@ -77,8 +77,11 @@ final class TransactionCommands {
     session.watchedBytes += bytes;
   }
 
+  /** In a transaction nothing: EXEC has looked at the keys by then, and may have to do so again. */
   private static void unwatch(Call call) {
-    call.session.unwatch();
+    if (call.session.queue == null) {
+      call.session.unwatch();
+    }
     call.out.ok();
   }
 

@@ -367,7 +367,44 @@ final class CommandsTest {
         "UNWATCH", "+OK^",
         "MULTI", "+OK^",
         "GET a", "+QUEUED^",
-        "EXEC", "*1^$1^3^");
+        "EXEC", "*1^$1^3^",
+        "WATCH a", "+OK^",
+        "SET a 4", "+OK^",
+        "MULTI", "+OK^",
+        "UNWATCH", "+QUEUED^",
+        "SET a 5", "+QUEUED^",
+        "EXEC", "*-1^",
+        "WATCH a", "+OK^",
+        "MULTI", "+OK^",
+        "UNWATCH", "+QUEUED^",
+        "GET a", "+QUEUED^",
+        "EXEC", "*2^+OK^$1^4^");
+  }
+
+  /** Time goes on between looking at a number and at its end. */
+  @Test
+  void aCounterThatEndsMeanwhileBeginsAnew(@TempDir Path other) throws IOException {
+    ManualClock moving =
+        new ManualClock(NOW) {
+          @Override
+          public long millis() {
+            advance(1);
+            return super.millis();
+          }
+        };
+    try (RunningRedis running = RunningRedis.in(other, moving, options -> options);
+        RawClient asking = running.connect()) {
+      int ended = 0;
+      for (int life = 1; life <= 60; life++) {
+        asking.expect("SET k 5 PX " + life, "+OK^");
+        String sum = asking.ask("INCR k");
+        if (asking.ask("PTTL k").equals(":-1^")) {
+          assertEquals(":1^", sum, "with " + life + " ms to live");
+          ended++;
+        }
+      }
+      assertTrue(ended > 0 && ended < 60, "ended " + ended);
+    }
   }
 
   @Test
