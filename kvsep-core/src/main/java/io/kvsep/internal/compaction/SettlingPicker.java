@@ -65,8 +65,8 @@ public final class SettlingPicker {
     return Math.max(SETTLING_FACTOR * bytes, withValues / SETTLING_VALUES_PART);
   }
 
-  /** The highest level that holds anything and can be brought to the given one for so much. */
-  private static int highestAlong(Version version, int level, long bytesMax) {
+  /** The highest level of which anything can be brought to the given one for so much. */
+  private int highestAlong(Version version, int level, long bytesMax) {
     int highest = level;
     long rewritten = 0;
     for (int above = level - 1; above >= 0; above--) {
@@ -74,7 +74,7 @@ public final class SettlingPicker {
       if (rewritten > bytesMax) {
         break;
       }
-      if (version.tables(above).length > 0) {
+      if (mayGoDown(version, above)) {
         highest = above;
       }
     }

@@ -167,6 +167,19 @@ final class SettlingPickerTest extends PickerFixture {
     assertEquals(6, settling(5).outputLevel());
   }
 
+  /** What is above would go first, but cannot, and is not waited for. */
+  @Test
+  void aTableThatCannotBeCutKeepsNothingBelowItFromGoingDown() {
+    table(6, "a", "c", 3000);
+    table(6, "d", "f", 3000);
+    table(5, "a", "c", 2500);
+    table(5, "d", "f", 2500);
+    tableWithRange(4, "a", "z", 10);
+    assertNull(settling.pick(versions.current(), 4, Set.of()));
+    assertEquals(5, settlingLevel());
+    assertEquals(6, settling(5).outputLevel());
+  }
+
   /** Tables from d00 to d00x, from d01 to d01x, and so on; their numbers. */
   private long[] tables(int level, int count, long bytes) {
     long[] numbers = new long[count];
