@@ -8,6 +8,7 @@ import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,13 +44,14 @@ final class Databases {
     };
   }
 
-  Entries.Spaces in(Transaction transaction) {
+  /** Tells the length of each value that is about to be written. */
+  Entries.Spaces in(Transaction transaction, IntConsumer written) {
     return database -> {
       if (database == 0) {
-        return new ViewEntries(transaction, transaction);
+        return new ViewEntries(transaction, transaction, written);
       }
       KvView view = transaction.in(keyspace(database));
-      return new ViewEntries(view, view);
+      return new ViewEntries(view, view, written);
     };
   }
 

@@ -233,7 +233,9 @@ final class Lane {
     out.protocol(session.protocol);
     Runnable work =
         () -> {
-          onThread.run(session, command, request, out);
+          if (!session.gone) {
+            onThread.run(session, command, request, out);
+          }
           server.budget().release(request.reservedBytes);
           submit(new Batch(List.of(new Turn(session, List.of(), out.take())), sinceNanos));
         };

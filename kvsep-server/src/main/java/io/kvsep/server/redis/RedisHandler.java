@@ -201,7 +201,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     closeWhenDone(active);
   }
 
-  private static void send(ChannelHandlerContext active, ByteBuf replies) {
+  private void send(ChannelHandlerContext active, ByteBuf replies) {
     if (!replies.isReadable()) {
       replies.release();
       return;
@@ -209,7 +209,12 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     while (replies.readableBytes() > PIECE_BYTES) {
       active.write(replies.readRetainedSlice(PIECE_BYTES), active.voidPromise());
     }
-    active.writeAndFlush(replies, active.voidPromise());
+    active.write(replies, active.voidPromise());
+    if (!active.channel().isWritable()) {
+      // More waits than when it became too much; what is taken is taken of all of it.
+      awaitReader(active);
+    }
+    active.flush();
   }
 
   private static void closeWhenSent(ChannelHandlerContext active) {
@@ -236,20 +241,20 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext active) {
     if (active.channel().isWritable()) {
-      if (patience != null) {
-        patience.cancel(false);
-        patience = null;
-      }
+      cancel(patience);
+      patience = null;
       submit(active);
       updateReading(active);
     } else {
       updateReading(active);
-      awaitReader(active, active.channel().bytesBeforeWritable());
+      awaitReader(active);
     }
   }
 
-  /** Closes a connection that has taken nothing when the time is over. */
-  private void awaitReader(ChannelHandlerContext active, long waiting) {
+  /** Closes a connection that has taken nothing of what waits now when the time is over. */
+  private void awaitReader(ChannelHandlerContext active) {
+    cancel(patience);
+    long waiting = active.channel().bytesBeforeWritable();
     patience =
         active
             .channel()
@@ -260,7 +265,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
                   if (now >= waiting) {
                     active.close();
                   } else if (now > 0) {
-                    awaitReader(active, now);
+                    awaitReader(active);
                   }
                 },
                 server.options().limits().slowReader().toMillis(),

@@ -198,7 +198,7 @@ final class Replies {
   /** Refuses what would be longer than a reply may be. */
   void checkRoom(long bytes) {
     if (bytes > replyBytesMax - (length() - begun)) {
-      throw new ReplyLimitException(replyBytesMax);
+      throw new CommandLimitException("the reply would have more than " + replyBytesMax + " bytes");
     }
   }
 

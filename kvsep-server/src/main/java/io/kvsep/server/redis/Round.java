@@ -133,9 +133,9 @@ final class Round {
       session.leaves = true;
       return;
     }
-    if (session.queue != null) {
-      // EXEC may be in the group; only behind it is there no transaction any more.
-      settle(session);
+    // EXEC may be in the group; only behind it is there no transaction any more.
+    if (session.queue != null && !settle(session)) {
+      return;
     }
     Command command = request.command;
     String refusal = refusal(session, request);
@@ -256,18 +256,14 @@ final class Round {
 
   /**
    * Commits before something that must see what the connection has written. Whether that was
-   * possible; otherwise it leaves.
+   * possible; otherwise some of it may come first again, or the connection leaves.
    */
   private boolean settle(Session session) {
     return session.inGroup == 0 || commit();
   }
 
   private boolean commit() {
-    if (!mayWait) {
-      return group.tryCommit();
-    }
-    group.commit();
-    return true;
+    return mayWait ? group.commit() : group.tryCommit();
   }
 
   private void read(Session session, Command command, Request request) {

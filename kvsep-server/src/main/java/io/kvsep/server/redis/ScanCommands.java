@@ -105,7 +105,7 @@ final class ScanCommands {
     long bytes = 0;
     if (prefix.length <= Keys.BYTES_MAX) {
       try (KvCursor cursor = call.entries().cursor(ScanOptions.prefix(prefix).keysOnly())) {
-        while (cursor.next()) {
+        while (!call.session.gone && cursor.next()) {
           byte[] key = cursor.key();
           if (glob.matches(key)) {
             found.add(key);
@@ -128,7 +128,7 @@ final class ScanCommands {
   private static void size(Call call) {
     long count = 0;
     try (KvCursor cursor = call.entries().cursor(ScanOptions.all().keysOnly())) {
-      while (cursor.next()) {
+      while (!call.session.gone && cursor.next()) {
         count++;
       }
     }

@@ -28,7 +28,7 @@ final class StoreErrors {
     if (failure instanceof IllegalStateException) {
       return "ERR " + text(failure);
     }
-    if (failure instanceof ReplyLimitException) {
+    if (failure instanceof CommandLimitException) {
       return "ERR " + text(failure);
     }
     if (failure instanceof OutOfMemoryError) {

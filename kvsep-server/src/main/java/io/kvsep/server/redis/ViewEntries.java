@@ -8,10 +8,19 @@ import io.kvsep.ScanOptions;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** A database in the store itself or in a transaction. */
-record ViewEntries(KvReader reader, KvWriter writer) implements Entries {
+/**
+ * A database in the store itself or in a transaction.
+ *
+ * @param written is told the length of each value that is about to be written
+ */
+record ViewEntries(KvReader reader, KvWriter writer, IntConsumer written) implements Entries {
+  ViewEntries(KvReader reader, KvWriter writer) {
+    this(reader, writer, length -> {});
+  }
+
   @Override
   public byte @Nullable [] get(byte[] key) {
     return reader.get(key);
@@ -44,6 +53,7 @@ record ViewEntries(KvReader reader, KvWriter writer) implements Entries {
 
   @Override
   public void put(byte[] key, byte[] value, long expiresAtMillis) {
+    written.accept(value.length);
     if (expiresAtMillis == NEVER) {
       writer.put(key, value);
     } else {

@@ -16,12 +16,18 @@ import java.util.concurrent.locks.LockSupport;
  * fails or meets a conflict; they are sent after it. Where a group fails, each of its commands is
  * tried alone, so that nobody gets the error of another.
  *
+ * <p>A short command can have a long reply, and write a long value: GETEX does both. So a group is
+ * also cut by what carrying it out makes, and connections have the commands behind the cut back.
+ *
  * <p>Conflicts with other users of the store are met again and again until there is none; after a
  * few, other lanes are kept out meanwhile. Of one thread.
  */
 final class WriteGroup {
   private static final int COMMANDS_MAX = 1024;
   private static final long BYTES_MAX = 1 << 20;
+
+  /** Replies, and values that a transaction keeps, behind which a group is cut. */
+  private static final long MADE_BYTES_MAX = 4 << 20;
 
   /** Tries beside other lanes. */
   private static final int SHARED_TRIES = 3;
@@ -47,6 +53,9 @@ final class WriteGroup {
   private final WriteBatch batch = new WriteBatch();
   private long bytes;
 
+  /** Bytes of values that the command that runs has written in its transaction. */
+  private long writtenBytes;
+
   WriteGroup(ServerState server) {
     this.server = server;
   }
@@ -67,26 +76,48 @@ final class WriteGroup {
     return entries.size() >= COMMANDS_MAX || bytes >= BYTES_MAX;
   }
 
-  /** Carries everything out; every command has its reply then. */
-  void commit() {
-    if (entries.isEmpty()) {
-      return;
-    }
+  /**
+   * Carries commands out, one at least, until they have made too much; those have their replies
+   * then, and connections have the others back. Whether there were none.
+   */
+  boolean commit() {
+    int count = entries.size();
+    int done = count;
     try {
-      try {
-        commit(entries);
-      } catch (RuntimeException | Error e) {
-        entries.forEach(entry -> cutBack(entry.session));
-        if (entries.size() == 1) {
-          refuse(entries.get(0), e);
-        } else {
-          entries.forEach(this::commitAlone);
-        }
+      if (count > 0) {
+        done = commitSome();
       }
     } finally {
-      entries.forEach(this::finish);
+      entries.subList(0, done).forEach(this::finish);
+      giveBack(done);
       forget();
     }
+    return done == count;
+  }
+
+  private int commitSome() {
+    try {
+      return commit(entries);
+    } catch (RuntimeException | Error e) {
+      entries.forEach(entry -> cutBack(entry.session));
+      if (entries.size() > 1) {
+        return commitEach();
+      }
+      refuse(entries.get(0), e);
+      return 1;
+    }
+  }
+
+  private int commitEach() {
+    int done = 0;
+    long made = 0;
+    while (done < entries.size() && made < MADE_BYTES_MAX) {
+      Entry entry = entries.get(done++);
+      mark(entry.session);
+      commitAlone(entry);
+      made += entry.session.replies.length() - entry.session.groupMark;
+    }
+    return done;
   }
 
   /**
@@ -114,22 +145,23 @@ final class WriteGroup {
       if (committed) {
         entries.forEach(this::finish);
       } else {
-        giveBack();
+        for (Entry entry : entries) {
+          cutBack(entry.session);
+          entry.session.leaves = true;
+        }
+        giveBack(0);
       }
       forget();
     }
     return committed;
   }
 
-  private void giveBack() {
-    for (int i = entries.size() - 1; i >= 0; i--) {
+  /** What is behind some commands comes first again with its connections. */
+  private void giveBack(int first) {
+    for (int i = entries.size() - 1; i >= first; i--) {
       Session session = entries.get(i).session;
-      if (session.inGroup > 0) {
-        cutBack(session);
-      }
       session.inGroup = 0;
       session.putBack(entries.get(i).request);
-      session.leaves = true;
     }
   }
 
@@ -140,7 +172,6 @@ final class WriteGroup {
   }
 
   private void commitAlone(Entry entry) {
-    mark(entry.session);
     try {
       commit(List.of(entry));
     } catch (RuntimeException | Error e) {
@@ -149,19 +180,15 @@ final class WriteGroup {
     }
   }
 
-  private void commit(List<Entry> some) {
+  /** Commits some from the first on; how many. */
+  private int commit(List<Entry> some) {
     boolean onlyWrites = some.stream().allMatch(Entry::onlyWrites);
     long pause = PAUSE_NANOS_MIN;
     for (int tries = 1; ; tries++) {
       Lock lock = tries > SHARED_TRIES ? server.commits().writeLock() : server.commits().readLock();
       lock.lock();
       try {
-        if (onlyWrites) {
-          write(some);
-        } else {
-          transact(some);
-        }
-        return;
+        return onlyWrites ? write(some) : transact(some);
       } catch (ConflictException e) {
         if (tries == TRIES_MAX) {
           throw e;
@@ -175,9 +202,10 @@ final class WriteGroup {
     }
   }
 
-  private void write(List<Entry> some) {
+  private int write(List<Entry> some) {
     fill(some);
     server.store().write(batch);
+    return some.size();
   }
 
   private void fill(List<Entry> some) {
@@ -188,21 +216,36 @@ final class WriteGroup {
     }
   }
 
-  private void transact(List<Entry> some) {
+  private int transact(List<Entry> some) {
     KvStore store = server.store();
+    int done = 0;
+    long made = 0;
     try (Transaction transaction = store.begin()) {
-      Entries.Spaces spaces = server.databases().in(transaction);
-      for (Entry entry : some) {
-        run(entry, spaces);
+      Entries.Spaces spaces = server.databases().in(transaction, this::willWrite);
+      while (done < some.size() && made < MADE_BYTES_MAX) {
+        made += run(some.get(done++), spaces);
       }
       transaction.commit();
     }
+    return done;
   }
 
-  private void run(Entry entry, Entries.Spaces spaces) {
+  /**
+   * One value may be written in any case; EXEC may run any number of commands that write long ones.
+   */
+  private void willWrite(int length) {
+    if (writtenBytes > server.options().limits().requestBytes()) {
+      throw new CommandLimitException("the transaction is too large");
+    }
+    writtenBytes += length;
+  }
+
+  /** Returns bytes of what it made. */
+  private long run(Entry entry, Entries.Spaces spaces) {
     Session session = entry.session;
     Replies out = session.replies;
     int mark = out.begin();
+    writtenBytes = 0;
     try {
       entry
           .command
@@ -214,6 +257,7 @@ final class WriteGroup {
       out.cutBackTo(mark);
       out.error(e.reply());
     }
+    return out.length() - mark + writtenBytes;
   }
 
   private void refuse(Entry entry, Throwable failure) {

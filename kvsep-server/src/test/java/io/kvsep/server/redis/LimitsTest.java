@@ -169,6 +169,65 @@ final class LimitsTest {
     }
   }
 
+  @Test
+  void shortCommandsWithLongRepliesWaitUntilTheseAreTaken() throws IOException {
+    redis.close();
+    redis = RunningRedis.in(directory);
+    int count = 200;
+    try (RawClient client = redis.connect()) {
+      String value = "v".repeat(1_000_000);
+      assertEquals("+OK^", client.command("SET", "k", value));
+      client.send("GETEX k^".repeat(count));
+      assertEquals("$1000000^" + value + "^", client.reply());
+      long underWay = redis.server.state().underWay().get();
+      assertTrue(underWay > count / 2, () -> "only " + underWay + " have no answer yet");
+      for (int i = 1; i < count; i++) {
+        assertEquals("$1000000^" + value + "^", client.reply());
+      }
+    }
+  }
+
+  @Test
+  void aGroupThatIsCutKeepsTheOrderOfEachConnection() throws Exception {
+    redis.close();
+    redis = RunningRedis.in(directory);
+    int count = 60;
+    String filler = "v".repeat(700_000);
+    try (RawClient first = redis.connect();
+        RawClient second = redis.connect()) {
+      for (RawClient client : List.of(first, second)) {
+        String key = client == first ? "a" : "b";
+        assertEquals("+OK^", client.command("SET", key, filler));
+        String part = "MULTI^APPEND " + key + " x^EXEC^GETEX " + key + "^STRLEN " + key + "^";
+        client.send(part.repeat(count));
+      }
+      for (int i = 1; i <= count; i++) {
+        for (RawClient client : List.of(first, second)) {
+          int length = 700_000 + i;
+          assertEquals("+OK^", client.reply());
+          assertEquals("+QUEUED^", client.reply());
+          assertEquals("*1^:" + length + "^", client.reply());
+          assertEquals("$" + length + "^" + filler + "x".repeat(i) + "^", client.reply());
+          assertEquals(":" + length + "^", client.reply());
+        }
+      }
+    }
+  }
+
+  @Test
+  void transactionsThatWriteTooMuchAreRefused() throws IOException {
+    try (RawClient client = redis.connect()) {
+      assertEquals("+OK^", client.command("SET", "k", "v".repeat(600_000)));
+      client.expect("MULTI", "+OK^");
+      for (int i = 0; i < 5; i++) {
+        client.expect("EXPIRE k 1000", "+QUEUED^");
+      }
+      client.expect("EXEC", "-ERR the transaction is too large^");
+      client.expect("TTL k", ":-1^");
+      client.expect("EXPIRE k 1000", ":1^");
+    }
+  }
+
   /** Until all of it is sent, or the other side has closed. */
   private static Thread sending(RawClient client, String part, int times) {
     Thread sender =
