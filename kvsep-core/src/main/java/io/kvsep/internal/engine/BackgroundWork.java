@@ -1,16 +1,12 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
-import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.CoveredTables;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadPlacement;
@@ -78,20 +74,10 @@ final class BackgroundWork {
   private volatile boolean cancelled;
 
   private final RunningCompactions running;
+  private final Dropping dropping;
 
   /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
   private volatile @Nullable Version stuck;
-
-  /**
-   * Whether covered tables stay only because of snapshots, and how many of these had been released
-   * when that was found. A store that was just opened has not looked yet.
-   */
-  private volatile boolean coveredAreHeld = true;
-
-  private volatile long releasedAtLook = -1;
-
-  /** Whether something stayed because it could not be dropped. */
-  private volatile boolean dropFailed;
 
   private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
 
@@ -123,6 +109,16 @@ final class BackgroundWork {
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
     this.deadSegments = new DeadSegments(versions, live, failure, config.reclaim().goal());
+    this.dropping =
+        new Dropping(
+            versions,
+            live,
+            snapshots,
+            failure,
+            running,
+            spared,
+            deadSegments,
+            cause -> compactionError = cause);
   }
 
   DeadSegments deadSegments() {
@@ -239,16 +235,11 @@ final class BackgroundWork {
       return;
     }
     settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
-    if (!retryTicks.isDue(flushError != null || compactionError != null || dropFailed)) {
+    if (!retryTicks.isDue(flushError != null || compactionError != null || dropping.hasFailed())) {
       return;
     }
     flushNeeded();
-    boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
-    if ((released || dropFailed) && !failure.hasFailed()) {
-      // Before the try: another one may fail beside it.
-      dropFailed = false;
-      dropDead(/* besidePause= */ false);
-    }
+    dropping.tick();
     compactionNeeded();
   }
 
@@ -450,7 +441,7 @@ final class BackgroundWork {
     live.installVersion(oldest);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
-    dropDead(/* besidePause= */ false);
+    dropping.run(/* besidePause= */ false);
   }
 
   /**
@@ -511,75 +502,7 @@ final class BackgroundWork {
     live.installVersion(null);
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);
-    dropDead(/* besidePause= */ true);
-  }
-
-  /**
-   * Drops what nobody needs any more. The flush or compaction that brought us here is in force, and
-   * has not failed if this does: that only takes space, and is tried again at a tick.
-   *
-   * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
-   */
-  private void dropDead(boolean besidePause) {
-    try {
-      dropCoveredTables(besidePause);
-      deadSegments.remove();
-    } catch (StoreFailedException e) {
-      throw e;
-    } catch (RuntimeException | Error e) {
-      dropFailed = true;
-    }
-  }
-
-  /**
-   * Drops tables of which range deletes hide everything from everybody, without reading them.
-   *
-   * @param besidePause as in {@link #dropDead}
-   */
-  private void dropCoveredTables(boolean besidePause) {
-    // Whatever is not busy then is in the version that is current then.
-    List<CoveredTables.Covered> covered = running.takeCovered(besidePause, this::coveredTables);
-    if (covered.isEmpty()) {
-      return;
-    }
-    try {
-      VersionEdit edit = new VersionEdit();
-      for (CoveredTables.Covered one : covered) {
-        TableMeta table = one.table().meta();
-        edit.removeTable(one.level(), table.number());
-        if (table.rangeCount() > 0) {
-          // Its own ranges may be what covers it, and nothing else tells of them.
-          edit.droppedDelete(table.largestSequence());
-        }
-      }
-      failure.guard(() -> versions.apply(edit));
-    } finally {
-      running.releaseCovered(covered);
-    }
-    live.installVersion(null);
-  }
-
-  private List<CoveredTables.Covered> coveredTables(Set<TableFile> busy) {
-    Version version = versions.retainCurrent();
-    try {
-      releasedAtLook = snapshots.released();
-      CoveredTables.Found found =
-          CoveredTables.find(
-              version, snapshots.boundaries(), busy, /* unreadable= */ spared.tablesIn(version));
-      coveredAreHeld = found.held();
-      return found.tables();
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      // A table with range deletes is damaged. The next look does without them.
-      spared.spare(e);
-      return List.of();
-    } catch (RuntimeException e) {
-      // Such a table cannot be read: reads of its keys say so, and so does whoever compacts it. The
-      // flush or compaction that brought us here is not to blame.
-      compactionError = e;
-      return List.of();
-    } finally {
-      version.release();
-    }
+    dropping.run(/* besidePause= */ true);
   }
 
   private JobContext context(PointerRefresh pointers, CompactionConfig how) {
