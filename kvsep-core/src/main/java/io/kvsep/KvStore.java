@@ -200,8 +200,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Flushes and merges all tables into the last level, dropping what nobody can see any more. A
    * table that is there already and of which only some entries have expired is left as it is.
-   * Nothing else is compacted meanwhile: writers who fill level 0 before it is done wait for it,
-   * with many gigabytes of tables for minutes.
+   *
+   * <p>Levels are merged one after the other. While a long one is, what writers add is compacted
+   * above it, so that they need not wait; only level 1, which a store has from some TB of tables
+   * on, has none above it.
    *
    * <p>Damaged tables stay where they are, with what can only be merged together with them. When
    * all others are done, that is an error, also where the damage was found earlier.

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +44,35 @@ public final class CompactionPicker {
   private final CompactionConfig config;
 
   /** Of the version that was looked at last: most looks find the same one again. */
-  private volatile @Nullable HiddenBytes lastHidden;
+  private final AtomicReference<@Nullable HiddenBytes> lastHidden;
+
+  private final @Nullable CompactionPlan whole;
 
   public CompactionPicker(CompactionConfig config) {
+    this(config, new AtomicReference<>(), null);
+  }
+
+  private CompactionPicker(
+      CompactionConfig config,
+      AtomicReference<@Nullable HiddenBytes> lastHidden,
+      @Nullable CompactionPlan whole) {
     this.config = config;
+    this.lastHidden = lastHidden;
+    this.whole = whole;
+  }
+
+  /**
+   * One that chooses what can go on beside a plan of a full compaction, whose tables are busy. Such
+   * a plan has gaps between its tables, into which it may write: nobody else puts tables there. And
+   * level 0 goes to a level above, where nothing of it is in the way.
+   */
+  public CompactionPicker beside(CompactionPlan plan) {
+    return new CompactionPicker(config, lastHidden, plan);
+  }
+
+  /** Whether a plan takes so long that writers should not wait for it. */
+  public boolean isLong(CompactionPlan plan) {
+    return bytes(plan.tables()) > config.stepBytesMax();
   }
 
   /**
@@ -202,10 +228,10 @@ public final class CompactionPicker {
   }
 
   private HiddenBytes hiddenBytes(Version version, long oldestReader) {
-    HiddenBytes hidden = lastHidden;
+    HiddenBytes hidden = lastHidden.get();
     if (hidden == null || !hidden.isOf(version, oldestReader)) {
       hidden = new HiddenBytes(version, config, oldestReader);
-      lastHidden = hidden;
+      lastHidden.set(hidden);
     }
     return hidden;
   }
@@ -230,6 +256,9 @@ public final class CompactionPicker {
       base--;
       bytes /= CompactionConfig.LEVEL_MULTIPLIER;
     }
+    if (whole != null && whole.inputLevel() > 1) {
+      base = Math.min(base, whole.inputLevel() - 1);
+    }
     for (int level = 1; level < base; level++) {
       if (version.tables(level).length > 0) {
         return level;
@@ -240,7 +269,8 @@ public final class CompactionPicker {
 
   /**
    * Everything in level {@code level} merged into the next level that holds anything, or into the
-   * last one, for a full compaction.
+   * last one, for a full compaction. Level 0 goes just above that one first if it is long: while
+   * tables of level 0 are being merged, no others of it can be.
    */
   public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
@@ -248,6 +278,9 @@ public final class CompactionPicker {
       return null;
     }
     int output = nextHeld(version, level);
+    if (level == 0 && output > 2 && version.levelBytes(output) > config.stepBytesMax()) {
+      output--;
+    }
     return plan(version, level, output, inputs, busy, /* mayMove= */ false);
   }
 
@@ -440,6 +473,9 @@ public final class CompactionPicker {
         smallest = min(smallest, overlap.meta().smallestKey());
         largest = max(largest, overlap.meta().largestKey());
       }
+    }
+    if (whole != null && outputLevel == whole.outputLevel() && whole.meets(smallest, largest)) {
+      return null;
     }
     boolean bottom = true;
     for (int level = outputLevel + 1; level < Version.LEVELS; level++) {

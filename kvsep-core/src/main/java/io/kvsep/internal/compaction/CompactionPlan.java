@@ -2,6 +2,7 @@ package io.kvsep.internal.compaction;
 
 import io.kvsep.internal.version.TableFile;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -38,6 +39,20 @@ public record CompactionPlan(
       boolean bottom,
       boolean move) {
     this(inputLevel, outputLevel, inputs, overlaps, bottom, move, List.of());
+  }
+
+  /**
+   * Whether any of the keys are between the first and the last one of its tables: what it writes
+   * may take them, though there may be gaps between what it reads.
+   */
+  boolean meets(byte[] smallestKey, byte[] largestKey) {
+    boolean below = false;
+    boolean above = false;
+    for (TableFile taken : tables()) {
+      below |= Arrays.compareUnsigned(taken.meta().smallestKey(), largestKey) <= 0;
+      above |= Arrays.compareUnsigned(taken.meta().largestKey(), smallestKey) >= 0;
+    }
+    return below && above;
   }
 
   /** Every table the compaction reads or replaces. */

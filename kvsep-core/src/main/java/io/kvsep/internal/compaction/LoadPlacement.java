@@ -1,9 +1,7 @@
 package io.kvsep.internal.compaction;
 
 import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import java.util.Arrays;
 import java.util.Collection;
 
 /**
@@ -36,20 +34,10 @@ public final class LoadPlacement {
     }
     for (CompactionPlan plan : running) {
       boolean there = level == plan.inputLevel() || level == plan.outputLevel();
-      if (there && meets(plan, table)) {
+      if (there && plan.meets(table.smallestKey(), table.largestKey())) {
         return false;
       }
     }
     return true;
-  }
-
-  private static boolean meets(CompactionPlan plan, TableMeta table) {
-    boolean below = false;
-    boolean above = false;
-    for (TableFile taken : plan.tables()) {
-      below |= Arrays.compareUnsigned(taken.meta().smallestKey(), table.largestKey()) <= 0;
-      above |= Arrays.compareUnsigned(taken.meta().largestKey(), table.smallestKey()) >= 0;
-    }
-    return below && above;
   }
 }

@@ -186,8 +186,10 @@ final class BackgroundWork {
     @Nullable CompactionPlan choose(Set<TableFile> busy) {
       Version version = versions.current();
       Set<TableFile> untouchable = untouchable(version, busy);
-      plan = picker.pick(version, untouchable, nowMillis, snapshots.oldest());
-      forReads = plan == null;
+      CompactionPlan whole = running.beside();
+      CompactionPicker picks = whole == null ? picker : picker.beside(whole);
+      plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
+      forReads = plan == null && whole == null;
       if (forReads) {
         plan = settling.pick(version, untouchable);
       }
@@ -375,7 +377,9 @@ final class BackgroundWork {
   private void compactAlone(Compacting work) {
     running.pause();
     try {
-      work.run(new FullCompaction(versions, picker, spared, config.clock(), this::runUnhurried));
+      work.run(
+          new FullCompaction(
+              versions, picker, spared, config.clock(), running, this::runUnhurried));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
@@ -484,6 +488,8 @@ final class BackgroundWork {
   }
 
   private void runUnhurried(CompactionPlan plan) throws IOException {
+    // Whatever was due while nothing could begin.
+    compactionNeeded();
     run(plan, unhurried);
   }
 

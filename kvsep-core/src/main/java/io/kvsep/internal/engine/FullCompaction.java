@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Merges everything down into the last level, and rewrites what was there so that nothing is left
  * that nobody can see. Damaged tables stay where they are, and so does what can only go down
- * together with them. No other compaction runs meanwhile.
+ * together with them. Each job is chosen while no other compaction runs. Beside one that takes long
+ * others run, with other tables, so that level 0 does not fill up.
  */
 final class FullCompaction {
   /** Carries out a plan and puts its result in force. */
@@ -36,14 +37,24 @@ final class FullCompaction {
   private final CompactionPicker picker;
   private final SparedFiles spared;
   private final Clock clock;
+  private final RunningCompactions running;
   private final Job job;
 
+  /**
+   * @param running are paused
+   */
   FullCompaction(
-      VersionSet versions, CompactionPicker picker, SparedFiles spared, Clock clock, Job job) {
+      VersionSet versions,
+      CompactionPicker picker,
+      SparedFiles spared,
+      Clock clock,
+      RunningCompactions running,
+      Job job) {
     this.versions = versions;
     this.picker = picker;
     this.spared = spared;
     this.clock = clock;
+    this.running = running;
     this.job = job;
   }
 
@@ -126,6 +137,10 @@ final class FullCompaction {
     if (plan == null) {
       return Outcome.NOTHING;
     }
+    boolean isLong = picker.isLong(plan);
+    if (isLong) {
+      running.beginBeside(plan);
+    }
     try {
       job.run(plan);
       return Outcome.DONE;
@@ -134,6 +149,10 @@ final class FullCompaction {
         throw e;
       }
       return Outcome.DAMAGE;
+    } finally {
+      if (isLong) {
+        running.endBeside(plan);
+      }
     }
   }
 }

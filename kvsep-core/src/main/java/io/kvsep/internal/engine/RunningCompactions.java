@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class RunningCompactions {
   private final LiveView live;
 
-  /** Guards the four below. */
+  /** Guards the five below. */
   private final ReentrantLock lock = new ReentrantLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
@@ -31,6 +31,9 @@ final class RunningCompactions {
   private final List<List<Covered>> drops = new ArrayList<>();
 
   private boolean paused;
+
+  /** Of whoever has paused them, the plan beside which others may begin all the same. */
+  private @Nullable CompactionPlan pausersPlan;
 
   /** Whether nobody may pause them. */
   private boolean kept;
@@ -48,7 +51,8 @@ final class RunningCompactions {
       int runningMax, Function<Set<TableFile>, @Nullable CompactionPlan> choice) {
     lock.lock();
     try {
-      if (paused || plans.size() + drops.size() >= runningMax) {
+      int counted = plans.size() + drops.size() - (pausersPlan == null ? 0 : 1);
+      if ((paused && pausersPlan == null) || counted >= runningMax) {
         return null;
       }
       CompactionPlan plan = choice.apply(busy());
@@ -186,16 +190,49 @@ final class RunningCompactions {
     }
     boolean alone = false;
     try {
-      while (isRunning()) {
-        live.awaitChange(seen);
-        seen = live.changes();
-      }
+      awaitNone();
       alone = true;
     } finally {
       if (!alone) {
         resume();
       }
     }
+  }
+
+  /**
+   * Takes the tables of a plan of whoever has paused them, and lets others begin beside it: it may
+   * take long, and level 0 fills up meanwhile. Until {@link #endBeside}.
+   */
+  void beginBeside(CompactionPlan plan) {
+    lock.lock();
+    try {
+      plans.add(plan);
+      pausersPlan = plan;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The plan beside which others begin, null for none; for those who choose. */
+  @Nullable CompactionPlan beside() {
+    lock.lock();
+    try {
+      return pausersPlan;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives the plan's tables back and waits for the others; none begins any more. */
+  void endBeside(CompactionPlan plan) {
+    lock.lock();
+    try {
+      pausersPlan = null;
+      remove(plans, plan);
+    } finally {
+      lock.unlock();
+    }
+    awaitNone();
   }
 
   void resume() {
@@ -216,6 +253,14 @@ final class RunningCompactions {
       return free;
     } finally {
       lock.unlock();
+    }
+  }
+
+  private void awaitNone() {
+    long seen = live.changes();
+    while (isRunning()) {
+      live.awaitChange(seen);
+      seen = live.changes();
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.VersionEdit;
 import java.io.IOException;
 import java.util.HashSet;
@@ -208,6 +209,74 @@ final class CompactionPickerTest extends PickerFixture {
     assertFalse(plan.bottom());
     assertNull(picker.pickWholeLevel(versions.current(), 2, files(between)));
     assertNull(picker.pickWholeLevel(versions.current(), 2, files(second)));
+  }
+
+  @Test
+  void levelZeroAsAWholeGoesInFrontOfALevelThatTakesLong() {
+    long wide = table(0, "a", "z", 10);
+    long first = table(6, "a", "b", 2000);
+    long second = table(6, "c", "d", 2000);
+    CompactionPlan plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 6, Set.of(wide), Set.of(first, second));
+    table(6, "e", "f", 1);
+    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 5, Set.of(wide), Set.of());
+    assertFalse(plan.move());
+    assertFalse(plan.bottom());
+    // Where there are not two levels between.
+    long next = table(2, "a", "b", 5000);
+    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 2, Set.of(wide), Set.of(next));
+  }
+
+  @Test
+  void nothingIsPutBetweenTheTablesOfAWholeLevel() {
+    table(5, "a", "b", 10);
+    table(5, "m", "n", 2000);
+    table(6, "b", "c", 5000);
+    CompactionPlan whole = picker.pickWholeLevel(versions.current(), 5, Set.of());
+    assertTrue(whole != null && picker.isLong(whole));
+    Set<TableFile> busy = Set.copyOf(whole.tables());
+    // What goes into a gap of the level it comes from is in nobody's way there.
+    long above = table(4, "d", "e", 2000);
+    CompactionPlan plan = picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 4, 5, Set.of(above), Set.of());
+    versions.apply(new VersionEdit().removeTable(4, above));
+    long gap = table(5, "d", "e", 2000);
+    plan = picker.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 5, 6, Set.of(gap), Set.of());
+    assertNull(picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE));
+    long behind = table(5, "x", "y", 2000);
+    plan = picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 5, 6, Set.of(behind), Set.of());
+  }
+
+  @Test
+  void levelZeroGoesAboveAWholeLevelThatIsAtWork() {
+    table(5, "a", "z", 2000);
+    table(6, "b", "c", 5000);
+    CompactionPlan whole = picker.pickWholeLevel(versions.current(), 5, Set.of());
+    assertTrue(whole != null);
+    Set<TableFile> busy = Set.copyOf(whole.tables());
+    Set<Long> inputs = new HashSet<>();
+    for (int i = 0; i < 4; i++) {
+      inputs.add(table(0, "a", "z", 10));
+    }
+    assertNull(picker.pick(versions.current(), busy, 0, Long.MAX_VALUE));
+    CompactionPicker beside = picker.beside(whole);
+    CompactionPlan plan = beside.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 4, inputs, Set.of());
+    long lowered = table(4, "a", "z", 10);
+    plan = beside.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 4, inputs, Set.of(lowered));
   }
 
   @Test

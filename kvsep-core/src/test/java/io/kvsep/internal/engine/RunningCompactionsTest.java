@@ -103,12 +103,7 @@ final class RunningCompactionsTest {
   @Test
   void tablesAreTakenUntilTheyAreGivenBack() {
     try (BareVersions versions = new BareVersions()) {
-      for (int key = 0; key < 4; key++) {
-        byte[] only = {1, (byte) key};
-        versions.set.apply(
-            new VersionEdit().addTable(6, versions.meta(only, only, 100, List.of())));
-      }
-      List<TableFile> tables = versions.current().level(6);
+      List<TableFile> tables = tables(versions, 4);
       CompactionPlan first = plan(List.of(tables.get(0)), List.of(tables.get(1)));
       List<Covered> covered = List.of(new Covered(6, tables.get(3)));
       assertSame(first, running.take(3, busy -> first));
@@ -125,6 +120,36 @@ final class RunningCompactionsTest {
     }
   }
 
+  @Test
+  void othersBeginBesideAPlanOfWhoeverPausedThem() {
+    try (BareVersions versions = new BareVersions()) {
+      List<TableFile> tables = tables(versions, 2);
+      CompactionPlan alone = plan(List.of(tables.get(0)), List.of());
+      CompactionPlan other = plan(List.of(tables.get(1)), List.of());
+      running.pause();
+      assertNull(running.take(1, busy -> other));
+      running.beginBeside(alone);
+      // It does not count, but its tables are taken.
+      assertEquals(Set.of(tables.get(0)), taken(1));
+      assertSame(other, running.take(1, busy -> other));
+      assertNull(running.take(1, busy -> other));
+      assertThrows(IllegalStateException.class, () -> running.beside(plans -> pulses++));
+      boolean[] released = new boolean[1];
+      scheduler.execute(
+          Lane.COMPACTION,
+          () -> {
+            assertNull(running.take(2, busy -> other), "none begins any more");
+            released[0] = true;
+            running.release(other);
+          });
+      running.endBeside(alone);
+      assertTrue(released[0]);
+      assertNull(running.take(1, busy -> other));
+      running.resume();
+      assertEquals(Set.of(), taken(1));
+    }
+  }
+
   /** What whoever chooses is told to leave alone; nothing if nobody may choose. */
   private Set<TableFile> taken(int runningMax) {
     Set<TableFile> taken = new HashSet<>();
@@ -136,6 +161,14 @@ final class RunningCompactionsTest {
               return null;
             }));
     return taken;
+  }
+
+  private static List<TableFile> tables(BareVersions versions, int count) {
+    for (int key = 0; key < count; key++) {
+      byte[] only = {1, (byte) key};
+      versions.set.apply(new VersionEdit().addTable(6, versions.meta(only, only, 100, List.of())));
+    }
+    return versions.current().level(6);
   }
 
   private static CompactionPlan plan(List<TableFile> inputs, List<TableFile> overlaps) {
