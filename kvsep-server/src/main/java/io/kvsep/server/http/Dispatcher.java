@@ -6,20 +6,22 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.server.http.Route.Body;
 import io.kvsep.server.http.Route.LoopHandler;
 import io.kvsep.server.http.Route.Operation;
 import io.kvsep.server.http.Route.Time;
+import io.netty.channel.Channel;
 import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes a request from the event loop to whoever answers it: who may ask, what there is, how much
- * is going on, the body; then a thread that may wait.
+ * Takes a request from the event loop to whoever answers it: whose turn it is, who may ask, what
+ * there is, how much is going on, the body; then a thread that may wait.
  */
 final class Dispatcher implements HttpService {
   private static final byte[] NO_BODY = new byte[0];
@@ -41,6 +43,14 @@ final class Dispatcher implements HttpService {
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    Channel channel =
+        context.sessionProtocol().isMultiplex() ? null : context.log().partial().channel();
+    return channel == null
+        ? begin(context, request)
+        : Turns.of(channel).answer(context, request, this::begin, limits.requestTime());
+  }
+
+  private HttpResponse begin(ServiceRequestContext context, HttpRequest request) {
     try {
       return dispatch(context, request);
     } catch (Throwable e) {
@@ -141,7 +151,8 @@ final class Dispatcher implements HttpService {
       long length = exchange.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
       exchange
           .context()
-          .setRequestTimeoutMillis(limits.millisFor(Math.min(length, limits.valueBytesMax())));
+          .setRequestTimeoutMillis(
+              TimeoutMode.SET_FROM_NOW, limits.millisFor(Math.min(length, limits.valueBytesMax())));
     }
   }
 

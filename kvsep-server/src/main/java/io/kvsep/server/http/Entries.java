@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.common.util.TimeoutMode;
 import io.kvsep.EntryInfo;
 import io.kvsep.Keyspace;
 import io.kvsep.KvCursor;
@@ -127,7 +128,9 @@ final class Entries {
           throw absent(preconditions);
         }
         ByteBuffer value = cursor.valueView();
-        exchange.context().setRequestTimeoutMillis(limits.millisFor(value.remaining()));
+        exchange
+            .context()
+            .setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.millisFor(value.remaining()));
         isHandedOver = true;
         return StreamedAnswer.of(
             headers(tag, info), new Pieces(exchange, cursor, value), exchange.context());

@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.util.TimeoutMode;
 import io.kvsep.KvCursor;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
@@ -56,7 +57,8 @@ final class Scans {
     KvReader reader = view == null ? store : view;
     exchange
         .context()
-        .setRequestTimeoutMillis(limits.scanTime().plus(limits.requestTime()).toMillis());
+        .setRequestTimeoutMillis(
+            TimeoutMode.SET_FROM_NOW, limits.scanTime().plus(limits.requestTime()).toMillis());
     KvCursor cursor = reader.cursor(keysOnly ? options.keysOnly() : options);
     ScanPieces pieces =
         new ScanPieces(exchange.context().alloc(), cursor, limits.scanTime(), limit, keysOnly);

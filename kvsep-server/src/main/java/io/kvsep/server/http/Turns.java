@@ -1,0 +1,127 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.util.TimeoutMode;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.util.AttributeKey;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Has the requests of one HTTP/1.1 connection carried out one after the other: each begins when the
+ * one before it was answered and its body is gone. The library hands over whatever a client has
+ * sent and brings nothing but the answers in order: a write and a read that were sent together
+ * would run beside each other, and of answers that wait for their turn there could be any number.
+ *
+ * <p>While a request waits, nothing is read from the connection, so that no more of them are here
+ * than came at once. Where nobody waits, the reading is the affair of the library alone.
+ *
+ * <p>Belongs to the event loop of its connection.
+ */
+final class Turns {
+  /** What a request is when its turn has come; throws nothing. */
+  interface Work {
+    HttpResponse begin(ServiceRequestContext context, HttpRequest request);
+  }
+
+  private static final AttributeKey<Turns> KEY = AttributeKey.valueOf(Turns.class, "of");
+
+  private final Channel channel;
+  private final Queue<Waiting> waiting = new ArrayDeque<>();
+  private boolean isTaken;
+
+  /**
+   * @param promised completes the answer, which the library has already
+   * @param time how long it may take from its beginning
+   */
+  private record Waiting(
+      ServiceRequestContext context,
+      HttpRequest request,
+      Work work,
+      CompletableFuture<HttpResponse> promised,
+      HttpResponse answer,
+      Duration time) {}
+
+  private Turns(Channel channel) {
+    this.channel = channel;
+  }
+
+  /** Those of a connection. */
+  static Turns of(Channel channel) {
+    Turns turns = channel.attr(KEY).get();
+    if (turns == null) {
+      turns = new Turns(channel);
+      channel.attr(KEY).set(turns);
+    }
+    return turns;
+  }
+
+  /** The answer of a request, which begins at once or in its turn. */
+  HttpResponse answer(
+      ServiceRequestContext context, HttpRequest request, Work work, Duration time) {
+    if (!isTaken) {
+      isTaken = true;
+      HttpResponse answer = work.begin(context, request);
+      endWith(request, answer);
+      return answer;
+    }
+    CompletableFuture<HttpResponse> promised = new CompletableFuture<>();
+    HttpResponse answer = HttpResponse.of(promised);
+    waiting.add(new Waiting(context, request, work, promised, answer, time));
+    // What it waits for has a time of its own.
+    context.clearRequestTimeout();
+    channel.config().setAutoRead(false);
+    return answer;
+  }
+
+  /**
+   * The library lets go of what is left of a body once the answer is on its way. Without waiting
+   * for that, reading could be taken up again where it has stopped for such a body.
+   */
+  private void endWith(HttpRequest request, HttpResponse answer) {
+    CompletableFuture<?> unusedEnd =
+        answer
+            .whenComplete()
+            .whenComplete(
+                (nothing, failure) -> {
+                  CompletableFuture<?> unusedRest =
+                      request.whenComplete().whenComplete((same, cause) -> end());
+                });
+  }
+
+  private void end() {
+    EventLoop loop = channel.eventLoop();
+    if (loop.inEventLoop() && waiting.isEmpty()) {
+      isTaken = false;
+    } else {
+      // Not from here: one that is answered at once would end in here, too, and so on.
+      loop.execute(this::next);
+    }
+  }
+
+  private void next() {
+    if (!channel.isActive()) {
+      // Nobody is left to be answered, and nothing of these has been done.
+      waiting.clear();
+    }
+    Waiting next = waiting.poll();
+    while (next != null && next.answer().isComplete()) {
+      next = waiting.poll();
+    }
+    if (waiting.isEmpty()) {
+      channel.config().setAutoRead(true);
+    }
+    if (next == null) {
+      isTaken = false;
+      return;
+    }
+    next.context().setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, next.time().toMillis());
+    endWith(next.request(), next.answer());
+    next.promised().complete(next.work().begin(next.context(), next.request()));
+  }
+}
