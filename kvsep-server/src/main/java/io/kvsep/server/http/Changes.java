@@ -16,11 +16,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Several writes at once: {@code /v1/batch}, {@code /v1/transaction}, {@code /v1/increment}. */
 final class Changes {
+  /**
+   * What a transaction takes at most, of the bytes of its JSON, beside these: of a put of some 35
+   * bytes the record, key and value, and the same again with a node in the transaction's tree.
+   */
+  private static final int TRANSACTION_WEIGHT = 6;
+
+  /** More than anybody goes through; the text of one takes several times what the check took. */
+  private static final int CONFLICTS_MAX = 1_000;
+
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final Entries entries;
@@ -53,26 +63,31 @@ final class Changes {
   /** All or nothing, in order, over all keyspaces. */
   HttpResponse batch(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
-    List<Document> documents = Document.many(exchange.body());
+    // The batch keeps a copy of all, and takes no more than the JSON that says it.
+    exchange.reserve(exchange.body().length);
     WriteBatch batch = new WriteBatch();
-    for (Document document : documents) {
-      add(batch, change(document));
-    }
+    int count = Document.each(exchange, document -> add(batch, change(document)));
     if (isSynced) {
       store.write(batch, Durability.sync());
     } else {
       store.write(batch);
     }
-    return Answers.json(new JsonObject().put("operations", documents.size()));
+    return Answers.json(new JsonObject().put("operations", count));
   }
 
   /** All or nothing, if everything that was read before is still what it was. */
   HttpResponse transaction(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
-    Document document = Document.one(exchange.body());
-    document.allow(Set.of("checks", "operations"));
-    List<Check> checks = document.list("checks").stream().map(Changes::check).toList();
-    List<Change> changes = document.list("operations").stream().map(Changes::change).toList();
+    exchange.reserve((long) TRANSACTION_WEIGHT * exchange.body().length);
+    List<Check> checks = new ArrayList<>();
+    List<Change> changes = new ArrayList<>();
+    Document document =
+        Document.one(
+            exchange,
+            Map.of(
+                "checks", element -> checks.add(check(element)),
+                "operations", element -> changes.add(change(element))));
+    document.allow(Set.of());
     for (Check check : checks) {
       keyspaces.view(check.keyspace());
     }
@@ -93,7 +108,7 @@ final class Changes {
 
   HttpResponse increment(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
-    Document document = Document.one(exchange.body());
+    Document document = Document.one(exchange);
     document.allow(Set.of("key", "keyHex", "keyBase64", "keyspace", "delta"));
     byte[] key = document.key();
     Long delta = document.whole("delta");
@@ -204,7 +219,8 @@ final class Changes {
           keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
       EntryInfo entry = reader.info(check.key());
       String found = entry == null ? null : tags.of(entry);
-      if (found == null ? check.tag() != null : !found.equals(check.tag())) {
+      boolean holds = found == null ? check.tag() == null : found.equals(check.tag());
+      if (!holds && conflicts.size() < CONFLICTS_MAX) {
         conflicts.add(conflict(check, found));
       }
     }

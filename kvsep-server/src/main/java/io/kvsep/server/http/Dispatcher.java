@@ -76,7 +76,7 @@ final class Dispatcher implements HttpService {
     }
     @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
     Exchange exchange =
-        new Exchange(context, headers, match.route(), match.values(), query, NO_BODY);
+        new Exchange(context, headers, match.route(), match.values(), query, NO_BODY, null);
     LoopHandler onLoop = operation.onLoop();
     HttpResponse atOnce = onLoop == null ? null : onLoop(operation, onLoop, exchange);
     return atOnce == null ? elsewhere(operation, exchange, request) : atOnce;
@@ -133,14 +133,16 @@ final class Dispatcher implements HttpService {
       CompletableFuture<HttpResponse> answer,
       Gate.Visit visit) {
     long start = System.nanoTime();
-    Exchange whole = body.length == 0 ? exchange : exchange.with(body);
+    Exchange whole = body.length == 0 ? exchange : exchange.with(body, visit);
     exchange
         .context()
         .blockingTaskExecutor()
         .execute(
             () -> {
-              answer.complete(answered(operation, whole, start));
+              HttpResponse made = answered(operation, whole, start);
+              // Before the client knows, who may come with the next one at once.
               visit.partIsDone();
+              answer.complete(made);
             });
   }
 

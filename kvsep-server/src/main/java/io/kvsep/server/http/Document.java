@@ -17,14 +17,28 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * JSON of a request, read by a parser alone: objects whose members are text, whole numbers, true or
- * false, and lists of such objects. Every member has to be one that is known.
+ * false. Every member has to be one that is known.
+ *
+ * <p>As an object in memory takes some fifty times the bytes of a short one, they are handed over
+ * one by one, and so are those of lists in the one object that a body is.
  */
 final class Document {
   private static final int DEPTH_MAX = 8;
+
+  /** More than any object here has; each takes some ten times its bytes. */
+  private static final int MEMBERS_MAX = 16;
+
+  /** Longer texts of an object are weighed; others come to little, with up to 64 threads at it. */
+  private static final int LIGHT_CHARS_MAX = 64 << 10;
+
+  /** Bytes for each character while it is read: the parser's own, the text, what it stands for. */
+  private static final int CHAR_WEIGHT = 8;
+
   private static final JsonFactory JSON =
       JsonFactory.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -44,75 +58,137 @@ final class Document {
   }
 
   /** The one object that the body is. */
-  static Document one(byte[] body) {
-    List<Document> all = many(body);
-    if (all.size() != 1) {
+  static Document one(Exchange exchange) {
+    return one(exchange, Map.of());
+  }
+
+  /**
+   * The one object that the body is.
+   *
+   * @param takers what the objects of lists are handed to, by the names of these; which are no
+   *     members then
+   */
+  static Document one(Exchange exchange, Map<String, Consumer<Document>> takers) {
+    List<Document> found = new ArrayList<>(1);
+    int count =
+        new Reader(exchange, takers)
+            .read(
+                document -> {
+                  if (found.isEmpty()) {
+                    found.add(document);
+                  }
+                });
+    if (count != 1) {
       throw Problem.malformed("the body is not one JSON object");
     }
-    return all.get(0);
+    return found.get(0);
   }
 
-  /** All objects of the body: one behind the other, such as JSON lines, or in one array. */
-  static List<Document> many(byte[] body) {
-    try (JsonParser parser = JSON.createParser(body)) {
-      List<Document> all = new ArrayList<>();
+  /**
+   * Hands over all objects of the body: one behind the other, such as JSON lines, or in one array.
+   * Tells how many there were.
+   */
+  static int each(Exchange exchange, Consumer<Document> taker) {
+    return new Reader(exchange, Map.of()).read(taker);
+  }
+
+  private static final class Reader {
+    private final Exchange exchange;
+    private final Map<String, Consumer<Document>> takers;
+
+    /** Of the texts of the object that is being read. */
+    private int chars;
+
+    /** Of those of any object before. */
+    private int weighedChars = LIGHT_CHARS_MAX;
+
+    Reader(Exchange exchange, Map<String, Consumer<Document>> takers) {
+      this.exchange = exchange;
+      this.takers = takers;
+    }
+
+    int read(Consumer<Document> taker) {
+      try (JsonParser parser = JSON.createParser(exchange.body())) {
+        JsonToken token = parser.nextToken();
+        boolean isArray = token == JsonToken.START_ARRAY;
+        token = isArray ? parser.nextToken() : token;
+        int count = 0;
+        while (token != null && token != JsonToken.END_ARRAY) {
+          count++;
+          taker.accept(new Document(members(parser, token, takers), "object " + count));
+          token = parser.nextToken();
+        }
+        if (isArray && (token == null || parser.nextToken() != null)) {
+          throw Problem.malformed("the array is not closed, or something follows it");
+        }
+        if (!isArray && token != null) {
+          throw Problem.malformed("the body is no JSON");
+        }
+        return count;
+      } catch (JsonProcessingException e) {
+        throw Problem.malformed("the body is no JSON that is taken: " + e.getOriginalMessage());
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    private Map<String, Object> members(
+        JsonParser parser, JsonToken first, Map<String, Consumer<Document>> lists)
+        throws IOException {
+      if (first != JsonToken.START_OBJECT) {
+        throw Problem.malformed("no JSON object where one should be");
+      }
+      chars = 0;
+      Map<String, Object> members = new HashMap<>();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String name = parser.currentName();
+        Consumer<Document> taker = lists.get(name);
+        if (taker != null) {
+          handOver(parser, name, taker);
+        } else if (members.size() == MEMBERS_MAX) {
+          throw Problem.malformed("an object has more than " + MEMBERS_MAX + " members");
+        } else {
+          members.put(name, value(parser, parser.nextToken(), name));
+        }
+      }
+      return members;
+    }
+
+    private void handOver(JsonParser parser, String name, Consumer<Document> taker)
+        throws IOException {
+      if (parser.nextToken() != JsonToken.START_ARRAY) {
+        throw Problem.malformed("\"" + name + "\" is not a list of objects");
+      }
       JsonToken token = parser.nextToken();
-      boolean isArray = token == JsonToken.START_ARRAY;
-      token = isArray ? parser.nextToken() : token;
-      while (token != null && token != JsonToken.END_ARRAY) {
-        all.add(new Document(members(parser, token), "object " + (all.size() + 1)));
+      for (int i = 0; token != JsonToken.END_ARRAY; i++) {
+        taker.accept(new Document(members(parser, token, Map.of()), name + "[" + i + "]"));
         token = parser.nextToken();
       }
-      if (isArray && (token == null || parser.nextToken() != null)) {
-        throw Problem.malformed("the array is not closed, or something follows it");
-      }
-      if (!isArray && token != null) {
-        throw Problem.malformed("the body is no JSON");
-      }
-      return all;
-    } catch (JsonProcessingException e) {
-      throw Problem.malformed("the body is no JSON that is taken: " + e.getOriginalMessage());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
-  }
 
-  private static Map<String, Object> members(JsonParser parser, JsonToken first)
-      throws IOException {
-    if (first != JsonToken.START_OBJECT) {
-      throw Problem.malformed("no JSON object where one should be");
+    private Object value(JsonParser parser, JsonToken token, String name) throws IOException {
+      return switch (token) {
+        case VALUE_STRING -> text(parser);
+        case VALUE_TRUE -> true;
+        case VALUE_FALSE -> false;
+        case VALUE_NUMBER_INT -> {
+          if (parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+            throw Problem.malformed(name + " does not fit into 64 bits");
+          }
+          yield parser.getLongValue();
+        }
+        default -> throw Problem.malformed(name + " is of a kind that has no meaning here");
+      };
     }
-    Map<String, Object> members = new HashMap<>();
-    while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      String name = parser.currentName();
-      members.put(name, value(parser, parser.nextToken(), name));
-    }
-    return members;
-  }
 
-  private static Object value(JsonParser parser, JsonToken token, String name) throws IOException {
-    return switch (token) {
-      case VALUE_STRING -> parser.getText();
-      case VALUE_TRUE -> true;
-      case VALUE_FALSE -> false;
-      case VALUE_NUMBER_INT -> {
-        if (parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
-          throw Problem.malformed(name + " does not fit into 64 bits");
-        }
-        yield parser.getLongValue();
+    private String text(JsonParser parser) throws IOException {
+      chars += parser.getTextLength();
+      if (chars > weighedChars) {
+        exchange.reserve((long) CHAR_WEIGHT * (chars - weighedChars));
+        weighedChars = chars;
       }
-      case START_ARRAY -> {
-        List<Document> elements = new ArrayList<>();
-        JsonToken next = parser.nextToken();
-        while (next != JsonToken.END_ARRAY) {
-          String where = name + "[" + elements.size() + "]";
-          elements.add(new Document(members(parser, next), where));
-          next = parser.nextToken();
-        }
-        yield elements;
-      }
-      default -> throw Problem.malformed(name + " is of a kind that has no meaning here");
-    };
+      return parser.getText();
+    }
   }
 
   void allow(Set<String> names) {
@@ -141,12 +217,6 @@ final class Document {
 
   boolean flag(String name) {
     return Boolean.TRUE.equals(member(name, Boolean.class, "true or false"));
-  }
-
-  @SuppressWarnings("unchecked") // value() makes lists of documents and no others.
-  List<Document> list(String name) {
-    List<?> list = member(name, List.class, "a list of objects");
-    return list == null ? List.of() : (List<Document>) list;
   }
 
   boolean has(String name) {

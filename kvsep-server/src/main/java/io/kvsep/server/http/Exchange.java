@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param values of the variables of the route, still encoded
  * @param query null when there is none
  * @param body empty where the operation takes none
+ * @param visit null where there is no body, too
  */
 record Exchange(
     ServiceRequestContext context,
@@ -20,11 +21,19 @@ record Exchange(
     Route route,
     List<String> values,
     @Nullable String query,
-    byte[] body) {
+    byte[] body,
+    Gate.@Nullable Visit visit) {
   static final int KEY_BYTES_MAX = 65_535;
 
-  Exchange with(byte[] received) {
-    return new Exchange(context, headers, route, values, query, received);
+  Exchange with(byte[] received, Gate.Visit reserving) {
+    return new Exchange(context, headers, route, values, query, received, reserving);
+  }
+
+  /** Throws when there is no room for so much more than the body, for as long as it is answered. */
+  void reserve(long bytes) {
+    if (visit != null) {
+      visit.reserve(bytes);
+    }
   }
 
   boolean isHead() {

@@ -4,7 +4,10 @@ import com.linecorp.armeria.common.HttpHeaderNames;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How much is going on at once: requests, bytes of their bodies, feeds. Thread safe. */
+/**
+ * How much is going on at once: requests, bytes of their bodies and of what is made of these,
+ * feeds. Thread safe.
+ */
 final class Gate {
   private final HttpLimits limits;
   private final AtomicInteger requests = new AtomicInteger();
@@ -87,8 +90,12 @@ final class Gate {
 
     private Visit() {}
 
-    /** Throws when there is no room for so much more of the body. */
+    /** Throws when there is no room for so much more of the body, or of what is made of it. */
     void reserve(long bytes) {
+      if (bytes > limits.bodiesBytesMax() - reserved.get()) {
+        throw Problem.tooLarge(
+            "the request takes more than " + limits.bodiesBytesMax() + " bytes of memory");
+      }
       take(bytes);
       reserved.addAndGet(bytes);
     }

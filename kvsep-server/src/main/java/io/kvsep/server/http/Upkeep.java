@@ -64,7 +64,7 @@ final class Upkeep {
           "no-checkpoints",
           "the server was started without a directory for checkpoints");
     }
-    Document document = Document.one(exchange.body());
+    Document document = Document.one(exchange);
     document.allow(Set.of("name"));
     String name = document.requiredText("name");
     if (!name.matches(NAME)) {
