@@ -52,19 +52,20 @@ final class Entries {
   }
 
   HttpResponse get(Exchange exchange) {
-    HttpResponse answer = getUpTo(PIECE_BYTES, exchange);
+    HttpResponse answer = getUpTo(PIECE_BYTES, exchange, reader(exchange));
     return answer == null ? streamed(exchange) : answer;
   }
 
-  /** The same for short values, on an event loop; null for others. */
+  /** The same for short values, on an event loop; null for others, and for unknown keyspaces. */
   @Nullable HttpResponse getOnLoop(Exchange exchange) {
-    return getUpTo(LOOP_BYTES_MAX, exchange);
+    String keyspace = exchange.keyspace();
+    KvReader reader = keyspace == null ? store : keyspaces.viewIfKnown(keyspace);
+    return reader == null ? null : getUpTo(LOOP_BYTES_MAX, exchange, reader);
   }
 
   /** Null where it takes a longer value than that to answer. */
-  private @Nullable HttpResponse getUpTo(int valueBytesMax, Exchange exchange) {
+  private @Nullable HttpResponse getUpTo(int valueBytesMax, Exchange exchange, KvReader reader) {
     byte[] key = exchange.key();
-    KvReader reader = reader(exchange);
     Found found = exchange.isHead() ? head(reader, key) : get(reader, key, valueBytesMax);
     Preconditions preconditions = Preconditions.of(exchange.headers());
     if (found == null) {

@@ -27,14 +27,20 @@ final class KeyspaceCache {
     if (keyspace != null && viewIfPresent(keyspace) != null) {
       return keyspace;
     }
+    // Whoever asks for what is not there takes no part in the waiting below.
+    requireThere(name);
     synchronized (this) {
       known.remove(name);
-      if (!store.keyspaces().contains(name)) {
-        throw Problem.of(HttpStatus.NOT_FOUND, "no-such-keyspace", "no such keyspace: " + name);
-      }
+      requireThere(name);
       Keyspace opened = store.keyspace(name);
       known.put(name, opened);
       return opened;
+    }
+  }
+
+  private void requireThere(String name) {
+    if (!store.keyspaces().contains(name)) {
+      throw Problem.of(HttpStatus.NOT_FOUND, "no-such-keyspace", "no such keyspace: " + name);
     }
   }
 
@@ -43,9 +49,17 @@ final class KeyspaceCache {
     if (name == null) {
       return null;
     }
-    Keyspace keyspace = known.get(name);
-    KvView view = keyspace == null ? null : viewIfPresent(keyspace);
+    KvView view = viewIfKnown(name);
     return view == null ? store.in(existing(name)) : view;
+  }
+
+  /**
+   * Null when it takes more to tell whether there is one of that name. Waits for nobody, where
+   * {@link #existing} waits for those who make or drop one, which write and sync.
+   */
+  @Nullable KvView viewIfKnown(String name) {
+    Keyspace keyspace = known.get(name);
+    return keyspace == null ? null : viewIfPresent(keyspace);
   }
 
   /** Null for the store's own. Throws when there is none of that name. */

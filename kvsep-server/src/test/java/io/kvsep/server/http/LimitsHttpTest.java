@@ -234,7 +234,7 @@ final class LimitsHttpTest {
     CountDownLatch mayGoOn = new CountDownLatch(1);
     HttpOptions options = HttpOptions.builder().limits(with(limits -> limits.requests = 2)).build();
     ExecutorService clients = Executors.newFixedThreadPool(3);
-    Served served = Served.at(folder, options, blocking(entered, mayGoOn));
+    Served served = Served.at(folder, options, blocking("putVersioned", entered, mayGoOn));
     int port = served.port();
     try {
       Future<Served.Answer> first = clients.submit(() -> served.put("/v1/keys/a", "x"));
@@ -258,14 +258,16 @@ final class LimitsHttpTest {
     }
   }
 
-  private static UnaryOperator<KvStore> blocking(CountDownLatch entered, CountDownLatch mayGoOn) {
+  /** A store in which calls of one name wait. */
+  static UnaryOperator<KvStore> blocking(
+      String name, CountDownLatch entered, CountDownLatch mayGoOn) {
     return store ->
         (KvStore)
             Proxy.newProxyInstance(
                 KvStore.class.getClassLoader(),
                 new Class<?>[] {KvStore.class},
                 (proxy, method, arguments) -> {
-                  if (method.getName().equals("putVersioned")) {
+                  if (method.getName().equals(name)) {
                     entered.countDown();
                     mayGoOn.await();
                   }
