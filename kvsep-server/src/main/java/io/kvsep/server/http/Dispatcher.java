@@ -132,6 +132,9 @@ final class Dispatcher implements HttpService {
       byte[] body,
       CompletableFuture<HttpResponse> answer,
       Gate.Visit visit) {
+    if (operation.time() == Time.ANY) {
+      exchange.context().clearRequestTimeout();
+    }
     long start = System.nanoTime();
     Exchange whole = body.length == 0 ? exchange : exchange.with(body, visit);
     exchange
@@ -146,27 +149,34 @@ final class Dispatcher implements HttpService {
             });
   }
 
+  /** Of a body that does not come it is the same whatever the operation may take. */
   private void setTime(Operation operation, Exchange exchange) {
-    if (operation.time() == Time.ANY) {
-      exchange.context().clearRequestTimeout();
-    } else if (operation.body() == Body.VALUE) {
+    int bytesMax = bytesMax(operation.body());
+    if (bytesMax > 0) {
       long length = exchange.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
       exchange
           .context()
           .setRequestTimeoutMillis(
-              TimeoutMode.SET_FROM_NOW, limits.millisFor(Math.min(length, limits.valueBytesMax())));
+              TimeoutMode.SET_FROM_NOW, limits.millisFor(Math.min(length, bytesMax)));
     }
+  }
+
+  private int bytesMax(Body body) {
+    return switch (body) {
+      case NONE -> 0;
+      case VALUE -> limits.valueBytesMax();
+      case DOCUMENT -> limits.documentBytesMax();
+    };
   }
 
   private CompletableFuture<byte[]> received(
       Operation operation, Exchange exchange, HttpRequest request, Gate.Visit visit) {
+    int bytesMax = bytesMax(operation.body());
+    if (bytesMax == 0) {
+      return CompletableFuture.completedFuture(NO_BODY);
+    }
     try {
-      return switch (operation.body()) {
-        case NONE -> CompletableFuture.completedFuture(NO_BODY);
-        case VALUE -> BodyReader.read(exchange.context(), request, limits.valueBytesMax(), visit);
-        case DOCUMENT ->
-            BodyReader.read(exchange.context(), request, limits.documentBytesMax(), visit);
-      };
+      return BodyReader.read(exchange.context(), request, bytesMax, visit);
     } catch (Problem e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -4,13 +4,13 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.util.TimeoutMode;
+import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.KvCursor;
 import io.kvsep.server.json.EntryLine;
 import io.kvsep.server.json.JsonObject;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * the values: a long one is begun in one piece and goes on in the next.
  *
  * <p>The time for all of them is looked at between entries, so that the cursor is not kept for
- * ever.
+ * ever. An entry that was begun goes on as long as its pieces are taken.
  *
  * <pre>
  * lines   one object a line; {"cursor":"..."} as the last one when there is more
@@ -33,7 +33,8 @@ final class ScanPieces {
   /** A multiple of three, so that base64 of the parts is base64 of the whole. */
   private static final int ENCODED_AT_ONCE = 24 << 10;
 
-  private final ByteBufAllocator allocator;
+  private final ServiceRequestContext context;
+  private final HttpLimits limits;
   private final KvCursor cursor;
   private final long endNanos;
   private final long limit;
@@ -46,10 +47,15 @@ final class ScanPieces {
   private boolean isOver;
 
   ScanPieces(
-      ByteBufAllocator allocator, KvCursor cursor, Duration time, long limit, boolean keysOnly) {
-    this.allocator = allocator;
+      ServiceRequestContext context,
+      HttpLimits limits,
+      KvCursor cursor,
+      long limit,
+      boolean keysOnly) {
+    this.context = context;
+    this.limits = limits;
     this.cursor = cursor;
-    this.endNanos = System.nanoTime() + time.toNanos();
+    this.endNanos = System.nanoTime() + limits.scanTime().toNanos();
     this.limit = limit;
     this.keysOnly = keysOnly;
   }
@@ -68,7 +74,7 @@ final class ScanPieces {
       if (isOver) {
         return null;
       }
-      ByteBuf piece = allocator.buffer(PIECE_BYTES);
+      ByteBuf piece = context.alloc().buffer(PIECE_BYTES);
       try {
         fill(piece);
       } catch (Throwable e) {
@@ -79,6 +85,8 @@ final class ScanPieces {
         piece.release();
         return null;
       }
+      // It has to be taken within this time, however long the value goes on that it is a part of.
+      context.setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.requestTime().toMillis());
       return HttpData.wrap(piece);
     }
 

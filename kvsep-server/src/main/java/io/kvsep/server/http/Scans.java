@@ -60,8 +60,7 @@ final class Scans {
         .setRequestTimeoutMillis(
             TimeoutMode.SET_FROM_NOW, limits.scanTime().plus(limits.requestTime()).toMillis());
     KvCursor cursor = reader.cursor(keysOnly ? options.keysOnly() : options);
-    ScanPieces pieces =
-        new ScanPieces(exchange.context().alloc(), cursor, limits.scanTime(), limit, keysOnly);
+    ScanPieces pieces = new ScanPieces(exchange.context(), limits, cursor, limit, keysOnly);
     return StreamedAnswer.of(
         ResponseHeaders.of(
             HttpStatus.OK,

@@ -170,6 +170,36 @@ final class LimitsHttpTest {
   }
 
   @Test
+  void longDocumentsHaveTheTimeThatTheirBytesTake() throws Exception {
+    String batch = "{\"op\":\"put\",\"key\":\"a\",\"value\":\"" + "v".repeat(100) + "\"}";
+    String head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\n";
+    try (Served served =
+            served(
+                folder,
+                limits -> {
+                  limits.requestMillis = 300;
+                  limits.bytesPerSecond = 1;
+                });
+        Socket slow = served.socket()) {
+      slow.getOutputStream()
+          .write((head + "Content-Length: " + batch.length() + "\r\n\r\n{").getBytes(UTF_8));
+      // One that does not say how long it is has no more than the others have in any case.
+      String unannounced = served.raw(head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n");
+      assertTrue(unannounced.startsWith("HTTP/1.1 408 "), unannounced);
+      slow.getOutputStream().write(batch.substring(1).getBytes(UTF_8));
+      assertEquals("HTTP/1.1 200", new String(slow.getInputStream().readNBytes(12), UTF_8));
+    }
+  }
+
+  @Test
+  void bodiesOfWhatMayTakeAnyTimeMayNot() throws Exception {
+    String answer =
+        hasty.raw(
+            "POST /v1/admin/checkpoint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{");
+    assertTrue(answer.startsWith("HTTP/1.1 408 "), answer);
+  }
+
+  @Test
   void aReaderThatStandsStillIsCutOff() throws Exception {
     for (int i = 0; i < 30; i++) {
       hasty.store().put(("k" + i).getBytes(UTF_8), new byte[1 << 20]);

@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.kvsep.KvCursor;
 import io.kvsep.WriteBatch;
 import io.kvsep.server.JsonText;
 import java.io.DataInputStream;
@@ -171,6 +176,29 @@ final class ScansHttpTest extends SharedServer {
       assertEquals(20_000, count);
       assertTrue(answers > 1);
     }
+  }
+
+  @Test
+  void eachPieceHasTheTimeToBeTaken() {
+    served.store().put(bytes("long"), new byte[1 << 20]);
+    ServiceRequestContext context =
+        ServiceRequestContext.of(HttpRequest.of(HttpMethod.GET, "/v1/scan"));
+    HttpLimits limits = LimitsHttpTest.with(limit -> limit.requestMillis = 20_000);
+    KvCursor cursor = served.store().cursor();
+    ScanPieces pieces = new ScanPieces(context, limits, cursor, Long.MAX_VALUE, false);
+    int count = 0;
+    try (StreamedAnswer.Source lines = pieces.lines()) {
+      context.clearRequestTimeout();
+      HttpData piece = lines.next();
+      while (piece != null) {
+        piece.close();
+        count++;
+        assertTrue(context.requestTimeoutMillis() >= 20_000);
+        context.clearRequestTimeout();
+        piece = lines.next();
+      }
+    }
+    assertTrue(count > 10);
   }
 
   private static void fill(Served served, int count) {
