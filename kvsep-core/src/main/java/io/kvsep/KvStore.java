@@ -202,8 +202,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * table that is there already and of which only some entries have expired is left as it is.
    *
    * <p>Levels are merged one after the other. While a long one is, what writers add is compacted
-   * above it, so that they need not wait; only level 1, which a store has from some TB of tables
-   * on, has none above it.
+   * above it, so that they need not wait, as long as there is a level above it: with the default
+   * options, all levels are in use from some TB of tables on.
    *
    * <p>Damaged tables stay where they are, with what can only be merged together with them. When
    * all others are done, that is an error, also where the damage was found earlier.

@@ -70,9 +70,13 @@ public final class CompactionPicker {
     return new CompactionPicker(config, lastHidden, plan);
   }
 
-  /** Whether a plan takes so long that writers should not wait for it. */
-  public boolean isLong(CompactionPlan plan) {
-    return bytes(plan.tables()) > config.stepBytesMax();
+  /** Whether plans, one after the other, take so long that writers should not wait for them. */
+  public boolean areLong(List<CompactionPlan> plans) {
+    long bytes = 0;
+    for (CompactionPlan plan : plans) {
+      bytes += bytes(plan.tables());
+    }
+    return bytes > config.stepBytesMax();
   }
 
   /**
@@ -256,8 +260,12 @@ public final class CompactionPicker {
       base--;
       bytes /= CompactionConfig.LEVEL_MULTIPLIER;
     }
-    if (whole != null && whole.inputLevel() > 1) {
-      base = Math.min(base, whole.inputLevel() - 1);
+    if (whole != null && whole.inputLevel() > 1 && base >= whole.inputLevel() - 1) {
+      base = whole.inputLevel() - 1;
+      // What is there cannot go down either: level 0 would rewrite all of it each time.
+      while (base > 1 && version.levelBytes(base) > config.levelBaseBytes()) {
+        base--;
+      }
     }
     for (int level = 1; level < base; level++) {
       if (version.tables(level).length > 0) {
@@ -269,8 +277,7 @@ public final class CompactionPicker {
 
   /**
    * Everything in level {@code level} merged into the next level that holds anything, or into the
-   * last one, for a full compaction. Level 0 goes just above that one first if it is long: while
-   * tables of level 0 are being merged, no others of it can be.
+   * last one, for a full compaction.
    */
   public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
@@ -278,10 +285,20 @@ public final class CompactionPicker {
       return null;
     }
     int output = nextHeld(version, level);
-    if (level == 0 && output > 2 && version.levelBytes(output) > config.stepBytesMax()) {
-      output--;
-    }
     return plan(version, level, output, inputs, busy, /* mayMove= */ false);
+  }
+
+  /**
+   * Level 0 made a level of its own, just above the next one that holds anything; null where it
+   * need not be, since that one is not long, or cannot. While tables of level 0 are being merged,
+   * no others of it can be, so that should not take long.
+   */
+  public @Nullable CompactionPlan pickLevelZeroApart(Version version, Set<TableFile> busy) {
+    List<TableFile> inputs = List.of(version.tables(0));
+    int next = nextHeld(version, 0);
+    return inputs.isEmpty() || next <= 2 || version.levelBytes(next) <= config.stepBytesMax()
+        ? null
+        : plan(version, 0, next - 1, inputs, busy, /* mayMove= */ false);
   }
 
   /**

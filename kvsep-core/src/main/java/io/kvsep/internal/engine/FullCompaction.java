@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Merges everything down into the last level, and rewrites what was there so that nothing is left
  * that nobody can see. Damaged tables stay where they are, and so does what can only go down
- * together with them. Each job is chosen while no other compaction runs. Beside one that takes long
- * others run, with other tables, so that level 0 does not fill up.
+ * together with them. Each job is chosen while no other compaction runs. Beside one that takes
+ * long, or is one of many, others run, with other tables, so that level 0 does not fill up.
  */
 final class FullCompaction {
   /** Carries out a plan and puts its result in force. */
@@ -59,6 +59,7 @@ final class FullCompaction {
   }
 
   void run() throws IOException {
+    compactOne(version -> picker.pickLevelZeroApart(version, spared.tablesIn(version)));
     for (int level = 0; level < Version.LEVELS - 1; level++) {
       compactLevel(level);
     }
@@ -95,9 +96,11 @@ final class FullCompaction {
   private Outcome rewriteLastLevel() throws IOException {
     Outcome outcome = Outcome.NOTHING;
     Version chosen = versions.current();
-    for (CompactionPlan rewrite :
-        picker.pickRewrites(chosen, spared.tablesIn(chosen), this::isStale)) {
-      if (compactOne(version -> remaining(version, rewrite)) == Outcome.DAMAGE) {
+    List<CompactionPlan> rewrites =
+        picker.pickRewrites(chosen, spared.tablesIn(chosen), this::isStale);
+    boolean areLong = picker.areLong(rewrites);
+    for (CompactionPlan rewrite : rewrites) {
+      if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {
         outcome = Outcome.DAMAGE;
       }
     }
@@ -105,8 +108,9 @@ final class FullCompaction {
   }
 
   /**
-   * A rewrite without the tables that were dropped since it was chosen, because a range delete
-   * covers them that was flushed meanwhile; null when none is left.
+   * A rewrite of what is there now of the tables it was chosen for: others may have been dropped
+   * since, because a range delete covers them that was flushed meanwhile, or rewritten; null when
+   * none is left.
    */
   private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
     List<TableFile> chosen = rewrite.inputs();
@@ -127,6 +131,14 @@ final class FullCompaction {
 
   private Outcome compactOne(Function<Version, @Nullable CompactionPlan> choice)
       throws IOException {
+    return compactOne(choice, /* isPartOfLong= */ false);
+  }
+
+  /**
+   * @param isPartOfLong whether others may begin beside the job though it does not take long itself
+   */
+  private Outcome compactOne(
+      Function<Version, @Nullable CompactionPlan> choice, boolean isPartOfLong) throws IOException {
     CompactionPlan plan;
     Version version = versions.retainCurrent();
     try {
@@ -137,8 +149,8 @@ final class FullCompaction {
     if (plan == null) {
       return Outcome.NOTHING;
     }
-    boolean isLong = picker.isLong(plan);
-    if (isLong) {
+    boolean isBeside = isPartOfLong || picker.areLong(List.of(plan));
+    if (isBeside) {
       running.beginBeside(plan);
     }
     try {
@@ -150,7 +162,7 @@ final class FullCompaction {
       }
       return Outcome.DAMAGE;
     } finally {
-      if (isLong) {
+      if (isBeside) {
         running.endBeside(plan);
       }
     }

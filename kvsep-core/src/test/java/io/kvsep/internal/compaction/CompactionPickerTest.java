@@ -212,24 +212,21 @@ final class CompactionPickerTest extends PickerFixture {
   }
 
   @Test
-  void levelZeroAsAWholeGoesInFrontOfALevelThatTakesLong() {
+  void levelZeroIsMadeALevelInFrontOfALongOne() {
     long wide = table(0, "a", "z", 10);
-    long first = table(6, "a", "b", 2000);
-    long second = table(6, "c", "d", 2000);
-    CompactionPlan plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 6, Set.of(wide), Set.of(first, second));
+    table(6, "a", "b", 2000);
+    table(6, "c", "d", 2000);
+    assertNull(picker.pickLevelZeroApart(versions.current(), Set.of()));
     table(6, "e", "f", 1);
-    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
+    CompactionPlan plan = picker.pickLevelZeroApart(versions.current(), Set.of());
     assertTrue(plan != null);
     assertPlan(plan, 0, 5, Set.of(wide), Set.of());
     assertFalse(plan.move());
     assertFalse(plan.bottom());
+    assertNull(picker.pickLevelZeroApart(versions.current(), files(wide)));
     // Where there are not two levels between.
-    long next = table(2, "a", "b", 5000);
-    plan = picker.pickWholeLevel(versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 2, Set.of(wide), Set.of(next));
+    table(2, "a", "b", 5000);
+    assertNull(picker.pickLevelZeroApart(versions.current(), Set.of()));
   }
 
   @Test
@@ -238,7 +235,7 @@ final class CompactionPickerTest extends PickerFixture {
     table(5, "m", "n", 2000);
     table(6, "b", "c", 5000);
     CompactionPlan whole = picker.pickWholeLevel(versions.current(), 5, Set.of());
-    assertTrue(whole != null && picker.isLong(whole));
+    assertTrue(whole != null && picker.areLong(List.of(whole)));
     Set<TableFile> busy = Set.copyOf(whole.tables());
     // What goes into a gap of the level it comes from is in nobody's way there.
     long above = table(4, "d", "e", 2000);
@@ -277,6 +274,10 @@ final class CompactionPickerTest extends PickerFixture {
     plan = beside.pick(versions.current(), busy, 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 0, 4, inputs, Set.of(lowered));
+    assertEquals(4, beside.baseLevel(versions.current()));
+    // It would be rewritten each time, and cannot go down.
+    table(4, "zz", "zzz", 1000);
+    assertEquals(3, beside.baseLevel(versions.current()));
   }
 
   @Test

@@ -140,6 +140,41 @@ final class FullCompactionTest {
     }
   }
 
+  @Test
+  void levelZeroIsCompactedBesideManyJobs() {
+    try (Store store = new Store(8, 1)) {
+      Random random = new Random(9);
+      for (int i = 0; i < ENTRIES; i++) {
+        store.put(i, value(random));
+        if (i % 10 == 0) {
+          // In every table.
+          store.engine.writes().put(0, key(ENTRIES + i), value(random), 50_000);
+          store.engine.writes().put(0, key(i), value(random), 50_000);
+          store.model.remove(i);
+        }
+      }
+      store.engine.compact();
+      store.clock.advance(100_000);
+      int[] looks = new int[1];
+      int[] rounds = new int[1];
+      store.compact(
+          () -> {
+            // Behind the choice of what to rewrite, which asks for the time for each table.
+            boolean late = ++looks[0] > 150;
+            // Where level 0 is not compacted, it has room for a few tables only.
+            if (late && rounds[0] < 40 && store.hasRoom()) {
+              rounds[0]++;
+              for (int i = 5; i < ENTRIES; i += STEP) {
+                store.put(i, value(random));
+              }
+              store.flushAndCompact();
+            }
+          });
+      assertTrue(rounds[0] > 20, "level 0 was compacted too seldom for " + rounds[0] + " rounds");
+      store.check(2 * ENTRIES);
+    }
+  }
+
   /** Two tables far from each other, which nothing has merged, and below them all the others. */
   private static Store twoTablesAboveALongLevel() {
     Store store = new Store(4, 2);
