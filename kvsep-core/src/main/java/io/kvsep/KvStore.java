@@ -198,8 +198,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   void flush();
 
   /**
-   * Flushes and merges all tables into the last level, dropping what nobody can see any more. A
-   * table that is there already and of which only some entries have expired is left as it is.
+   * Flushes and merges all tables into the last level, dropping what nobody can see any more; what
+   * was there already is rewritten where something in it was deleted or has expired.
    *
    * <p>Levels are merged one after the other. While a long one is, what writers add is compacted
    * above it, so that they need not wait, as long as there is a level above it: with the default

@@ -95,13 +95,23 @@ final class Dropping {
       throw e;
     } catch (RuntimeException | Error e) {
       failed = true;
-      if (!warned) {
-        warned = true;
-        System.getLogger("io.kvsep")
-            .log(
-                System.Logger.Level.WARNING,
-                "files that nobody needs stay for now, as they cannot be dropped: " + e);
-      }
+      warn(e);
+    }
+  }
+
+  private void warn(Throwable cause) {
+    if (warned) {
+      return;
+    }
+    try {
+      System.getLogger("io.kvsep")
+          .log(
+              System.Logger.Level.WARNING,
+              "files that nobody needs stay for now, as they cannot be dropped: " + cause);
+      warned = true;
+    } catch (RuntimeException | Error e) {
+      // No memory for it, or a handler that throws: said the next time.
+      warned = false;
     }
   }
 
