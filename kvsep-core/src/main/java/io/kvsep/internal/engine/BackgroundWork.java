@@ -186,7 +186,7 @@ final class BackgroundWork {
     @Nullable CompactionPlan choose(Set<TableFile> busy) {
       Version version = versions.current();
       Set<TableFile> untouchable = untouchable(version, busy);
-      CompactionPlan whole = running.beside();
+      CompactionPlan whole = running.pausersPlan();
       CompactionPicker picks = whole == null ? picker : picker.beside(whole);
       plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
       forReads = plan == null && whole == null;

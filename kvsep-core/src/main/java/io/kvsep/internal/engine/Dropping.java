@@ -111,7 +111,7 @@ final class Dropping {
       warned = true;
     } catch (RuntimeException | Error e) {
       // No memory for it, or a handler that throws: said the next time.
-      warned = false;
+      return;
     }
   }
 

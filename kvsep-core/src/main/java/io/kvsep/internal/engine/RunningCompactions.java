@@ -214,7 +214,7 @@ final class RunningCompactions {
   }
 
   /** The plan beside which others begin, null for none; for those who choose. */
-  @Nullable CompactionPlan beside() {
+  @Nullable CompactionPlan pausersPlan() {
     lock.lock();
     try {
       return pausersPlan;
