@@ -424,8 +424,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Waits for running calls, flushes and syncs what is written, and gives everything back. From
    * then on every call throws {@link io.kvsep.error.StoreClosedException}; closing again does
-   * nothing. Called from inside {@link KvReader#read}, or by the iterator of a bulk load, it is an
-   * {@link IllegalStateException}.
+   * nothing. Called from inside {@link KvReader#read}, by the iterator of a bulk load, or by the
+   * stream of a backup or restore, it is an {@link IllegalStateException}.
    *
    * @throws io.kvsep.error.StoreFailedException when the store has failed, now or earlier: what was
    *     written without a sync may not be on stable storage. It is closed all the same

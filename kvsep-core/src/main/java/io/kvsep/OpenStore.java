@@ -70,17 +70,20 @@ final class OpenStore extends StoreView implements KvStore {
 
   /** On any storage: for programs that look at, delay or fail what a store does to its files. */
   static KvStore open(Storage storage, KvOptions options) {
-    return new OpenStore(StorageEngine.open(config(storage, options, options.clock())));
+    OpenMode mode =
+        new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive());
+    return new OpenStore(StorageEngine.open(config(storage, options, mode, options.clock())));
   }
 
   /**
-   * @param clock in place of that of the options
+   * @param mode in place of that of the options
+   * @param clock likewise
    */
-  static EngineConfig config(Storage storage, KvOptions options, Clock clock) {
+  static EngineConfig config(Storage storage, KvOptions options, OpenMode mode, Clock clock) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,
-        new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive()),
+        mode,
         commitSync(options.durability()),
         syncIntervalNanos(options.durability()),
         options.inlineValueBytesMax(),
@@ -125,7 +128,11 @@ final class OpenStore extends StoreView implements KvStore {
   public void write(WriteBatch batch, Durability durability) {
     Objects.requireNonNull(batch, "batch");
     Objects.requireNonNull(durability, "durability");
-    engine.writes().write(batch.bufferFor(engine), commitSync(durability));
+    if (durability instanceof Durability.Async) {
+      engine.writes().writeSyncedWithin(batch.bufferFor(engine), syncIntervalNanos(durability));
+    } else {
+      engine.writes().write(batch.bufferFor(engine), commitSync(durability));
+    }
   }
 
   @Override

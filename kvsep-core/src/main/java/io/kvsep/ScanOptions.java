@@ -60,7 +60,7 @@ public final class ScanOptions {
         ScanBounds.ADAPTIVE);
   }
 
-  /** The same entries in descending order. */
+  /** The same entries the other way round: in descending order, or ascending again. */
   public ScanOptions reverse() {
     return new ScanOptions(from, to, !reverse, keysOnly, limit, prefetch);
   }

@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The change feed of the API over the engine's reader. */
 final class StoreChangeFeed implements ChangeFeed {
+  /** Who waits longer than a century waits for ever; nanoseconds go up to 292 years. */
+  private static final long AGES_DAYS = 36_500;
+
   private final StorageEngine engine;
   private final ChangeReader reader;
 
@@ -33,8 +36,8 @@ final class StoreChangeFeed implements ChangeFeed {
     if (atMost.isNegative()) {
       throw new IllegalArgumentException("atMost must not be negative, is " + atMost);
     }
-    boolean days = atMost.toDays() > 1;
-    return change(reader.poll(days ? Long.MAX_VALUE / 2 : atMost.toNanos()));
+    boolean ages = atMost.toDays() > AGES_DAYS;
+    return change(reader.poll(ages ? Long.MAX_VALUE / 2 : atMost.toNanos()));
   }
 
   @Override

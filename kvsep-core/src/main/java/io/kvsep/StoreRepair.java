@@ -3,6 +3,7 @@ package io.kvsep;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.engine.EngineConfig;
+import io.kvsep.internal.engine.EngineConfig.OpenMode;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
@@ -125,6 +126,9 @@ final class StoreRepair {
         OpenStore.config(
             new FileStorage(work.resolve("store"), true),
             options,
+            // Of the store that is made here, whatever the damaged one is opened with.
+            new OpenMode(
+                /* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ false),
             Clock.fixed(now, ZoneOffset.UTC));
     RepairResult result;
     try (StorageEngine engine = StorageEngine.open(config);

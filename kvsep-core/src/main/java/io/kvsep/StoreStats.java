@@ -23,7 +23,8 @@ import java.util.Map;
  * @param logBytesWritten those of them that were written to files of the value log, by writers and
  *     by reclaim; by userBytesWritten this is the write amplification of the log
  * @param writeAmplification deviceBytesWritten / userBytesWritten, 0 before the first write
- * @param spaceAmplification bytes of log and tables / bytes that are live in them, 1 when empty
+ * @param spaceAmplification bytes of log and tables / bytes that are live in them, 1 while nothing
+ *     is live
  * @param commits write calls that were committed
  * @param syncs syncs of the log
  * @param flushes memtables written out

@@ -10,8 +10,9 @@ import java.util.Set;
 
 /**
  * Writes that are applied together: seen and recovered whole or not at all. The order is kept, the
- * last write of a key wins. Keys and values are copied; up to 1 GiB of them fit, an entry that does
- * not is refused with {@link io.kvsep.error.LimitExceededException} and leaves the batch as it was.
+ * last write of a key wins. Keys and values are copied; up to 1 GiB of them fit, where each write
+ * counts 16 bytes more; one that does not is refused with {@link
+ * io.kvsep.error.LimitExceededException} and leaves the batch as it was.
  *
  * <p>Not thread safe. May be written more than once, and used again after {@link #clear}.
  */

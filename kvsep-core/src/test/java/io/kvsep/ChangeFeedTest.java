@@ -207,6 +207,19 @@ final class ChangeFeedTest {
   }
 
   @Test
+  void aBatchWithAnIntervalOfItsOwnBecomesDurableByItself() {
+    try (KvStore store = open(0);
+        ChangeFeed feed = store.changes(0)) {
+      store.put(bytes("a"), bytes("1"));
+      store.write(
+          new WriteBatch().put(bytes("b"), bytes("2")), Durability.async(Duration.ofMillis(5)));
+      Change first = feed.poll(AT_MOST);
+      Change second = feed.poll(AT_MOST);
+      assertEquals(List.of("PUT a=1.", "PUT b=2."), texts(List.of(first, second)));
+    }
+  }
+
+  @Test
   void whoWaitsGetsWhatComesAndAnInterruptEndsTheWait() throws Exception {
     try (KvStore store = open(0, Durability.sync());
         ChangeFeed feed = store.changes(0)) {

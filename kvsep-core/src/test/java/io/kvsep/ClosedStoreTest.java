@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
@@ -48,6 +49,39 @@ final class ClosedStoreTest {
     store.close();
     store.close();
     assertAllClosed(KvStore.class, store, arguments);
+  }
+
+  @Test
+  void aStreamOfABackupOrRestoreDoesNotCloseItsStore() {
+    try (KvStore store = opened()) {
+      OutputStream closingOutput =
+          new OutputStream() {
+            @Override
+            public void write(int one) {
+              store.close();
+            }
+          };
+      InputStream closingInput =
+          new InputStream() {
+            @Override
+            public int read() {
+              return read(new byte[1], 0, 1);
+            }
+
+            @Override
+            public int read(byte[] target, int offset, int length) {
+              store.close();
+              return -1;
+            }
+          };
+      assertTimeoutPreemptively(
+          Duration.ofSeconds(60),
+          () -> {
+            assertThrows(IllegalStateException.class, () -> store.backup(closingOutput, 0));
+            assertThrows(IllegalStateException.class, () -> store.restore(closingInput));
+          });
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
   }
 
   @Test

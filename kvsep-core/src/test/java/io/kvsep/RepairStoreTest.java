@@ -116,6 +116,15 @@ final class RepairStoreTest {
   }
 
   @Test
+  void howTheDamagedStoreIsOpenedSaysNothingOfTheNewOne() throws IOException {
+    KvOptions existing = KvOptions.builder().createIfMissing(false).build();
+    assertTrue(KvStore.repair(damaged, target, existing).isComplete());
+    checkContents("users");
+    KvOptions readOnly = KvOptions.builder().readOnly(true).build();
+    assertTrue(KvStore.repair(damaged, folder.resolve("second"), readOnly).isComplete());
+  }
+
+  @Test
   void aTargetThatIsTakenIsLeftAlone() throws IOException {
     Files.createDirectories(target);
     Files.write(target.resolve("mine"), new byte[3]);

@@ -24,6 +24,11 @@ public abstract class ForwardingScheduler implements Scheduler {
   }
 
   @Override
+  public void after(long delayNanos, Runnable task) {
+    scheduler.after(delayNanos, task);
+  }
+
+  @Override
   public int compactionsMax() {
     return scheduler.compactionsMax();
   }

@@ -14,6 +14,7 @@ public final class ManualScheduler implements Scheduler {
   private final int compactionsMax;
   private final List<Runnable> pending = new ArrayList<>();
   private final List<Runnable> repeating = new ArrayList<>();
+  private final List<Runnable> later = new ArrayList<>();
   private boolean closed;
 
   public ManualScheduler(long seed, int compactionsMax) {
@@ -31,6 +32,13 @@ public final class ManualScheduler implements Scheduler {
   @Override
   public void repeat(long intervalNanos, Runnable task) {
     repeating.add(task);
+  }
+
+  @Override
+  public void after(long delayNanos, Runnable task) {
+    if (!closed) {
+      later.add(task);
+    }
   }
 
   @Override
@@ -54,9 +62,12 @@ public final class ManualScheduler implements Scheduler {
     }
   }
 
-  /** Lets every repeating task run once. */
+  /** Lets every repeating task run once, and all that were to run later. */
   public void tick() {
     List.copyOf(repeating).forEach(Runnable::run);
+    List<Runnable> due = List.copyOf(later);
+    later.clear();
+    due.forEach(Runnable::run);
   }
 
   @Override
@@ -64,5 +75,6 @@ public final class ManualScheduler implements Scheduler {
     closed = true;
     pending.clear();
     repeating.clear();
+    later.clear();
   }
 }

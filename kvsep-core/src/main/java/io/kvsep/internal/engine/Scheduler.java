@@ -50,6 +50,11 @@ public interface Scheduler extends AutoCloseable {
   /** Runs the task again and again with the given pause, until the scheduler is closed. */
   void repeat(long intervalNanos, Runnable task);
 
+  /**
+   * Runs the task once, so much later, unless the scheduler is closed before. It should be short.
+   */
+  void after(long delayNanos, Runnable task);
+
   /** Tasks of the compaction lane that may run at once. */
   int compactionsMax();
 

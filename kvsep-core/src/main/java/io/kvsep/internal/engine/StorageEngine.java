@@ -4,7 +4,6 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.compaction.CompactionConfig;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
@@ -68,6 +67,7 @@ public final class StorageEngine implements AutoCloseable {
   private final BulkLoads loads;
   private final ChangeLog changes;
   private final CommitPipeline pipeline;
+  private final IntervalSyncs syncs;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
   private final ArrayDeque<Runnable> releases = new ArrayDeque<>();
@@ -144,7 +144,8 @@ public final class StorageEngine implements AutoCloseable {
       pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
       rotation = new LogRotation(config, pipeline, log, appender, index, versions, live, failure);
       reclaim = reclaimWork(pressure, targets);
-      writes = new StoreWrites(config, ledger, pipeline, reads);
+      syncs = new IntervalSyncs(config, appender, log, failure);
+      writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       copies = storeCopies();
       loadInstallation = loadInstallation();
@@ -321,6 +322,9 @@ public final class StorageEngine implements AutoCloseable {
     }
     if (loads.isInside()) {
       throw new IllegalStateException("close() by the iterator of a bulk load");
+    }
+    if (writes.isInside()) {
+      throw new IllegalStateException("close() by the stream of a backup or restore");
     }
     if (!closed.compareAndSet(false, true)) {
       Uninterrupted.await(closing);
@@ -501,22 +505,8 @@ public final class StorageEngine implements AutoCloseable {
               reclaim.tick(quiet);
               background.tick(quiet, reclaim);
             });
-    if (config.sync() == CommitSync.INTERVAL) {
-      config.scheduler().repeat(config.syncIntervalNanos(), this::syncInBackground);
-    }
+    syncs.start();
     background.compactionNeeded();
-  }
-
-  private void syncInBackground() {
-    if (!log.isDirty() || failure.hasFailed()) {
-      return;
-    }
-    try {
-      appender.sync();
-    } catch (RuntimeException e) {
-      // Kept by the failure state, which every later write reports.
-      return;
-    }
   }
 
   private void flushAll() {

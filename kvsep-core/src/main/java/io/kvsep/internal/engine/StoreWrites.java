@@ -31,15 +31,22 @@ public final class StoreWrites {
   private final EngineConfig config;
   private final MemoryLedger ledger;
   private final CommitPipeline pipeline;
+  private final IntervalSyncs syncs;
   private final StoreReads reads;
   private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
   private final CommitBudget budget;
   private volatile boolean closed;
 
-  StoreWrites(EngineConfig config, MemoryLedger ledger, CommitPipeline pipeline, StoreReads reads) {
+  StoreWrites(
+      EngineConfig config,
+      MemoryLedger ledger,
+      CommitPipeline pipeline,
+      IntervalSyncs syncs,
+      StoreReads reads) {
     this.config = config;
     this.ledger = ledger;
     this.pipeline = pipeline;
+    this.syncs = syncs;
     this.reads = reads;
     EngineConfig.Shape shape = config.shape();
     this.budget = new CommitBudget(shape.commitBytesMax(), shape.frameRetainedBytes());
@@ -128,17 +135,28 @@ public final class StoreWrites {
    * @return the sequence number of the last entry, 0 when there is none; they are consecutive
    */
   public long write(WriteBuffer buffer, @Nullable CommitSync sync) {
+    return write(buffer, sync == null ? config.sync() : sync, /* syncNanos= */ 0);
+  }
+
+  /** Writes all or nothing, and syncs it so much later if nothing else does before. */
+  public void writeSyncedWithin(WriteBuffer buffer, long syncNanos) {
+    write(buffer, CommitSync.INTERVAL, syncNanos);
+  }
+
+  private long write(WriteBuffer buffer, CommitSync sync, long syncNanos) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       if (buffer.count() == 0) {
         return 0;
       }
-      CommitSync when = sync == null ? config.sync() : sync;
-      request.prepare(when == CommitSync.EVERY_COMMIT);
+      request.prepare(sync == CommitSync.EVERY_COMMIT);
       request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
+      if (syncNanos > 0) {
+        syncs.within(syncNanos);
+      }
       return request.lastSequence();
     } finally {
       finish(slot);
@@ -330,6 +348,11 @@ public final class StoreWrites {
       throw new ReadOnlyStoreException();
     }
     return enterToRead();
+  }
+
+  /** Whether the calling thread is inside a call that closing waits for. */
+  boolean isInside() {
+    return slots.isInside();
   }
 
   /** As {@link #enter}, for a call that takes long and writes nothing. */

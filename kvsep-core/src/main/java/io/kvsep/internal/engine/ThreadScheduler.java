@@ -68,16 +68,30 @@ public final class ThreadScheduler implements Scheduler {
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
   public void repeat(long intervalNanos, Runnable task) {
-    Runnable surviving =
-        () -> {
-          try {
-            task.run();
-          } catch (RuntimeException | Error e) {
-            // One failed run must not end the repetition; what matters is kept by the task itself.
-            System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, "background task", e);
-          }
-        };
-    timer.scheduleWithFixedDelay(surviving, intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+    timer.scheduleWithFixedDelay(
+        surviving(task), intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
+  public void after(long delayNanos, Runnable task) {
+    try {
+      timer.schedule(surviving(task), delayNanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // Closed meanwhile: pending work is dropped by contract.
+      return;
+    }
+  }
+
+  /** One failed run must not end a repetition; what matters is kept by the task itself. */
+  private static Runnable surviving(Runnable task) {
+    return () -> {
+      try {
+        task.run();
+      } catch (RuntimeException | Error e) {
+        System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, "background task", e);
+      }
+    };
   }
 
   @Override

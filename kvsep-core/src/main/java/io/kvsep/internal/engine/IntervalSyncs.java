@@ -1,0 +1,81 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.vlog.LogWriter;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Syncs the log that nobody waits for: again and again where the store's durability has an
+ * interval, and once for a batch that was written with one of its own. Thread safe.
+ *
+ * <p>At most one such batch is waited for, the one that is due first: its sync covers all that were
+ * written before.
+ */
+final class IntervalSyncs {
+  private final EngineConfig config;
+  private final LogAppender appender;
+  private final LogWriter log;
+  private final FailureState failure;
+
+  /** Guards the next two. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private boolean armed;
+  private long dueNanos;
+
+  IntervalSyncs(EngineConfig config, LogAppender appender, LogWriter log, FailureState failure) {
+    this.config = config;
+    this.appender = appender;
+    this.log = log;
+    this.failure = failure;
+  }
+
+  /** Begins with the store's own, if it has any. */
+  void start() {
+    if (config.sync() == CommitSync.INTERVAL) {
+      config.scheduler().repeat(config.syncIntervalNanos(), this::sync);
+    }
+  }
+
+  /** Sees to it that what was committed before the call is synced in so much time. */
+  void within(long nanos) {
+    if (config.sync() == CommitSync.INTERVAL && config.syncIntervalNanos() <= nanos) {
+      return;
+    }
+    long now = config.ticker().nanos();
+    lock.lock();
+    try {
+      if (armed && dueNanos - now <= nanos) {
+        return;
+      }
+      config.scheduler().after(nanos, this::syncOnce);
+      armed = true;
+      dueNanos = now + nanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void syncOnce() {
+    lock.lock();
+    try {
+      // Before the sync: who commits behind this may not be covered by it, and arms again.
+      armed = false;
+    } finally {
+      lock.unlock();
+    }
+    sync();
+  }
+
+  private void sync() {
+    if (!log.isDirty() || failure.hasFailed()) {
+      return;
+    }
+    try {
+      appender.sync();
+    } catch (RuntimeException e) {
+      // Kept by the failure state, which every later write reports.
+      return;
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.testing.ConfigDraft;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.ForwardingScheduler;
+import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.ManualScheduler;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Batches that are to be durable some time after they were written, whatever the store's own is.
+ */
+final class IntervalSyncTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final CrashableStorage storage = new CrashableStorage();
+  private final ManualScheduler manual = new ManualScheduler(1, 1);
+  private final List<Long> delays = new ArrayList<>();
+  private final Scheduler scheduler =
+      new ForwardingScheduler(manual) {
+        @Override
+        public void after(long delayNanos, Runnable task) {
+          delays.add(delayNanos);
+          super.after(delayNanos, task);
+        }
+      };
+  private long now;
+
+  private StorageEngine open(CommitSync sync) {
+    return StorageEngine.open(
+        ConfigDraft.of(
+                Engines.config(storage, sync, new ManualClock(1_000), new Random(1), scheduler))
+            .syncIntervalNanos(SECOND)
+            .ticker(() -> now)
+            .build());
+  }
+
+  private static void write(StorageEngine engine, String key, long syncNanos) {
+    WriteBuffer batch = new WriteBuffer();
+    batch.put(0, key.getBytes(UTF_8), new byte[3], 0);
+    engine.writes().writeSyncedWithin(batch, syncNanos);
+  }
+
+  /** What a power failure leaves of a key. */
+  private byte @Nullable [] left(String key) {
+    try (StorageEngine engine =
+        Engines.open(storage.moment().crashSyncedOnly(), new ManualScheduler(2, 1))) {
+      return engine.reads().get(0, key.getBytes(UTF_8), StoreReads.LATEST);
+    }
+  }
+
+  @Test
+  void aBatchIsSyncedByItselfInAStoreThatNeverIs() {
+    try (StorageEngine engine = open(CommitSync.ON_DEMAND)) {
+      write(engine, "a", SECOND);
+      assertNull(left("a"));
+      manual.tick();
+      assertNotNull(left("a"));
+      write(engine, "b", SECOND);
+      manual.tick();
+      assertNotNull(left("b"));
+    }
+  }
+
+  @Test
+  void oneSyncIsForAllThatAreDueLater() {
+    try (StorageEngine engine = open(CommitSync.EVERY_COMMIT)) {
+      write(engine, "a", SECOND);
+      now = SECOND / 2;
+      write(engine, "b", SECOND);
+      assertEquals(List.of(SECOND), delays);
+      write(engine, "c", SECOND / 4);
+      assertEquals(List.of(SECOND, SECOND / 4), delays);
+      long syncs = engine.stats().syncs();
+      manual.tick();
+      assertEquals(syncs + 1, engine.stats().syncs());
+      assertNotNull(left("c"));
+    }
+  }
+
+  @Test
+  void aStoreThatIsSyncedMoreOftenNeedsNothingElse() {
+    try (StorageEngine engine = open(CommitSync.INTERVAL)) {
+      write(engine, "a", SECOND);
+      write(engine, "b", 2 * SECOND);
+      assertEquals(List.of(), delays);
+      write(engine, "c", SECOND / 10);
+      assertEquals(List.of(SECOND / 10), delays);
+    }
+  }
+}
