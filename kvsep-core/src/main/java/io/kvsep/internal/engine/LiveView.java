@@ -76,45 +76,34 @@ final class LiveView {
   }
 
   void start(List<Memtable> memtablesNewestFirst) {
-    lock.lock();
-    try {
-      install(memtablesNewestFirst.stream().map(this::shared).toList());
-    } finally {
-      lock.unlock();
-    }
+    change(() -> memtablesNewestFirst.stream().map(this::shared).toList());
   }
 
   /** Makes {@code memtable} the active one. */
   void addMemtable(Memtable memtable) {
-    lock.lock();
-    try {
-      View view = get();
-      List<SharedMemtable> memtables = new ArrayList<>();
-      memtables.add(shared(memtable));
-      memtables.addAll(view.memtables);
-      install(memtables);
-    } finally {
-      lock.unlock();
-    }
+    change(
+        () -> {
+          List<SharedMemtable> memtables = new ArrayList<>();
+          memtables.add(shared(memtable));
+          memtables.addAll(get().memtables);
+          return memtables;
+        });
   }
 
   /** Takes over the current version, and lets go of a memtable that is in it now. */
   void installVersion(@Nullable Memtable flushed) {
-    lock.lock();
-    try {
-      View view = get();
-      List<SharedMemtable> memtables = new ArrayList<>();
-      for (SharedMemtable shared : view.memtables) {
-        if (shared.memtable == flushed) {
-          shared.pin();
-        } else {
-          memtables.add(shared);
-        }
-      }
-      install(memtables);
-    } finally {
-      lock.unlock();
-    }
+    change(
+        () -> {
+          List<SharedMemtable> memtables = new ArrayList<>();
+          for (SharedMemtable shared : get().memtables) {
+            if (shared.memtable == flushed) {
+              shared.pin();
+            } else {
+              memtables.add(shared);
+            }
+          }
+          return memtables;
+        });
   }
 
   /**
@@ -122,13 +111,11 @@ final class LiveView {
    * more what has come since.
    */
   void forgetMarks() {
-    lock.lock();
-    try {
-      markEpoch++;
-      install(get().memtables);
-    } finally {
-      lock.unlock();
-    }
+    change(
+        () -> {
+          markEpoch++;
+          return get().memtables;
+        });
   }
 
   /** From now on nobody finds anything; the caller drains the epochs next. */
@@ -216,16 +203,30 @@ final class LiveView {
     return new SharedMemtable(memtable, pinnedMemtableBytes);
   }
 
+  /**
+   * @param memtables of the next view; asked under the lock
+   */
+  private void change(Supplier<List<SharedMemtable>> memtables) {
+    View previous;
+    lock.lock();
+    try {
+      previous = current;
+      install(memtables.get());
+    } finally {
+      lock.unlock();
+    }
+    if (previous != null) {
+      // Without the lock, on which writers wait: with the last view of a version go its files.
+      previous.release();
+    }
+  }
+
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();
     while (!version.tryRetain()) {
       version = versions.get();
     }
-    View previous = current;
     current = new View(memtables, version, markEpoch, epochs);
-    if (previous != null) {
-      previous.release();
-    }
     wakeAll();
   }
 

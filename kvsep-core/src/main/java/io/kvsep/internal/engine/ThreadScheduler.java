@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The real scheduler: three threads for the log, one for flushes, one for reclaim, some for
- * compactions, one timer; threads for reads, and one for a bulk load, as long as there are any.
+ * compactions, two timers; threads for reads, and one for a bulk load, as long as there are any.
  * Daemon threads, made when first needed.
  */
 public final class ThreadScheduler implements Scheduler {
@@ -21,6 +21,9 @@ public final class ThreadScheduler implements Scheduler {
 
   /** The next segment, room in the active one, and what is written of it do not wait in a line. */
   private static final int LOGS = 3;
+
+  /** What deletes files that readers have left must not hold up a sync that is due. */
+  private static final int TIMERS = 2;
 
   private final ExecutorService logs;
   private final ExecutorService flushes;
@@ -39,7 +42,7 @@ public final class ThreadScheduler implements Scheduler {
     reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
     loads = passing(1, named("kvsep-load"));
     reads = passing(READS, named("kvsep-read"));
-    timer = Executors.newSingleThreadScheduledExecutor(named("kvsep-timer"));
+    timer = Executors.newScheduledThreadPool(TIMERS, named("kvsep-timer"));
   }
 
   @Override
