@@ -400,6 +400,9 @@ final class CommitPipeline {
     } catch (InternalError e) {
       // Nothing was written yet, so there is no reason to trust the store less.
       first.fail(UnreadablePage.error(e));
+    } catch (Error e) {
+      // Likewise: what it read may have been longer than the heap has room for.
+      first.fail(e);
     }
     group.remove(0);
     first.complete();

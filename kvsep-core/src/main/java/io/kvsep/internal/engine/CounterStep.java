@@ -22,7 +22,7 @@ final class CounterStep implements CommitCondition {
 
   @Override
   public boolean holds(WriteRequest request) {
-    long count = Counters.count(reads.get(keyspace, key, StoreReads.LATEST));
+    long count = Counters.read(reads, keyspace, key);
     sum = Counters.add(count, delta);
     encode(request, sum);
     return true;

@@ -13,15 +13,38 @@ final class Counters {
     if (value == null) {
       return 0;
     }
-    if (value.length != BYTES) {
-      throw new IllegalArgumentException(
-          "the value has " + value.length + " bytes, a counter has " + BYTES);
-    }
+    requireLength(value.length);
     long count = 0;
     for (byte next : value) {
       count = count << 8 | (next & 0xff);
     }
     return count;
+  }
+
+  /** What the key counts by now, 0 when it is absent. A value that is no counter is not read. */
+  static long read(StoreReads reads, int keyspace, byte[] key) {
+    byte[] value =
+        reads.readWithInfo(
+            keyspace,
+            key,
+            StoreReads.LATEST,
+            BYTES,
+            (found, view) -> {
+              requireLength(found.valueLength());
+              byte[] bytes = new byte[BYTES];
+              if (view != null) {
+                view.get(bytes);
+              }
+              return bytes;
+            });
+    return count(value);
+  }
+
+  private static void requireLength(int length) {
+    if (length != BYTES) {
+      throw new IllegalArgumentException(
+          "the value has " + length + " bytes, a counter has " + BYTES);
+    }
   }
 
   static byte[] value(long count) {

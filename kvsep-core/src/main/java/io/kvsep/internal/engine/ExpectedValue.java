@@ -1,14 +1,29 @@
 package io.kvsep.internal.engine;
 
-import java.util.Arrays;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a single record happen only if its key has a certain value, null for none. */
+/**
+ * Lets a single record happen only if its key has a certain value, null for none. A value of
+ * another length is another one, and is not read.
+ */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record ExpectedValue(StoreReads reads, byte @Nullable [] expected) implements CommitCondition {
   @Override
   public boolean holds(WriteRequest request) {
-    byte[] found = reads.get(request.single.keyspace, request.single.key, StoreReads.LATEST);
-    return Arrays.equals(found, expected);
+    int keyspace = request.single.keyspace;
+    byte[] key = request.single.key;
+    byte[] value = expected;
+    if (value == null) {
+      return !reads.contains(keyspace, key, StoreReads.LATEST);
+    }
+    Boolean same =
+        reads.readWithInfo(
+            keyspace,
+            key,
+            StoreReads.LATEST,
+            value.length,
+            (found, view) -> ByteBuffer.wrap(value).equals(view));
+    return same != null && same;
   }
 }

@@ -53,7 +53,7 @@ final class WriteRequest implements SlotContext {
   /** Whether the condition held, and there was nothing to wait for when that is not wanted. */
   boolean applied;
 
-  private @Nullable RuntimeException error;
+  private @Nullable Throwable error;
 
   /** Whether it is known what became of the write, unless that is an error. */
   private boolean settled;
@@ -120,6 +120,11 @@ final class WriteRequest implements SlotContext {
     error = cause;
   }
 
+  /** Of the JVM, before anything was written. */
+  void fail(Error cause) {
+    error = cause;
+  }
+
   /** It is committed. A write of which nobody says anything is not taken for that. */
   void settle() {
     settled = true;
@@ -145,8 +150,11 @@ final class WriteRequest implements SlotContext {
   }
 
   void throwIfFailed() {
-    if (error != null) {
-      throw error;
+    if (error instanceof RuntimeException exception) {
+      throw exception;
+    }
+    if (error instanceof Error thrown) {
+      throw thrown;
     }
   }
 

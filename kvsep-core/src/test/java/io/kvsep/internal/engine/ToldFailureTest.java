@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
@@ -89,6 +90,40 @@ final class ToldFailureTest {
     assertTrue(told.get("first") instanceof StoreFailedException, () -> told.toString());
     assertTrue(told.get("second") instanceof StoreFailedException, () -> told.toString());
     assertThrows(StoreFailedException.class, engine::close);
+  }
+
+  /** As when it compares with a value for which the heap has no room. */
+  @Test
+  void anErrorWhileAConditionIsLookedAtIsToldToItsWriterAlone() {
+    CrashableStorage storage = new CrashableStorage();
+    AtomicBoolean exhausted = new AtomicBoolean();
+    ManualClock clock =
+        new ManualClock(1_000) {
+          @Override
+          public long millis() {
+            if (exhausted.get()) {
+              throw new OutOfMemoryError("as a test wants it");
+            }
+            return super.millis();
+          }
+        };
+    ManualScheduler scheduler = new ManualScheduler(1, 1);
+    try (StorageEngine engine =
+        StorageEngine.open(
+            Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler))) {
+      StoreWrites writes = engine.writes();
+      // Whoever reads it looks at the clock.
+      writes.put(0, key("a"), new byte[8], 1_000_000);
+      exhausted.set(true);
+      assertThrows(
+          OutOfMemoryError.class,
+          () -> writes.compareAndSet(0, key("a"), new byte[8], new byte[3]));
+      assertThrows(OutOfMemoryError.class, () -> writes.increment(0, key("a"), 1));
+      exhausted.set(false);
+      writes.put(0, key("b"), new byte[3], 0);
+      assertTrue(holds(engine, "b"));
+      assertEquals(1, writes.increment(0, key("a"), 1));
+    }
   }
 
   @Test
