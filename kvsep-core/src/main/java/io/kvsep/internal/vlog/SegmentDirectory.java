@@ -6,6 +6,7 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -25,10 +26,20 @@ import org.jspecify.annotations.Nullable;
  * access.
  */
 public final class SegmentDirectory {
-  /** Files by {@code id - first}; holes where files are gone. Never changed once published. */
-  private record Table(long first, @Nullable Segment[] segments, SegmentHomes homes) {}
+  /**
+   * Files by {@code id - first}, with holes where files are gone; and by ascending id those that
+   * are so far below that the holes would be most of it. Never changed once published.
+   */
+  private record Table(
+      Segment[] old, long first, @Nullable Segment[] segments, SegmentHomes homes) {}
 
-  private static final Table EMPTY = new Table(1, new Segment[0], SegmentHomes.NONE);
+  private static final Table EMPTY =
+      new Table(new Segment[0], 1, new Segment[0], SegmentHomes.NONE);
+
+  /** Holes that are not worth a search: for each file, and for all. */
+  private static final int HOLES_PER_FILE = 16;
+
+  private static final int HOLES_MAX = 1024;
 
   /** Files of sealed segments that are open at once, so that a large store stays below limits. */
   private static final int READ_FILES_MAX = 256;
@@ -59,7 +70,28 @@ public final class SegmentDirectory {
   public @Nullable Segment find(long id) {
     Table current = table;
     long index = id - current.first;
-    return index >= 0 && index < current.segments.length ? current.segments[(int) index] : null;
+    if (index < 0) {
+      return findOld(current.old, id);
+    }
+    return index < current.segments.length ? current.segments[(int) index] : null;
+  }
+
+  private static @Nullable Segment findOld(Segment[] old, long id) {
+    int low = 0;
+    int high = old.length - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      long found = old[middle].id();
+      if (found == id) {
+        return old[middle];
+      }
+      if (found < id) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return null;
   }
 
   /**
@@ -162,7 +194,9 @@ public final class SegmentDirectory {
       if (find(relocated.id()) != relocated) {
         throw new IllegalStateException(relocated.name() + " is not listed");
       }
-      table = new Table(current.first, current.segments, current.homes.with(ids, relocated));
+      table =
+          new Table(
+              current.old, current.first, current.segments, current.homes.with(ids, relocated));
     } finally {
       lock.unlock();
     }
@@ -203,8 +237,9 @@ public final class SegmentDirectory {
 
   /** All listed files by ascending id. */
   public List<Segment> all() {
-    List<Segment> all = new ArrayList<>();
-    for (Segment segment : table.segments) {
+    Table current = table;
+    List<Segment> all = new ArrayList<>(Arrays.asList(current.old));
+    for (Segment segment : current.segments) {
       if (segment != null) {
         all.add(segment);
       }
@@ -215,7 +250,11 @@ public final class SegmentDirectory {
   /** Bytes of all listed files. */
   public long bytes() {
     long bytes = 0;
-    for (Segment segment : table.segments) {
+    Table current = table;
+    for (Segment segment : current.old) {
+      bytes += segment.publishedEnd();
+    }
+    for (Segment segment : current.segments) {
       bytes += segment == null ? 0 : segment.publishedEnd();
     }
     return bytes;
@@ -234,12 +273,16 @@ public final class SegmentDirectory {
       return EMPTY;
     }
     all.sort((a, b) -> Long.compare(a.id(), b.id()));
-    long first = all.get(0).id();
     long last = all.get(all.size() - 1).id();
+    int apart = 0;
+    while (last - all.get(apart).id() > HOLES_MAX + HOLES_PER_FILE * (long) (all.size() - apart)) {
+      apart++;
+    }
+    long first = all.get(apart).id();
     @Nullable Segment[] segments = new Segment[Math.toIntExact(last - first + 1)];
-    for (Segment existing : all) {
+    for (Segment existing : all.subList(apart, all.size())) {
       segments[(int) (existing.id() - first)] = existing;
     }
-    return new Table(first, segments, homes);
+    return new Table(all.subList(0, apart).toArray(Segment[]::new), first, segments, homes);
   }
 }
