@@ -2,6 +2,7 @@ package io.kvsep.server.http;
 
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.logging.RequestLogProperty;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.Channel;
@@ -14,9 +15,10 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Has the requests of one HTTP/1.1 connection carried out one after the other: each begins when the
- * one before it was answered and its body is gone. The library hands over whatever a client has
- * sent and brings nothing but the answers in order: a write and a read that were sent together
- * would run beside each other, and of answers that wait for their turn there could be any number.
+ * answer of the one before it has gone out and its body is gone. The library hands over whatever a
+ * client has sent and brings nothing but the answers in order: a write and a read that were sent
+ * together would run beside each other, and of answers that wait for their turn, or for a client
+ * that does not read, there could be any number.
  *
  * <p>While a request waits, nothing is read from the connection, so that no more of them are here
  * than came at once. Where nobody waits, the reading is the affair of the library alone.
@@ -67,7 +69,7 @@ final class Turns {
     if (!isTaken) {
       isTaken = true;
       HttpResponse answer = work.begin(context, request);
-      endWith(request, answer);
+      endWith(context, request);
       return answer;
     }
     CompletableFuture<HttpResponse> promised = new CompletableFuture<>();
@@ -80,17 +82,19 @@ final class Turns {
   }
 
   /**
-   * The library lets go of what is left of a body once the answer is on its way. Without waiting
-   * for that, reading could be taken up again where it has stopped for such a body.
+   * An answer is complete for the library once it is handed over to the connection; it has gone out
+   * when the log knows its end. Only then does the library let go of what is left of a body.
+   * Without waiting for that, reading could be taken up again where it has stopped for such a body.
    */
-  private void endWith(HttpRequest request, HttpResponse answer) {
+  private void endWith(ServiceRequestContext context, HttpRequest request) {
     CompletableFuture<?> unusedEnd =
-        answer
-            .whenComplete()
+        context
+            .log()
+            .whenAvailable(RequestLogProperty.RESPONSE_END_TIME)
             .whenComplete(
-                (nothing, failure) -> {
+                (log, failure) -> {
                   CompletableFuture<?> unusedRest =
-                      request.whenComplete().whenComplete((same, cause) -> end());
+                      request.whenComplete().whenComplete((nothing, cause) -> end());
                 });
   }
 
@@ -121,7 +125,7 @@ final class Turns {
       return;
     }
     next.context().setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, next.time().toMillis());
-    endWith(next.request(), next.answer());
+    endWith(next.context(), next.request());
     next.promised().complete(next.work().begin(next.context(), next.request()));
   }
 }

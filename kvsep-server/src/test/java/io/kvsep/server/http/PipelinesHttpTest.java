@@ -3,10 +3,17 @@ package io.kvsep.server.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.regex.Matcher;
@@ -36,6 +43,64 @@ final class PipelinesHttpTest extends SharedServer {
     expected.add("404 null");
 
     assertEquals(expected, answers(served.raw(requests.toString())));
+  }
+
+  /** Each answer costs the server more than its request costs the client. */
+  @Test
+  void answersThatNobodyReadsHoldUpWhatIsBehindThem() throws Exception {
+    byte[] put =
+        ("PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nPadding: "
+                + "p".repeat(1000)
+                + "\r\n\r\nx")
+            .getBytes(UTF_8);
+    int enough = 50_000;
+    long commits = served.store().stats().commits();
+    try (SocketChannel client = SocketChannel.open()) {
+      client.setOption(StandardSocketOptions.SO_RCVBUF, 4096);
+      client.setOption(StandardSocketOptions.SO_SNDBUF, 4096);
+      client.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), served.port()));
+      client.configureBlocking(false);
+      ByteBuffer request = ByteBuffer.wrap(put);
+      int sent = 0;
+      int refusals = 0;
+      while (sent < enough && refusals < 500) {
+        if (client.write(request) == 0) {
+          // A round trip of somebody else, in which the server could have gone on.
+          served.get("/v1/keys/none").is(404);
+          refusals++;
+        } else {
+          refusals = 0;
+        }
+        if (!request.hasRemaining()) {
+          request.rewind();
+          sent++;
+        }
+      }
+      assertTrue(sent < enough, "all are carried out, and nobody has read an answer");
+
+      ByteBuffer rest = ByteBuffer.allocate(2 * put.length);
+      rest.put(request);
+      rest.put(
+          "GET /none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".getBytes(UTF_8));
+      List<String> expected = new ArrayList<>(Collections.nCopies(sent + 1, "204 null"));
+      expected.add("404 null");
+      assertEquals(expected, answers(exchange(client, rest.flip())));
+      assertEquals(commits + sent + 1, served.store().stats().commits());
+    }
+  }
+
+  /** Sends, and reads until the server closes. */
+  private static String exchange(SocketChannel client, ByteBuffer request) throws IOException {
+    StringBuilder text = new StringBuilder();
+    ByteBuffer read = ByteBuffer.allocate(1 << 16);
+    while (client.read(read) >= 0) {
+      text.append(UTF_8.decode(read.flip()));
+      read.clear();
+      if (request.hasRemaining()) {
+        client.write(request);
+      }
+    }
+    return text.toString();
   }
 
   private static List<String> answers(String text) {

@@ -10,6 +10,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +35,7 @@ final class TurnsTest {
 
     Sent(String path) {
       request = HttpRequest.of(HttpMethod.GET, path);
-      context = ServiceRequestContext.of(request);
+      context = ServiceRequestContext.builder(request).eventLoop(channel.eventLoop()).build();
       context.setRequestTimeout(Duration.ofSeconds(1));
       answer =
           turns.answer(
@@ -47,11 +48,18 @@ final class TurnsTest {
               TIME);
     }
 
-    void sendAnswer() {
+    /** To the buffer of the connection. */
+    void handOverAnswer() {
       made.complete(HttpResponse.of(HttpStatus.OK));
       CompletableFuture<?> unusedWhole = answer.aggregate(channel.eventLoop());
       channel.runPendingTasks();
       assertTrue(answer.isComplete());
+    }
+
+    void sendAnswer() {
+      handOverAnswer();
+      context.logBuilder().endResponse();
+      channel.runPendingTasks();
     }
 
     void dropBody() {
@@ -91,6 +99,20 @@ final class TurnsTest {
   }
 
   @Test
+  void anAnswerThatHasNotGoneOutHoldsUpTheNext() {
+    Sent first = new Sent("/1");
+    Sent second = new Sent("/2");
+    first.handOverAnswer();
+    first.dropBody();
+    assertEquals(List.of("/1"), begun, "the client does not read");
+    assertFalse(channel.config().isAutoRead());
+    first.context.logBuilder().endResponse(new IOException("it has left"));
+    channel.runPendingTasks();
+    assertEquals(List.of("/1", "/2"), begun);
+    second.finish();
+  }
+
+  @Test
   void whileOneWaitsNothingIsRead() {
     Sent first = new Sent("/1");
     assertTrue(channel.config().isAutoRead());
@@ -125,7 +147,8 @@ final class TurnsTest {
       CompletableFuture<?> unusedRest =
           sent.answer
               .aggregate(channel.eventLoop())
-              .thenCompose(whole -> sent.request.aggregate(channel.eventLoop()));
+              .thenCompose(whole -> sent.request.aggregate(channel.eventLoop()))
+              .thenRun(() -> sent.context.logBuilder().endResponse());
       all.add(sent);
     }
     first.finish();
