@@ -68,6 +68,30 @@ final class ServeCommandTest {
   }
 
   @Test
+  void aBodyThatNoMemoryIsThereForTakesNothingOfTheLimits() throws Exception {
+    try (ServerProcess server =
+        ServerProcess.at(folder.resolve("store"), "--value-max", "1000000000")) {
+      for (int i = 0; i < 2; i++) {
+        assertEquals("HTTP/1.1 503", statusOfLongPut(URI.create(server.http()).getPort()));
+      }
+      // The one that asks is no longer among them, having no body.
+      String stats = text(server.http(), "/v1/stats");
+      assertTrue(stats.contains("\"bodyBytes\":0,"), stats);
+      assertEquals(204, put(server.http(), "/v1/keys/a", "x", false));
+    }
+  }
+
+  /** Of one that has sent no byte of its value. */
+  private static String statusOfLongPut(int port) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      String head =
+          "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n";
+      socket.getOutputStream().write(head.getBytes(UTF_8));
+      return new String(socket.getInputStream().readNBytes(12), UTF_8);
+    }
+  }
+
+  @Test
   void whatCannotBeServedIsOneLine() throws IOException {
     Path nothing = Files.writeString(folder.resolve("nothing.pem"), "nothing");
     String store = folder.resolve("store").toString();

@@ -121,11 +121,14 @@ final class BodyReader implements Subscriber<HttpObject> {
 
   @Override
   public void onComplete() {
-    if (isAnnounced && length < bytes.length) {
-      whole.completeExceptionally(
-          Problem.malformed("the body is shorter than Content-Length says"));
-    } else {
+    try {
+      if (isAnnounced && length < bytes.length) {
+        throw Problem.malformed("the body is shorter than Content-Length says");
+      }
       whole.complete(length == bytes.length ? bytes : Arrays.copyOf(bytes, length));
+    } catch (Problem | OutOfMemoryError e) {
+      // The library would pass over it, and the visit would never end.
+      whole.completeExceptionally(e);
     }
   }
 }

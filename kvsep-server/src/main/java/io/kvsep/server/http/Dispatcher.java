@@ -177,7 +177,8 @@ final class Dispatcher implements HttpService {
     }
     try {
       return BodyReader.read(exchange.context(), request, bytesMax, visit);
-    } catch (Problem e) {
+    } catch (Throwable e) {
+      // Also for want of memory: whatever it is, what was reserved is given back.
       return CompletableFuture.failedFuture(e);
     }
   }
