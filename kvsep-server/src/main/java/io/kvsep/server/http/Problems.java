@@ -26,15 +26,20 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What to answer when something went wrong: one row for each error there is. */
 final class Problems implements ServerErrorHandler {
   private static final Logger LOG = Logger.getLogger("io.kvsep.server.http");
+  private static final Pattern FULL_DISK =
+      Pattern.compile("no space left|not enough space|disk quota", Pattern.CASE_INSENSITIVE);
 
   /** Set for good by the first failed sync, so that /health tells without a write. */
   private volatile boolean storeFailed;
@@ -175,12 +180,17 @@ final class Problems implements ServerErrorHandler {
   /** The JDK has no type for it; every system's message names the device's space or a quota. */
   private static boolean isFullDisk(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      String message = String.valueOf(cause.getMessage()).toLowerCase(Locale.ROOT);
-      if (message.contains("space") || message.contains("quota")) {
+      if (cause instanceof IOException refusal && FULL_DISK.matcher(words(refusal)).find()) {
         return true;
       }
     }
     return false;
+  }
+
+  /** Without the path, which may have any words in it. */
+  private static String words(IOException refusal) {
+    return String.valueOf(
+        refusal instanceof FileSystemException file ? file.getReason() : refusal.getMessage());
   }
 
   private static String detail(Throwable error) {

@@ -59,6 +59,16 @@ final class UpkeepHttpTest {
   }
 
   @Test
+  void aPathThatSpeaksOfSpaceIsNoFullDisk() throws IOException {
+    Path file = Files.createFile(folder.resolve("no space left"));
+    HttpOptions options =
+        HttpOptions.builder().checkpoints(file.resolve("workspace/disk quota")).build();
+    try (Served served = Served.at(folder.resolve("store"), options)) {
+      served.post("/v1/admin/checkpoint", "{\"name\":\"one\"}").isProblem(500, "storage");
+    }
+  }
+
+  @Test
   void figuresTellOfStoreAndServer() {
     try (Served served = Served.at(folder)) {
       served.put("/v1/keys/a", "x").is(204);
