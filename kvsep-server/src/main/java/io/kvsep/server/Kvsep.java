@@ -58,7 +58,10 @@ public final class Kvsep {
   static int run(Streams streams, String... arguments) {
     try {
       int code = commandLine(streams).execute(arguments);
-      streams.output().flush();
+      if (code != FAILED) {
+        // Of a failure everything is told already.
+        streams.output().flush();
+      }
       return code;
     } catch (StandardOutput.ReaderGoneException e) {
       return DONE;
@@ -102,6 +105,8 @@ public final class Kvsep {
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setOut(
         new PrintWriter(new OutputStreamWriter(streams.output(), StandardCharsets.UTF_8), true));
+    line.setErr(
+        new PrintWriter(new OutputStreamWriter(streams.errors(), StandardCharsets.UTF_8), true));
     line.setParameterExceptionHandler((failure, arguments) -> misuse(streams, failure));
     line.setExecutionExceptionHandler(
         (failure, command, parsed) -> failure(streams, failure, command));
@@ -118,19 +123,25 @@ public final class Kvsep {
     return MISUSED;
   }
 
-  private static int failure(Streams streams, Exception failure, CommandLine command)
-      throws IOException {
+  private static int failure(Streams streams, Exception failure, CommandLine command) {
     if (failure instanceof StandardOutput.ReaderGoneException) {
       return DONE;
     }
     if (failure instanceof CommandFailure own && own.misuse()) {
       return misuse(streams, reason(failure), command);
     }
-    streams.output().flush();
-    if (command.getParseResult().hasMatchedOption(CommonOptions.STACK_TRACE)) {
-      failure.printStackTrace(streams.errors());
+    Exception told = failure;
+    try {
+      streams.output().flush();
+    } catch (StandardOutput.ReaderGoneException e) {
+      // Whoever has left wants no more of the output, but the command has failed all the same.
+    } catch (IOException e) {
+      told = e;
     }
-    return fail(streams, reason(failure));
+    if (command.getParseResult().hasMatchedOption(CommonOptions.STACK_TRACE)) {
+      told.printStackTrace(streams.errors());
+    }
+    return fail(streams, reason(told));
   }
 
   private static int fail(Streams streams, String reason) {

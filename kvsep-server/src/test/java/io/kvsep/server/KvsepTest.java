@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
+import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -165,6 +167,39 @@ final class KvsepTest {
     assertEquals(
         "kvsep: cannot write to standard output: No space left on device",
         errors.toString(UTF_8).strip());
+  }
+
+  @Test
+  void aFullDiskBehindABufferIsOneLineToo() {
+    fill();
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    OutputStream full = buffered(refusing("No space left on device"));
+
+    int code =
+        Kvsep.run(Streams.of(InputStream.nullInputStream(), full, errors), dir("scan", "--json"));
+
+    assertEquals(1, code);
+    assertEquals(
+        "kvsep: cannot write to standard output: No space left on device",
+        errors.toString(UTF_8).strip());
+  }
+
+  @Test
+  void aFailureIsToldWhereNobodyReadsTheOutput() throws IOException {
+    fill();
+    Files.write(folder.resolve("store/CURRENT"), new byte[3]);
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    OutputStream closed = buffered(refusing("Broken pipe"));
+
+    int code = Kvsep.run(Streams.of(InputStream.nullInputStream(), closed, errors), dir("verify"));
+
+    assertEquals(1, code);
+    assertEquals("kvsep: 1 problem found", errors.toString(UTF_8).strip());
+  }
+
+  /** As the output of the process is. */
+  private static OutputStream buffered(OutputStream output) {
+    return new BufferedOutputStream(output, 1 << 16);
   }
 
   private void fill() {
