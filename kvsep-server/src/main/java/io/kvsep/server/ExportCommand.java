@@ -19,8 +19,8 @@ import picocli.CommandLine.Parameters;
     description = "Write every entry to a file below FOLDER: the key is its relative path.",
     footer = {
       "",
-      "Keys that are no relative path inside FOLDER (.., a leading slash, not UTF-8) and, without",
-      "--force, files that exist already are left out, which makes the exit code 1."
+      "Keys that are no relative path inside FOLDER (.., a leading slash, not UTF-8, too long)",
+      "and, without --force, files that exist already are left out, which makes the exit code 1."
     })
 final class ExportCommand implements Callable<Integer> {
   private final Streams streams;

@@ -37,6 +37,7 @@ final class ExportFolder {
       return "is no file name: " + e.getMessage();
     }
     ByteBuffer content;
+    FileChannel channel;
     try {
       makeParent(target);
       if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
@@ -52,10 +53,12 @@ final class ExportFolder {
       } else {
         content = value.get();
       }
+      // CREATE_NEW neither follows a link nor opens what appeared meanwhile.
+      channel = FileChannel.open(target, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
     } catch (LeavesFolderException | FileSystemException e) {
       return e instanceof FileSystemException ? Kvsep.reason(e) : String.valueOf(e.getMessage());
     }
-    writeNew(target, content);
+    writeWhole(channel, target, content);
     return null;
   }
 
@@ -103,10 +106,8 @@ final class ExportFolder {
   }
 
   /** A file that could not be written to its end is not left behind. */
-  private static void writeNew(Path target, ByteBuffer value) throws IOException {
-    // CREATE_NEW neither follows a link nor opens what appeared meanwhile.
-    FileChannel channel =
-        FileChannel.open(target, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+  private static void writeWhole(FileChannel channel, Path target, ByteBuffer value)
+      throws IOException {
     boolean written = false;
     try (channel) {
       while (value.hasRemaining()) {

@@ -253,6 +253,17 @@ final class FolderCommandsTest {
   }
 
   @Test
+  void aKeyThatIsTooLongForAFileIsReported() throws IOException {
+    put("a", "one");
+    put("b" + "x".repeat(300), "no file has such a name");
+    put("c", "two");
+
+    String refusal = run("export", target).failsWith(1);
+    assertTrue(refusal.startsWith("1 key was not exported: bx"), refusal);
+    assertEquals(Map.of("a", "one", "c", "two"), content(target));
+  }
+
+  @Test
   void aKeyBelowAnotherKeyIsReported() throws IOException {
     put("a", "file");
     put("a/b", "no folder for it");
