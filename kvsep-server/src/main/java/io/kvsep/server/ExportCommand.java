@@ -55,7 +55,7 @@ final class ExportCommand implements Callable<Integer> {
     long start = System.nanoTime();
     Skipped skipped = new Skipped();
     try (KvStore open = store.openToRead()) {
-      ExportFolder target = new ExportFolder(folder, force);
+      ExportFolder target = new ExportFolder(folder, store.directory(), force);
       try (ProgressBar bar = new ProgressBar(streams, "export", plannedBytes(open, selection));
           KvCursor cursor = open.cursor(selection)) {
         while (cursor.next()) {

@@ -16,16 +16,39 @@ import org.jspecify.annotations.Nullable;
 /**
  * A folder that entries are written to as files, and that no key leads out of: not by its name, and
  * not over a link that is inside already. Files that are there stay unless they may be replaced; a
- * link in the place of a file is replaced itself, never what it leads to.
+ * link in the place of a file is replaced itself, never what it leads to. Nothing is written into
+ * the directory of the store itself.
  */
 final class ExportFolder {
   private final Path root;
+  private final Path store;
   private final boolean mayReplace;
 
-  ExportFolder(Path folder, boolean mayReplace) throws IOException {
+  ExportFolder(Path folder, Path storeDirectory, boolean mayReplace) throws IOException {
+    this.store = storeDirectory.toRealPath();
+    this.mayReplace = mayReplace;
+    requireNotInStore(folder, firstThatIsThere(folder).toRealPath());
     Files.createDirectories(folder);
     this.root = folder.toRealPath();
-    this.mayReplace = mayReplace;
+    // Where a part of its path that was not there yet is followed by "..".
+    requireNotInStore(folder, root);
+  }
+
+  private static Path firstThatIsThere(Path folder) {
+    Path path = folder.toAbsolutePath();
+    for (Path parent = path.getParent();
+        parent != null && Files.notExists(path);
+        parent = path.getParent()) {
+      path = parent;
+    }
+    return path;
+  }
+
+  private void requireNotInStore(Path folder, Path real) {
+    if (real.startsWith(store)) {
+      throw CommandFailure.failed(
+          folder + (real.equals(store) ? " is the store itself" : " is inside the store"));
+    }
   }
 
   /** Writes one file; the reason why not, or null when it was written. */
@@ -95,6 +118,9 @@ final class ExportFolder {
         return;
       }
       current = current.resolve(part);
+      if (current.equals(store)) {
+        throw new LeavesFolderException(root.relativize(current) + " is the store itself");
+      }
       if (!Files.exists(current, LinkOption.NOFOLLOW_LINKS)) {
         Files.createDirectory(current);
       } else if (Files.isSymbolicLink(current)) {

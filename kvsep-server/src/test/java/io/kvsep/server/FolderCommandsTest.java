@@ -253,6 +253,30 @@ final class FolderCommandsTest {
   }
 
   @Test
+  void nothingIsExportedIntoTheStoreItself() throws IOException {
+    put("CURRENT", "evil");
+    put("store/CURRENT", "evil");
+    put("a", "good");
+    Map<String, String> before = content(store);
+    Path link = Files.createSymbolicLink(folder.resolve("link"), store);
+
+    for (Path path : List.of(store, link, folder.resolve("none/../store"))) {
+      String refusal = run("export", path, "--force").failsWith(1);
+      assertTrue(refusal.startsWith(path + " is "), refusal);
+    }
+    assertEquals(
+        link.resolve("new/one") + " is inside the store",
+        run("export", link.resolve("new/one"), "--force").failsWith(1));
+    assertFalse(Files.exists(store.resolve("new")));
+
+    assertEquals(
+        "1 key was not exported: store/CURRENT: store is the store itself",
+        run("export", folder, "--force").failsWith(1));
+    assertEquals("good", Files.readString(folder.resolve("a")));
+    assertEquals(before, content(store));
+  }
+
+  @Test
   void aKeyThatIsTooLongForAFileIsReported() throws IOException {
     put("a", "one");
     put("b" + "x".repeat(300), "no file has such a name");
