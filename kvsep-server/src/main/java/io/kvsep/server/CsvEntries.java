@@ -7,11 +7,12 @@ import de.siegmar.fastcsv.reader.CsvParseException;
 import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
+import java.io.BufferedInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.CodingErrorAction;
+import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -20,13 +21,18 @@ final class CsvEntries implements EntryFile {
   /** As long as the longest value may be. */
   private static final int FIELD_CHARACTERS_MAX = 1 << 30;
 
+  /** What some programs write in front of UTF-8. */
+  private static final byte[] BYTE_ORDER_MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
+
   private final CsvReader<CsvRecord> reader;
   private final CloseableIterator<CsvRecord> records;
+  private boolean isHeaderNext;
 
   /**
    * @param withHeader whether the first record only names the columns
    */
-  CsvEntries(InputStream input, char separator, boolean withHeader) {
+  CsvEntries(BufferedInputStream input, char separator, boolean withHeader) throws IOException {
+    skipByteOrderMark(input);
     // What is no UTF-8 is an error, and not a question mark.
     InputStreamReader text =
         new InputStreamReader(
@@ -44,8 +50,18 @@ final class CsvEntries implements EntryFile {
             .allowUnclosedQuote(false)
             .ofCsvRecord(text);
     records = reader.iterator();
-    if (withHeader && records.hasNext()) {
-      records.next();
+    isHeaderNext = withHeader;
+  }
+
+  static boolean maySeparate(char separator) {
+    return separator != '"' && separator != '\r' && separator != '\n';
+  }
+
+  /** It would become a part of the first key. */
+  private static void skipByteOrderMark(BufferedInputStream input) throws IOException {
+    input.mark(BYTE_ORDER_MARK.length);
+    if (!Arrays.equals(input.readNBytes(BYTE_ORDER_MARK.length), BYTE_ORDER_MARK)) {
+      input.reset();
     }
   }
 
@@ -53,6 +69,10 @@ final class CsvEntries implements EntryFile {
   public Map.@Nullable Entry<byte[], byte[]> next() throws BadEntryException, IOException {
     CsvRecord record;
     try {
+      if (isHeaderNext && records.hasNext()) {
+        records.next();
+      }
+      isHeaderNext = false;
       if (!records.hasNext()) {
         return null;
       }

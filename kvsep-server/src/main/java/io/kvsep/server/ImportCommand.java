@@ -85,6 +85,9 @@ final class ImportCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Format given = format == null ? byName() : format;
+    if (given == Format.CSV && !CsvEntries.maySeparate(separator)) {
+      throw CommandFailure.misused("--separator: not a quotation mark and not the end of a line");
+    }
     long start = System.nanoTime();
     if (file.equals(Streams.STANDARD)) {
       load(streams.input(), 0, given, start);
@@ -118,7 +121,7 @@ final class ImportCommand implements Callable<Integer> {
     try (KvStore open = store.openOrCreate(KvOptions.builder());
         ProgressBar bar = new ProgressBar(streams, "import", planned)) {
       CountedInput counter = new CountedInput(input, bar);
-      InputStream buffered = new BufferedInputStream(counter, BUFFER_BYTES);
+      BufferedInputStream buffered = new BufferedInputStream(counter, BUFFER_BYTES);
       EntryFile entries =
           switch (given) {
             case CSV -> new CsvEntries(buffered, separator, header);

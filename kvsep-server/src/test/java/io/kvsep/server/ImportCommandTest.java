@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvCursor;
@@ -86,6 +87,26 @@ final class ImportCommandTest {
             "last",
             "one"),
         content());
+  }
+
+  @Test
+  void aByteOrderMarkIsNoPartOfTheFirstKey() throws IOException {
+    run(file("some.csv", "\ufeffa,1\nb,2\n")).succeeds();
+    run(file("quoted.csv", "\ufeff\"c\",3\n")).succeeds();
+    run(file("header.csv", "\ufeffname,what\n\ufeffd,4\n"), "--header").succeeds();
+    run(file("short.csv", "e,")).succeeds();
+    assertEquals(Map.of("a", "1", "b", "2", "c", "3", latin("\ufeffd"), "4", "e", ""), content());
+  }
+
+  @Test
+  void whatSeparatesNoColumnsIsRefusedBeforeAStoreIsMade() throws IOException {
+    Path csv = file("some.csv", "a,1\n");
+    for (String separator : List.of("\"", "\r", "\n")) {
+      String refusal = run(csv, "--separator", separator).failsWith(2);
+      assertTrue(refusal.startsWith("--separator: "), refusal);
+    }
+    assertFalse(Files.exists(store));
+    run(file("some.jsonl", "{\"key\":\"a\",\"value\":\"1\"}"), "--separator", "\"").succeeds();
   }
 
   @Test
@@ -210,6 +231,9 @@ final class ImportCommandTest {
     assertEquals(1, run(noText).code());
     Path open = file("open.csv", "a,1\nb,\"2\n");
     assertEquals(1, run(open).code());
+    assertEquals(Map.of(), content());
+    String header = run(file("header.csv", "\"name,what\na,1\n"), "--header").failsWith(1);
+    assertFalse(header.contains("unexpected"), header);
     assertEquals(Map.of(), content());
     run(folder.resolve("missing.csv")).failsWith(1);
     run(folder.resolve("what")).failsWith(2);
