@@ -8,7 +8,6 @@ import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
@@ -57,7 +56,7 @@ final class CommitPipeline {
   private final ReentrantLock queueLock = new ReentrantLock();
 
   private final Condition exclusiveTurn = queueLock.newCondition();
-  private final ArrayDeque<WriteRequest> queue = new ArrayDeque<>();
+  private final WriteQueue queue = new WriteQueue();
   private boolean leading;
   private int exclusiveWaiters;
   private boolean closed;
@@ -313,7 +312,7 @@ final class CommitPipeline {
           && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
         // In this order: where there is no memory, it stays in the queue.
         first.group.add(next);
-        queue.remove();
+        queue.poll();
         bytes += next.frame.length();
         next = queue.peek();
       }

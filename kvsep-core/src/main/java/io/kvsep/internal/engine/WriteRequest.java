@@ -29,6 +29,9 @@ final class WriteRequest implements SlotContext {
   /** The group this write leads, when it does; kept here so that leading allocates nothing. */
   final List<WriteRequest> group = new ArrayList<>();
 
+  /** The next one in the {@link WriteQueue} this is in. */
+  @Nullable WriteRequest behind;
+
   /** What the {@link CommitBudget} counts for this write. */
   long reservedBytes;
 

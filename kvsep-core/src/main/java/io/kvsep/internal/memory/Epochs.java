@@ -1,8 +1,9 @@
 package io.kvsep.internal.memory;
 
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.LinkedList;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -32,7 +33,12 @@ public final class Epochs<C extends SlotContext> {
   private final Supplier<C> newContext;
   private final AtomicLong current = new AtomicLong(1);
   private final ReentrantLock lock = new ReentrantLock();
-  private final ArrayDeque<Retired> retired = new ArrayDeque<>();
+
+  /**
+   * Linked, since one that grows as an array does is left broken where there is no memory for that.
+   */
+  @SuppressWarnings("JdkObsolete")
+  private final Queue<Retired> retired = new LinkedList<>();
 
   /** Threads that run a release; guarded by lock, as the queue they took it from. */
   private final Set<Thread> releasing = new HashSet<>();
