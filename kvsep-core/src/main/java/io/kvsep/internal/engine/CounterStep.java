@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.vlog.Frame;
 
 /**
  * Has a counter's next value computed by the commit leader, so that concurrent steps neither get
@@ -30,7 +31,8 @@ final class CounterStep implements CommitCondition {
 
   void encode(WriteRequest request, long count) {
     request.single.set(keyspace, Tag.PUT, key, Counters.value(count), 0);
-    request.frame.encode(request.single, /* inMemory= */ request.reservedBytes >= 0);
+    long longest = Frame.lengthMax(request.single.payloadBytes(), 1);
+    request.frame.encode(request.single, /* inMemory= */ request.fits(longest));
   }
 
   /** What the counter is afterwards. */

@@ -178,7 +178,7 @@ public record EngineConfig(
    * @param roomBytes room that the active segment may have ahead of what is written; 0 for none
    * @param commitBytesMax memory that encoded frames may take together; others are encoded while
    *     they are written
-   * @param frameRetainedBytes memory a writing slot keeps from one write to the next
+   * @param frameRetainedBytes memory one writing slot may keep from one write to the next
    * @param levelZeroTables tables in level 0 that make it worth compacting
    * @param levelZeroSlowdown tables in level 0 from which on writers are slowed down
    * @param levelZeroStop tables in level 0 at which writers wait
@@ -283,6 +283,11 @@ public record EngineConfig(
       return Runtime.getRuntime().availableProcessors() > 1 && File.separatorChar == '/'
           ? Math.min(ROOM_BYTES, memoryBudgetBytes / 16)
           : 0;
+    }
+
+    /** What all writing slots may keep together: as much as the first 32 of them in most stores. */
+    long keptBytesMax() {
+      return commitBytesMax / 4;
     }
 
     /** What of this the compactions of one store go by. */

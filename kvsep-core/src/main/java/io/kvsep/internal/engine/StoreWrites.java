@@ -9,6 +9,7 @@ import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.Arrays;
@@ -34,7 +35,7 @@ public final class StoreWrites {
   private final IntervalSyncs syncs;
   private final StoreReads reads;
   private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
-  private final CommitBudget budget;
+  private final ScratchBudget memory;
   private volatile boolean closed;
 
   StoreWrites(
@@ -49,7 +50,8 @@ public final class StoreWrites {
     this.syncs = syncs;
     this.reads = reads;
     EngineConfig.Shape shape = config.shape();
-    this.budget = new CommitBudget(shape.commitBytesMax(), shape.frameRetainedBytes());
+    this.memory =
+        new ScratchBudget(shape.commitBytesMax(), shape.keptBytesMax(), shape.frameRetainedBytes());
   }
 
   /**
@@ -112,8 +114,7 @@ public final class StoreWrites {
     try {
       request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
-      request.reservedBytes = budget.reserve(2 * Frame.lengthMax(keyLength + valueLength, 1));
-      if (request.reservedBytes < 0) {
+      if (!request.fits(2 * Frame.lengthMax(keyLength + valueLength, 1))) {
         request.single.set(keyspace, Tag.PUT, key.toByteArray(), value.toByteArray(), 0);
         request.frame.encode(request.single, /* inMemory= */ false);
         pipeline.commit(request);
@@ -260,7 +261,6 @@ public final class StoreWrites {
       request.keyspace = keyspace;
       CounterStep step = new CounterStep(reads, keyspace, key, delta);
       request.condition = step;
-      request.reservedBytes = budget.reserve(Frame.lengthMax(key.length + Counters.BYTES, 1));
       // As long as what the leader will put in its place, since groups go by length.
       step.encode(request, 0);
       pipeline.commit(request);
@@ -276,8 +276,7 @@ public final class StoreWrites {
       request.frame.encode(source, /* inMemory= */ false);
       return;
     }
-    request.reservedBytes = budget.reserve(longest);
-    request.frame.encode(source, /* inMemory= */ request.reservedBytes >= 0);
+    request.frame.encode(source, /* inMemory= */ request.fits(longest));
   }
 
   /**
@@ -293,12 +292,11 @@ public final class StoreWrites {
   }
 
   private void finish(EpochSlot<WriteRequest> slot) {
-    WriteRequest request = slot.context();
     try {
-      request.forget(config.shape().frameRetainedBytes());
+      if (!slot.context().forget()) {
+        slots.visitNext(WriteRequest::giveBack);
+      }
     } finally {
-      budget.release(request.reservedBytes);
-      request.reservedBytes = 0;
       exit(slot);
     }
   }
@@ -385,6 +383,8 @@ public final class StoreWrites {
 
   private WriteRequest newRequest() {
     return new WriteRequest(
-        ledger, new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin()));
+        ledger,
+        memory.newShare(),
+        new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin()));
   }
 }

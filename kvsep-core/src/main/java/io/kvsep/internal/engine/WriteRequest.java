@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
@@ -32,8 +33,7 @@ final class WriteRequest implements SlotContext {
   /** The next one in the {@link WriteQueue} this is in. */
   @Nullable WriteRequest behind;
 
-  /** What the {@link CommitBudget} counts for this write. */
-  long reservedBytes;
+  private final ScratchBudget.Share memory;
 
   /** Whether the commit has to be synced before it is acknowledged. */
   boolean sync;
@@ -64,7 +64,8 @@ final class WriteRequest implements SlotContext {
   private volatile State state = State.WAITING;
   private @Nullable Thread writer;
 
-  WriteRequest(MemoryLedger ledger, Frame.Encoding encoding) {
+  WriteRequest(MemoryLedger ledger, ScratchBudget.Share memory, Frame.Encoding encoding) {
+    this.memory = memory;
     frame = new Frame(ledger, encoding);
   }
 
@@ -161,12 +162,33 @@ final class WriteRequest implements SlotContext {
     }
   }
 
-  /** Made ready to be left alone until the next write. */
-  void forget(long retainedBytes) {
+  /** Whether there is memory for a frame of this length. */
+  boolean fits(long frameBytes) {
+    // The frame itself, and as much again while a value is compressed.
+    return memory.take(2 * frameBytes);
+  }
+
+  /**
+   * Made ready to be left alone until the next write. False when other slots keep too much for this
+   * one to keep its memory.
+   */
+  boolean forget() {
     single.forget();
     condition = null;
     keyspaces = Set.of();
-    frame.trim(retainedBytes);
+    boolean kept = memory.keep(frame.capacity());
+    try {
+      frame.trim(memory.keptBytes());
+    } finally {
+      memory.release();
+    }
+    return kept;
+  }
+
+  /** Gives back what was kept for the next write. */
+  void giveBack() {
+    frame.close();
+    memory.giveBack();
   }
 
   @Override

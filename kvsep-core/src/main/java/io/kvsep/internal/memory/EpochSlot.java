@@ -41,6 +41,11 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     return made;
   }
 
+  /** The scratch space, null where nobody has needed it yet. */
+  @Nullable C madeContext() {
+    return context;
+  }
+
   boolean tryEnter(long now, long threadId) {
     // The compare-and-set is also the full fence between announcing the epoch and reading anything
     // that the epoch protects.

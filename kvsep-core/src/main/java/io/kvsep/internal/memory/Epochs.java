@@ -5,9 +5,11 @@ import java.util.HashSet;
 import java.util.LinkedList;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -32,6 +34,7 @@ public final class Epochs<C extends SlotContext> {
 
   private final Supplier<C> newContext;
   private final AtomicLong current = new AtomicLong(1);
+  private final AtomicInteger visits = new AtomicInteger();
   private final ReentrantLock lock = new ReentrantLock();
 
   /**
@@ -92,6 +95,27 @@ public final class Epochs<C extends SlotContext> {
 
   public void exit(EpochSlot<C> slot) {
     slot.leave();
+  }
+
+  /**
+   * Hands the scratch space of the next slot to {@code visit}, one slot after the other from call
+   * to call, so that what somebody left there can be taken back. Does nothing where somebody is
+   * inside or nobody ever was.
+   */
+  public void visitNext(Consumer<? super C> visit) {
+    EpochSlot<C>[] candidates = slots;
+    EpochSlot<C> slot = candidates[visits.getAndIncrement() & (candidates.length - 1)];
+    if (!slot.tryEnter(current.get(), currentThreadId())) {
+      return;
+    }
+    try {
+      C context = slot.madeContext();
+      if (context != null) {
+        visit.accept(context);
+      }
+    } finally {
+      exit(slot);
+    }
   }
 
   /**

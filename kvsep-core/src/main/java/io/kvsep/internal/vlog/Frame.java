@@ -4,7 +4,6 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -27,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A frame that fits its memory allowance is encoded, compressed and checksummed by the writing
  * thread before it knows its place in the log; {@link #place} then only patches sequence, position
  * and checksums. A larger one, or one for which it is faster, is only measured, and encoded while
- * it is written, through a buffer of fixed length: values far above the memory budget can be
- * written.
+ * it is written, through the log's buffer of fixed length: values far above the memory budget can
+ * be written, and it costs no memory to wait for that.
  *
  * <p>Not thread safe: handed from the writing thread to the leader of its commit group and back.
  */
@@ -148,7 +147,7 @@ public final class Frame implements AutoCloseable {
         stored = trials.compress(value, packed, packedWindow);
       }
       sink.begin();
-      putHeader(Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
+      putHeader(sink, Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
       sink.put(source, 0, keyLength);
       if (stored >= 0) {
         sink.put(packed.region(), 0, stored);
@@ -242,43 +241,47 @@ public final class Frame implements AutoCloseable {
     return memory.region();
   }
 
-  /** Encodes a streamed frame into {@code file} at its place. */
-  void stream(StorageFile file, LogPosition durable, long bufferBytes) throws IOException {
+  /** Encodes a streamed frame into {@code target}, which is at the frame's place in the file. */
+  void stream(RecordSink target, LogPosition durable) throws IOException {
     RecordSource source = streamed;
     if (source == null) {
       throw new IllegalStateException("the frame is in memory");
     }
-    sink.toFile(file, offset, bufferBytes);
-    Region header = sink.reserve(LogFormat.FRAME_HEADER_BYTES);
+    Region header = target.reserve(LogFormat.FRAME_HEADER_BYTES);
     putFrameHeader(header, durable);
-    sink.advance(LogFormat.FRAME_HEADER_BYTES);
+    target.advance(LogFormat.FRAME_HEADER_BYTES);
     source.rewind();
     int nextPacked = 0;
     while (source.next()) {
-      long recordOffset = sink.filePosition();
+      long recordOffset = target.filePosition();
       byte[] packedValue = compressesStreamed(source) ? packedValues.get(nextPacked++) : NOT_PACKED;
-      sink.begin();
+      target.begin();
       boolean compressed = packedValue.length > 0;
       int stored = compressed ? packedValue.length : -1;
-      putHeaderAndKey(source, stored);
+      putHeaderAndKey(target, source, stored);
       if (compressed) {
-        sink.put(packedValue, 0, stored);
+        target.put(packedValue, 0, stored);
       } else if (source.value != null) {
-        sink.put(source.value, source.valueOffset, source.valueLength);
+        target.put(source.value, source.valueOffset, source.valueLength);
       }
-      sink.end(LogFormat.place(segment, recordOffset));
+      target.end(LogFormat.place(segment, recordOffset));
     }
-    sink.flush();
-    if (sink.filePosition() != offset + length()) {
+    target.flush();
+    if (target.filePosition() != offset + length()) {
       throw new IllegalStateException("the batch changed while it was written");
     }
   }
 
-  /** Gives back memory beyond {@code retainedBytes}. */
-  public void trim(long retainedBytes) {
+  /** Bytes of memory held now. */
+  public long capacity() {
+    return memory.capacity() + packed.capacity() + raw.capacity();
+  }
+
+  /** Ends the write; gives the memory back where it is more than {@code keptBytes}. */
+  public void trim(long keptBytes) {
     streamed = null;
     packedValues.clear();
-    if (memory.capacity() + packed.capacity() + raw.capacity() > retainedBytes) {
+    if (capacity() > keptBytes) {
       close();
     }
   }
@@ -301,7 +304,7 @@ public final class Frame implements AutoCloseable {
       stored = trials.compress(view, packed, packedWindow);
     }
     sink.begin();
-    putHeaderAndKey(source, stored);
+    putHeaderAndKey(sink, source, stored);
     if (stored >= 0) {
       sink.put(packed.region(), 0, stored);
     } else if (value != null) {
@@ -311,28 +314,36 @@ public final class Frame implements AutoCloseable {
   }
 
   /** Everything of a record in front of the user key; {@code stored} is -1 without compression. */
-  private void putHeaderAndKey(RecordSource source, int stored) throws IOException {
+  private static void putHeaderAndKey(RecordSink target, RecordSource source, int stored)
+      throws IOException {
     putHeader(
+        target,
         source.kind,
         source.keyspace,
         source.keyLength,
         source.valueLength,
         stored,
         source.expiresAtMillis);
-    sink.put(source.key, source.keyOffset, source.keyLength);
+    target.put(source.key, source.keyOffset, source.keyLength);
   }
 
-  private void putHeader(
-      int kind, int keyspace, int keyLength, int valueLength, int stored, long expiresAtMillis)
+  private static void putHeader(
+      RecordSink target,
+      int kind,
+      int keyspace,
+      int keyLength,
+      int valueLength,
+      int stored,
+      long expiresAtMillis)
       throws IOException {
     int prefixLength = Keyspaces.prefixLength(keyspace);
-    sink.putHeader(kind, prefixLength + keyLength, valueLength, stored, expiresAtMillis);
+    target.putHeader(kind, prefixLength + keyLength, valueLength, stored, expiresAtMillis);
     if (prefixLength == 1) {
-      sink.putByte(keyspace);
+      target.putByte(keyspace);
     } else {
-      sink.putByte(Keyspaces.LONG_FORM);
+      target.putByte(Keyspaces.LONG_FORM);
       for (int shift = 24; shift >= 0; shift -= 8) {
-        sink.putByte(keyspace >>> shift);
+        target.putByte(keyspace >>> shift);
       }
     }
   }

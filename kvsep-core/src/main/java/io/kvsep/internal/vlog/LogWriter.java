@@ -4,6 +4,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
@@ -40,7 +41,12 @@ public final class LogWriter {
   private final StoreId storeId;
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
+  private final GrowingRegion stagingMemory;
   private final Region staging;
+
+  /** Of streamed frames, which go through what is gathered in otherwise; never makes it grow. */
+  private final RecordSink streaming;
+
   private final NativeWindow window = new NativeWindow();
 
   /** Of the segment that is being created. */
@@ -98,7 +104,9 @@ public final class LogWriter {
     this.storeId = storeId;
     this.epochs = epochs;
     this.ledger = ledger;
-    this.staging = ledger.allocate(MemoryPurpose.COMMIT, STAGING_BYTES);
+    this.stagingMemory = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
+    this.staging = stagingMemory.ensure(STAGING_BYTES);
+    this.streaming = new RecordSink(stagingMemory);
     this.header = ledger.allocate(MemoryPurpose.COMMIT, LogFormat.SEGMENT_HEADER_BYTES);
   }
 
@@ -296,7 +304,8 @@ public final class LogWriter {
     if (frame.isStreamed()) {
       writeStaged();
       groupReached = true;
-      frame.stream(segment.writable(), durable, STAGING_BYTES);
+      streaming.toFile(segment.writable(), end, STAGING_BYTES);
+      frame.stream(streaming, durable);
       bytesWritten.addAndGet(length);
     } else if (alone || length >= GATHER_BYTES_MAX) {
       writeStaged();
@@ -461,7 +470,7 @@ public final class LogWriter {
   }
 
   public void free() {
-    staging.free();
+    stagingMemory.close();
     header.free();
   }
 

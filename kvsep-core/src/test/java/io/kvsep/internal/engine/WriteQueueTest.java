@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayDeque;
@@ -25,7 +26,7 @@ final class WriteQueueTest {
   private static void run(Random random) {
     List<WriteRequest> idle = new ArrayList<>();
     for (int i = 0; i < REQUESTS; i++) {
-      idle.add(new WriteRequest(new MemoryLedger(), new Frame.Encoding(64, Integer.MAX_VALUE)));
+      idle.add(request());
     }
     WriteQueue queue = new WriteQueue();
     Queue<WriteRequest> model = new ArrayDeque<>();
@@ -53,5 +54,12 @@ final class WriteQueueTest {
     }
     assertNull(queue.peek());
     assertNull(queue.poll());
+  }
+
+  private static WriteRequest request() {
+    return new WriteRequest(
+        new MemoryLedger(),
+        new ScratchBudget(1, 1, 1).newShare(),
+        new Frame.Encoding(64, Integer.MAX_VALUE));
   }
 }

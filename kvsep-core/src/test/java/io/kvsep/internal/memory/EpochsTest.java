@@ -275,6 +275,41 @@ final class EpochsTest {
   }
 
   @Test
+  void whatIsVisitedWasMadeAndNobodyIsInside() {
+    EpochSlot<Context> inside = epochs.enterWithContext();
+    List<EpochSlot<Context>> left = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      left.add(i < 30 ? epochs.enterWithContext() : epochs.enter());
+    }
+    Set<Context> idle = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (EpochSlot<Context> slot : left.subList(0, 30)) {
+      idle.add(slot.context());
+    }
+    left.forEach(epochs::exit);
+    List<Context> visited = new ArrayList<>();
+    // As many calls as there are slots.
+    for (int i = 0; i < 64; i++) {
+      epochs.visitNext(visited::add);
+    }
+    assertEquals(30, visited.size());
+    idle.removeAll(visited);
+    assertEquals(Set.of(), idle);
+    epochs.exit(inside);
+    assertFalse(epochs.isAnybodyInside());
+    assertThrows(
+        IllegalStateException.class,
+        () -> {
+          for (int i = 0; i < 64; i++) {
+            epochs.visitNext(
+                context -> {
+                  throw new IllegalStateException("as a test wants it");
+                });
+          }
+        });
+    assertFalse(epochs.isAnybodyInside());
+  }
+
+  @Test
   void drainWaitsForWhoeverIsInsideAndKeepsTheInterrupt() throws Exception {
     AtomicBoolean drained = new AtomicBoolean();
     AtomicBoolean interrupted = new AtomicBoolean();
