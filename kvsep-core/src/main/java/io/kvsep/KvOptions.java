@@ -114,9 +114,10 @@ public final class KvOptions {
 
     /**
      * Cap on the off-heap memory the store owns: memtables, buffers, tables being written. Mapped
-     * files are not part of it. On top come memtables that a cursor or a backup keeps after they
-     * were flushed ({@link StoreStats#pinned}), and, in a store that is opened for reading only,
-     * what a larger budget left in the log. Default 256 MiB, from 16 MiB up.
+     * files are not part of it. On top come what open cursors work with, memtables that a cursor or
+     * a backup keeps after they were flushed ({@link StoreStats#pinned}), and, in a store that is
+     * opened for reading only, what a larger budget left in the log. Default 256 MiB, from 16 MiB
+     * up.
      */
     public Builder memoryBudgetBytes(long value) {
       memoryBudgetBytes = value;

@@ -5,8 +5,10 @@ import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.PhysicalMemory;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.vlog.ValueReader;
 import java.io.File;
 import java.time.Clock;
 import java.util.function.LongSupplier;
@@ -285,9 +287,19 @@ public record EngineConfig(
           : 0;
     }
 
-    /** What all writing slots may keep together: as much as the first 32 of them in most stores. */
+    /**
+     * What slots may keep together, of writes and of reads each: as much as the first 32 of writes
+     * in most stores. Reads under way may take as much again.
+     */
     long keptBytesMax() {
       return commitBytesMax / 4;
+    }
+
+    /** What reads may take, of which one can always go on. */
+    ScratchBudget readMemory() {
+      long slotBytesMax = ValueReader.SLOT_BYTES_MAX;
+      return new ScratchBudget(
+          Math.max(keptBytesMax(), slotBytesMax), keptBytesMax(), slotBytesMax);
     }
 
     /** What of this the compactions of one store go by. */

@@ -7,6 +7,7 @@ import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.vlog.StoredValue;
@@ -34,12 +35,19 @@ final class ReadContext implements SlotContext {
   long payloadOffset;
   int payloadLength;
 
+  /** Of a reader whose scratch space counts against nothing. */
   ReadContext(MemoryLedger ledger) {
+    this(ledger, /* memory= */ null);
+  }
+
+  /** Of a slot; what its values take counts against {@code memory}. */
+  ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
     key = new GrowingRegion(ledger, MemoryPurpose.READ);
     scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
-            new GrowingRegion(ledger, MemoryPurpose.READ));
+            new GrowingRegion(ledger, MemoryPurpose.READ),
+            memory);
   }
 
   Region key() {
@@ -97,6 +105,11 @@ final class ReadContext implements SlotContext {
       target.putInt(1, Integer.reverseBytes(keyspace));
     }
     return prefixLength;
+  }
+
+  /** Gives back what was kept for the next call. */
+  void giveBack() {
+    scratch.giveBack();
   }
 
   @Override

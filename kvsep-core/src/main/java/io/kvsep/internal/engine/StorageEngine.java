@@ -4,11 +4,13 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.compaction.CompactionConfig;
+import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableCache;
@@ -44,6 +46,7 @@ public final class StorageEngine implements AutoCloseable {
   private final MemoryLedger ledger = new MemoryLedger();
   private final Queue<ReadContext> readContexts = new ConcurrentLinkedQueue<>();
   private final Epochs<ReadContext> epochs = new Epochs<>(this::newReadContext);
+  private final ScratchBudget readMemory;
   private final TableCache tableCache;
   private final SegmentDirectory segments = new SegmentDirectory();
   private final FailureState failure = new FailureState();
@@ -98,12 +101,10 @@ public final class StorageEngine implements AutoCloseable {
   private StorageEngine(EngineConfig config) throws IOException {
     this.config = config;
     remover = new FileRemover(config, epochs, segments);
+    Shape shape = config.shape();
+    readMemory = shape.readMemory();
     tableCache =
-        new TableCache(
-            config.shape().readerBytesMax(),
-            config.shape().blockCacheBytesMax(),
-            epochs::retire,
-            ledger);
+        new TableCache(shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     releases.push(epochs::free);
@@ -402,7 +403,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private ReadContext newReadContext() {
-    ReadContext context = new ReadContext(ledger);
+    ReadContext context = new ReadContext(ledger, readMemory.newShare());
     readContexts.add(context);
     return context;
   }

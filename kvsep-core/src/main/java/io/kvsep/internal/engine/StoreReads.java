@@ -187,7 +187,9 @@ public final class StoreReads {
 
   private void leave(EpochSlot<ReadContext> slot) {
     try {
-      slot.context().scratch.trim();
+      if (!slot.context().scratch.trim()) {
+        epochs.visitNext(ReadContext::giveBack);
+      }
     } finally {
       epochs.exit(slot);
     }

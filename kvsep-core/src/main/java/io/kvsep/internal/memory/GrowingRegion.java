@@ -31,9 +31,7 @@ public final class GrowingRegion implements AutoCloseable {
    * first space that grows beyond a MiB does not have them all compiled anew.
    */
   private Region grow(@Nullable Region current, long length) {
-    long held = current == null ? 0 : current.length();
-    long capacity = Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
-    Region grown = ledger.allocateUncleared(purpose, capacity);
+    Region grown = ledger.allocateUncleared(purpose, capacityFor(length));
     if (current != null) {
       grown.put(0, current, 0, current.length());
       current.free();
@@ -45,6 +43,12 @@ public final class GrowingRegion implements AutoCloseable {
   /** The region as it is, at least one byte long. */
   public Region region() {
     return ensure(1);
+  }
+
+  /** Bytes held once the space has grown to {@code length}, which is more than it holds now. */
+  public long capacityFor(long length) {
+    long held = capacity();
+    return Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
   }
 
   /** Bytes held now. */

@@ -6,7 +6,9 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.ScratchBudget;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
@@ -16,9 +18,13 @@ import java.nio.ByteBuffer;
  */
 public final class ValueReader {
   /**
-   * Longer compressed values are decompressed on the heap, which has no budget of ours to break.
+   * Longer compressed values, and those for which there is no room beside what other readers hold,
+   * are decompressed on the heap, which has no budget of ours to break.
    */
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
+
+  /** The most that one call may need: both kinds, and as much again while they grow. */
+  public static final long SLOT_BYTES_MAX = 4 * SCRATCH_BYTES_MAX;
 
   /** Bytes that are brought into memory at once. */
   static final int LOAD_BYTES_MAX = SCRATCH_BYTES_MAX;
@@ -96,6 +102,10 @@ public final class ValueReader {
       load(segment, 0, LogFormat.SEGMENT_HEADER_BYTES, scratch);
     }
     Region region = segment.mapped(offset + length, length);
+    if (region == null && !scratch.fits(scratch.record, length)) {
+      // The end of the log is not worth a mapping yet, but there is no memory to read it into.
+      region = segment.mapped(offset + length, Integer.MAX_VALUE);
+    }
     long at = offset;
     boolean timed = false;
     if (region == null) {
@@ -106,7 +116,8 @@ public final class ValueReader {
       timed = scratch.isTimed();
     } else if (length > LOAD_BYTES_MAX) {
       load(segment, offset, length, scratch);
-    } else if (fetch(segment, offset, length, length, !residency.isMostlyCold(), scratch).isRead) {
+    } else if (scratch.fits(scratch.record, length)
+        && fetch(segment, offset, length, length, !residency.isMostlyCold(), scratch).isRead) {
       // To look at them through the mapping would cost a page fault, and another one when the
       // system wants the page back.
       region = scratch.record.region();
@@ -227,7 +238,7 @@ public final class ValueReader {
     }
     int valueLength = record.valueLength();
     ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength());
-    if (valueLength > SCRATCH_BYTES_MAX) {
+    if (valueLength > SCRATCH_BYTES_MAX || !scratch.fits(scratch.value, valueLength)) {
       byte[] heap = new byte[valueLength];
       ValueCodec.decompress(stored, ByteBuffer.wrap(heap), segment.name(), fileOffset);
       result.set(heap);
@@ -243,6 +254,7 @@ public final class ValueReader {
   public static final class Scratch implements AutoCloseable {
     final GrowingRegion record;
     private final GrowingRegion value;
+    private final ScratchBudget.@Nullable Share memory;
     final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
     private final RecordPlace place = new RecordPlace();
@@ -250,9 +262,28 @@ public final class ValueReader {
     private boolean loaded;
     private boolean alone;
 
+    /** Counts against nothing. */
     public Scratch(GrowingRegion record, GrowingRegion value) {
+      this(record, value, /* memory= */ null);
+    }
+
+    /** Counts against {@code memory}, unless that is null. */
+    public Scratch(
+        GrowingRegion record, GrowingRegion value, ScratchBudget.@Nullable Share memory) {
       this.record = record;
       this.value = value;
+      this.memory = memory;
+    }
+
+    /** Whether one of the two may be so long; while it grows, what it was is there as well. */
+    private boolean fits(GrowingRegion part, long length) {
+      return memory == null
+          || length <= part.capacity()
+          || memory.take(held() + part.capacityFor(length));
+    }
+
+    private long held() {
+      return record.capacity() + value.capacity();
     }
 
     /** The next record to be read was brought into memory just now. */
@@ -281,10 +312,30 @@ public final class ValueReader {
       return (++mappedReads & (TIMED_INTERVAL - 1)) == 0;
     }
 
-    /** Gives back what a large value made necessary. */
-    public void trim() {
+    /**
+     * Ends a call: gives back what a large value made necessary. False when other slots keep too
+     * much for this one to keep the rest.
+     */
+    public boolean trim() {
       if (record.capacity() > SCRATCH_BYTES_MAX) {
         record.close();
+      }
+      if (memory == null) {
+        return true;
+      }
+      boolean kept = memory.keep(held());
+      if (held() > memory.keptBytes()) {
+        close();
+      }
+      memory.release();
+      return kept;
+    }
+
+    /** Gives back what was kept for the next call. */
+    public void giveBack() {
+      close();
+      if (memory != null) {
+        memory.giveBack();
       }
     }
 

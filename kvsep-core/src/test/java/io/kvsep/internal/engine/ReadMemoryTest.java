@@ -1,0 +1,130 @@
+package io.kvsep.internal.engine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.testing.ConfigDraft;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.GatedStorage;
+import io.kvsep.testing.ManualScheduler;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The memory of reads is bounded however many there are at once, and given back. */
+final class ReadMemoryTest {
+  private static final int READERS = 200;
+  private static final int VALUE_BYTES = 60_000;
+
+  /** Of each slot, for the key. */
+  private static final int KEY_BYTES = 64;
+
+  private static final byte[] KEY = "key".getBytes(UTF_8);
+
+  private final GatedStorage storage = new GatedStorage(new CrashableStorage());
+  private final Shape shape = Shape.forBudget(16 << 20, /* packsBlocks= */ false);
+  private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+
+  @Test
+  void valuesThatAreUnpackedForManyReadersHoldNoMoreThanTheirShare() throws InterruptedException {
+    readAtOnce(/* compressionBytesMin= */ 1024, /* cold= */ false);
+  }
+
+  /** The end of the log is read by position until there is enough of it to map. */
+  @Test
+  void recordsThatAreNotMappedHoldNoMoreThanTheirShare() throws InterruptedException {
+    readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ false);
+  }
+
+  @Test
+  void recordsThatAreNotInMemoryHoldNoMoreThanTheirShare() throws InterruptedException {
+    readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ true);
+  }
+
+  private void readAtOnce(int compressionBytesMin, boolean cold) throws InterruptedException {
+    EngineConfig config =
+        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
+            .shape(shape)
+            .segmentBytes(64 << 20)
+            .compressionBytesMin(compressionBytesMin)
+            .ticker(storage::nanos)
+            .build();
+    StorageEngine engine = StorageEngine.open(config);
+    byte[] value = new byte[VALUE_BYTES];
+    value[VALUE_BYTES - 1] = 1;
+    engine.writes().put(0, KEY, value, 0);
+    if (cold) {
+      engine.writes().put(0, "mapped".getBytes(UTF_8), new byte[2 << 20], 0);
+      storage.takeTime(1_000_000);
+    }
+    CountDownLatch free = new CountDownLatch(1);
+    CountDownLatch inside = new CountDownLatch(READERS);
+    List<Thread> readers = new ArrayList<>();
+    for (int i = 0; i < READERS; i++) {
+      Thread reader = new Thread(() -> read(engine, value, inside, free));
+      reader.start();
+      readers.add(reader);
+    }
+    inside.await();
+    long most = shape.keptBytesMax() + READERS * KEY_BYTES;
+    long holding = readBytes(engine);
+    assertTrue(holding > shape.keptBytesMax() / 2, holding + " bytes held by readers");
+    assertTrue(holding <= most, holding + " bytes held by readers");
+    free.countDown();
+    for (Thread reader : readers) {
+      reader.join();
+    }
+    assertNull(failure.get());
+    long kept = readBytes(engine);
+    assertTrue(kept <= most, kept + " bytes kept");
+    for (int i = 0; i < 3 * READERS; i++) {
+      assertArrayEquals(value, engine.reads().get(0, KEY, StoreReads.LATEST));
+    }
+    kept = readBytes(engine);
+    assertTrue(kept <= most, kept + " bytes kept");
+    engine.close();
+    assertEquals(0, engine.memoryBytes());
+  }
+
+  private void read(
+      StorageEngine engine, byte[] value, CountDownLatch inside, CountDownLatch free) {
+    try {
+      engine
+          .reads()
+          .read(
+              0,
+              KEY,
+              StoreReads.LATEST,
+              view -> {
+                inside.countDown();
+                await(free);
+                assertEquals(ByteBuffer.wrap(value), view);
+                return view.remaining();
+              });
+    } catch (Throwable e) {
+      failure.compareAndSet(null, e);
+      inside.countDown();
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static long readBytes(StorageEngine engine) {
+    return engine.stats().memoryBytes().getOrDefault("read", 0L);
+  }
+}
