@@ -92,7 +92,7 @@ final class ValueOrdering {
     this.space = space;
     this.goal = config.reclaim().goal();
     this.picker = new ReclaimPicker(goal);
-    this.writtenOrder = new WrittenOrder(epochs, ledger);
+    this.writtenOrder = new WrittenOrder(ledger);
     this.orderFromBytes = config.reclaim().orderFromBytes();
     this.orderWarmFromBytes = config.reclaim().orderWarmFromBytes();
     this.followedFrom = followedFrom;

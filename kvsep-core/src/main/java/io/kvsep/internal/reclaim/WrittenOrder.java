@@ -4,11 +4,8 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
-import io.kvsep.internal.memory.EpochSlot;
-import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -42,12 +39,10 @@ public final class WrittenOrder {
   /** Records between two that still lie in order: those in between may be dead. */
   private static final int GAP_RECORDS_MAX = 3;
 
-  private final Epochs<?> epochs;
   private final MemoryLedger ledger;
   private final Map<Long, Boolean> scattered = new HashMap<>();
 
-  public WrittenOrder(Epochs<?> epochs, MemoryLedger ledger) {
-    this.epochs = epochs;
+  public WrittenOrder(MemoryLedger ledger) {
     this.ledger = ledger;
   }
 
@@ -77,7 +72,7 @@ public final class WrittenOrder {
         return false;
       }
       TableFile user = users.get(segment);
-      Map<Long, Tally> tallies = user == null ? Map.of() : tallies(epochs, user, cancelled);
+      Map<Long, Tally> tallies = user == null ? Map.of() : tallies(user, cancelled);
       tallies.forEach(
           (id, tally) -> {
             if (id == segment || tally.records >= RECORDS_MIN) {
@@ -124,12 +119,14 @@ public final class WrittenOrder {
     return users;
   }
 
-  private <C extends SlotContext> Map<Long, Tally> tallies(
-      Epochs<C> slots, TableFile table, BooleanSupplier cancelled) {
+  /**
+   * Outside the epochs: the iterator pins its table, and the pointers in it are compared and not
+   * followed.
+   */
+  private Map<Long, Tally> tallies(TableFile table, BooleanSupplier cancelled) {
     Walk walk = new Walk();
     boolean begun = false;
     int rest = ENTRIES_MAX;
-    EpochSlot<C> slot = slots.enter();
     try (InternalIterator entries = table.iterator(ledger)) {
       while (rest > 0 && !cancelled.getAsBoolean() && (!begun || entries.isValid())) {
         if (!begun) {
@@ -138,12 +135,8 @@ public final class WrittenOrder {
         }
         walk.over(entries, Math.min(rest, STEP_ENTRIES));
         rest -= STEP_ENTRIES;
-        slots.exit(slot);
-        slot = slots.enter();
       }
       return walk.tallies;
-    } finally {
-      slots.exit(slot);
     }
   }
 

@@ -9,10 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.ValuePointer;
-import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.reclaim.ReclaimPicker.Damage;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
@@ -165,20 +163,13 @@ final class WrittenOrderTest {
   void anEmptyStoreHasNothingOutOfOrder() {
     try (BareVersions versions = new BareVersions()) {
       long segment = versions.addSegment(1_000);
-      WrittenOrder order = new WrittenOrder(epochs(), versions.ledger);
+      WrittenOrder order = new WrittenOrder(versions.ledger);
       assertTrue(order.learn(versions.current(), Set.of(segment), () -> false));
       assertFalse(order.isScattered(segment));
       ReclaimPicker picker = new ReclaimPicker(new ReclaimGoal(1.5, 256, 1L << 40));
       assertEquals(Set.of(), picker.orderable(versions.current(), Damage.NONE, NO_END));
       assertNull(scattered(picker, versions, NO_END));
     }
-  }
-
-  private static Epochs<?> epochs() {
-    return new Epochs<SlotContext>(
-        () -> {
-          throw new AssertionError("a walk needs no scratch space");
-        });
   }
 
   private static Set<Long> drawn(Random random, Set<Long> all) {
@@ -195,7 +186,7 @@ final class WrittenOrderTest {
   private static final class Log implements AutoCloseable {
     final Random random;
     final BareVersions versions = new BareVersions();
-    final WrittenOrder order = new WrittenOrder(epochs(), versions.ledger);
+    final WrittenOrder order = new WrittenOrder(versions.ledger);
     final ReclaimPicker picker;
     final long bytesMax;
 
