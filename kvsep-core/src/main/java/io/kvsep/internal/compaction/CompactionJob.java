@@ -87,7 +87,7 @@ public final class CompactionJob {
       if (!plan.overlaps().isEmpty()) {
         sources.add(levelIterator(context, plan.overlaps()));
       }
-      return new MergingIterator(sources.take(), context.ledger());
+      return sources.merge(context.ledger());
     }
   }
 

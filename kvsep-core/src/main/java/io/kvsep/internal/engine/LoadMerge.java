@@ -189,7 +189,7 @@ final class LoadMerge {
         for (List<TableMeta> run : runs) {
           sources.add(new LoadRunIterator(storage, storeId, noCache, run, keys, ledger));
         }
-        return new MergingIterator(sources.take(), ledger);
+        return sources.merge(ledger);
       }
     }
   }

@@ -269,42 +269,59 @@ public final class StoreReads {
   }
 
   private EngineCursor registered(EngineCursor cursor) {
-    cursors.put(cursor, ticker.nanos());
-    if (!live.isOpen()) {
+    try {
+      cursors.put(cursor, ticker.nanos());
+      if (!live.isOpen()) {
+        throw new StoreClosedException("the store is closed");
+      }
+      return cursor;
+    } catch (RuntimeException | Error e) {
       cursor.close();
-      throw new StoreClosedException("the store is closed");
+      throw e;
     }
-    return cursor;
   }
 
+  /** Takes over the caller's reference to the view, whatever comes of it. */
   private EngineCursor cursor(View view, long moment, ScanBounds bounds, long since) {
+    VisibleIterator iterator = null;
     try {
       ReadAhead ahead =
           bounds.keysOnly() || bounds.prefetch() == 0
               ? null
               : new ReadAhead(
                   device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
-      VisibleIterator iterator = iterator(view, moment, bounds);
+      iterator = iterator(view, moment, bounds);
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
       return new EngineCursor(this, view, iterator, new ReadContext(ledger), ahead, bounds);
     } catch (RuntimeException | Error e) {
-      // An unreadable page of a mapping is an Error.
-      view.release();
+      // An unreadable page of a mapping is an Error, and so is memory that runs out.
+      try {
+        if (iterator != null) {
+          iterator.close();
+        }
+      } finally {
+        view.release();
+      }
       throw e;
     }
   }
 
   /** What the bounds show of the view, which the caller has retained. */
   private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
-    // First what may fail, since what was taken of the sources belongs to nobody at first.
     List<TableFile> levelZero = bounds.within(view.version.level(0));
     RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
+    MergingIterator merged;
     try (IteratorSources sources = sources(view, levelZero)) {
-      MergingIterator merged = new MergingIterator(sources.take(), ledger);
+      merged = sources.merge(ledger);
+    }
+    try {
       return new VisibleIterator(
           merged, moment, coverage, bounds.lower(), bounds.upper(), clock, ledger);
+    } catch (RuntimeException | Error e) {
+      merged.close();
+      throw e;
     }
   }
 

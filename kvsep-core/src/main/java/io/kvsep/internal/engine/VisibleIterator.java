@@ -87,6 +87,8 @@ final class VisibleIterator implements AutoCloseable {
   private @Nullable Region payloadRegion;
 
   /**
+   * Takes over the source, unless memory for the bounds runs out.
+   *
    * @param coverage what range deletes hide, null for nothing
    * @param lower first stored key that may be seen, null for none
    * @param upper first stored key that may not be seen any more, null for none
@@ -106,11 +108,19 @@ final class VisibleIterator implements AutoCloseable {
     this.keyCopy = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.passed = new GrowingRegion(ledger, MemoryPurpose.READ);
-    this.lower = copy(lower, ledger);
     this.lowerLength = lower == null ? 0 : lower.length;
-    this.upper = copy(upper, ledger);
     this.upperLength = upper == null ? 0 : upper.length;
     this.limit = upper == null ? null : new KeyLimit(upper);
+    // Last, since nobody can close what could not be made.
+    this.lower = copy(lower, ledger);
+    try {
+      this.upper = copy(upper, ledger);
+    } catch (RuntimeException | Error e) {
+      if (this.lower != null) {
+        this.lower.free();
+      }
+      throw e;
+    }
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.MemoryLedger;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,10 +17,11 @@ public final class IteratorSources implements AutoCloseable {
     iterators.add(iterator);
   }
 
-  /** Hands the iterators over to whoever closes them from now on. */
-  public List<InternalIterator> take() {
+  /** Hands the iterators over to a merge, which closes them from now on if it could be made. */
+  public MergingIterator merge(MemoryLedger ledger) {
+    MergingIterator merged = new MergingIterator(iterators, ledger);
     taken = true;
-    return iterators;
+    return merged;
   }
 
   @Override

@@ -9,8 +9,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * Counts every off-heap byte a store owns, by purpose, and hands the memory out. Mapped files are
  * not counted: their pages belong to the operating system's cache. Only what of them outlives its
  * use for the sake of views is known, apart from the rest. Thread safe.
+ *
+ * <p>Not final, so that memory can run out where a test wants it.
  */
-public final class MemoryLedger {
+public class MemoryLedger {
   private static final MemoryPurpose[] PURPOSES = MemoryPurpose.values();
 
   /** By judgement: two files of a store of a gigabyte. */

@@ -167,7 +167,7 @@ public final class ReclaimJob {
           sources.add(new LevelIterator(tables.toArray(new TableFile[0]), context.ledger()));
         }
       }
-      return new MergingIterator(sources.take(), context.ledger());
+      return sources.merge(context.ledger());
     }
   }
 

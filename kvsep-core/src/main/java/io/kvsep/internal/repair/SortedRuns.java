@@ -9,7 +9,6 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.IteratorSources;
-import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -94,7 +93,7 @@ final class SortedRuns implements AutoCloseable {
         readers.add(reader);
         sources.add(reader.iterator(ledger));
       }
-      return new MergingIterator(sources.take(), ledger);
+      return sources.merge(ledger);
     } catch (IOException e) {
       throw new StorageException("cannot read what was sorted", e);
     }

@@ -163,7 +163,7 @@ final class TableSource implements AutoCloseable {
           sources.add(table.iterator(ledger));
         }
       }
-      return new MergingIterator(sources.take(), ledger);
+      return sources.merge(ledger);
     }
   }
 

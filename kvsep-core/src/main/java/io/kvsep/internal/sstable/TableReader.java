@@ -227,7 +227,13 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     if (!pins.tryPin()) {
       throw new IllegalStateException(name + " is closed");
     }
-    return new TableIterator(this, ledger);
+    try {
+      return new TableIterator(this, ledger);
+    } catch (RuntimeException | Error e) {
+      // Memory for its scratch space may run out.
+      unpin();
+      throw e;
+    }
   }
 
   /** Bytes mapped now. */
