@@ -37,7 +37,8 @@ public interface KvReader {
   /**
    * The values of {@code keys} in their order, null where absent, all as of one moment. A key may
    * come more than once. Values that are not in memory are read many at once, which is much faster
-   * than one call of {@link #get(byte[])} for each.
+   * than one call of {@link #get(byte[])} for each. Until it returns, a call for many keys keeps
+   * the files and memory of its moment, as a cursor does.
    */
   List<byte @Nullable []> getAll(List<byte[]> keys);
 
@@ -48,8 +49,10 @@ public interface KvReader {
    * copied, unless much of what was deleted is still kept by views that the garbage collector has
    * not found to be gone; one of more than 1 MiB never is.
    *
-   * <p>The store cannot be closed from inside the call, and space that is given back meanwhile
-   * stays allocated until it returns.
+   * <p>The store cannot be closed from inside the call, and nothing that the store lets go of
+   * meanwhile is given back until it returns: not the space of replaced files, and not the memory
+   * of memtables that are flushed, whatever the memory budget is. Beside writers it should not take
+   * long.
    */
   <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
 

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;
@@ -17,26 +18,38 @@ import org.jspecify.annotations.Nullable;
  * the caches overlap; when they come from the device, those of a large one are brought into memory
  * together.
  *
- * <p>For one call on one thread, which is inside the epochs.
+ * <p>For one call on one thread, which is inside the epochs from the beginning of a group to its
+ * end. Between two groups it need not be, if it holds the view.
  */
 final class MultiGet {
-  /** Keys in a group; bounds what is kept between finding and reading. */
-  private static final int GROUP_KEYS_MAX = 512;
+  /**
+   * Keys in a group, absent ones and those with their value beside them too; bounds what is kept
+   * between finding and reading, and for how long the caller is inside the epochs.
+   */
+  static final int GROUP_KEYS_MAX = 512;
 
+  /** Bytes of records in a group beyond which it takes no further one. */
   private static final long GROUP_BYTES_MAX = 16 << 20;
 
   private final PointReader points;
   private final ValueReader values;
   private final DeviceReads device;
   private final View view;
-  private final ReadContext context;
   private final long moment;
   private final int keyspace;
+  private final byte[][] keys;
+  private final List<byte @Nullable []> results;
+  private final NearRecords near;
 
   /** An entry whose value is still to be read. */
   private record Found(int index, long tag, Region payload, long offset, int length) {
     long pointer() {
       return offset + Payload.headerLength(Tag.kind(tag));
+    }
+
+    /** As the pointer has it, which may be damaged. */
+    int recordLength() {
+      return ValuePointer.recordLength(payload, pointer());
     }
   }
 
@@ -45,40 +58,46 @@ final class MultiGet {
       ValueReader values,
       DeviceReads device,
       View view,
-      ReadContext context,
       long moment,
-      int keyspace) {
+      int keyspace,
+      byte[][] keys) {
     this.points = points;
     this.values = values;
     this.device = device;
     this.view = view;
-    this.context = context;
     this.moment = moment;
     this.keyspace = keyspace;
+    this.keys = keys;
+    this.results = new ArrayList<>(keys.length);
+    this.near = values.newNearRecords();
   }
 
-  /** Values in the order of {@code wanted}, null where absent. */
-  List<byte @Nullable []> get(List<byte[]> wanted) {
-    byte[][] keys = wanted.toArray(new byte[0][]);
-    List<byte @Nullable []> results = new ArrayList<>(keys.length);
-    NearRecords near = values.newNearRecords();
-    while (results.size() < keys.length) {
-      if (values.isCold()) {
-        getFar(keys, results);
-      } else {
-        getNear(keys, results, near);
-      }
-    }
+  boolean isComplete() {
+    return results.size() == keys.length;
+  }
+
+  /** Values in the order of the keys, null where absent; of those groups that are done. */
+  List<byte @Nullable []> results() {
     return results;
   }
 
-  /** Adds the results of some further keys, whose values are likely to be in memory. */
-  private void getNear(byte[][] keys, List<byte @Nullable []> results, NearRecords near) {
+  /** Adds the results of one further group of keys; only while not complete. */
+  void nextGroup(ReadContext context) {
+    int end = Math.min(keys.length, results.size() + GROUP_KEYS_MAX);
+    if (values.isCold()) {
+      getFar(context, end);
+    } else {
+      getNear(context, end);
+    }
+  }
+
+  /** Adds the results of keys in front of {@code end} whose values are likely to be in memory. */
+  private void getNear(ReadContext context, int end) {
     List<Found> separate = new ArrayList<>();
     near.begin(NearRecords.RECORDS_MAX);
     boolean isRoom = true;
-    while (isRoom && results.size() < keys.length && separate.size() < NearRecords.RECORDS_MAX) {
-      Found found = find(keys, results);
+    while (isRoom && results.size() < end && separate.size() < NearRecords.RECORDS_MAX) {
+      Found found = find(context);
       if (found != null) {
         separate.add(found);
         isRoom = near.add(found.payload, found.pointer());
@@ -88,21 +107,22 @@ final class MultiGet {
       near.suspect();
     }
     for (Found found : separate) {
-      results.set(found.index, read(found, keys[found.index]));
+      results.set(found.index, read(context, found));
     }
   }
 
   /** As above, of values that are likely not to be in memory. */
-  private void getFar(byte[][] keys, List<byte @Nullable []> results) {
+  private void getFar(ReadContext context, int end) {
     ReadBatch batch = values.newBatch();
     List<Found> separate = new ArrayList<>();
-    while (results.size() < keys.length
-        && separate.size() < GROUP_KEYS_MAX
-        && batch.bytes() < GROUP_BYTES_MAX) {
-      Found found = find(keys, results);
+    // Not those of the batch, which leaves long records out.
+    long bytes = 0;
+    while (results.size() < end && bytes < GROUP_BYTES_MAX) {
+      Found found = find(context);
       if (found != null) {
         batch.add(found.payload, found.pointer());
         separate.add(found);
+        bytes += Math.max(0, found.recordLength());
       }
     }
     batch.prepare();
@@ -113,7 +133,7 @@ final class MultiGet {
         if (batch.holds(found.payload, found.pointer())) {
           context.scratch.expectLoaded();
         }
-        results.set(found.index, read(found, keys[found.index]));
+        results.set(found.index, read(context, found));
       }
     } finally {
       batch.cancel();
@@ -124,7 +144,7 @@ final class MultiGet {
    * Adds the result of the next key; null in its place where it is absent or its value is still to
    * be read, in which case what was found is returned.
    */
-  private @Nullable Found find(byte[][] keys, List<byte @Nullable []> results) {
+  private @Nullable Found find(ReadContext context) {
     int index = results.size();
     context.setKey(keyspace, keys[index]);
     results.add(null);
@@ -139,8 +159,8 @@ final class MultiGet {
     return new Found(index, context.tag, payload, context.payloadOffset, context.payloadLength);
   }
 
-  private byte[] read(Found found, byte[] key) {
-    context.setKey(keyspace, key);
+  private byte[] read(ReadContext context, Found found) {
+    context.setKey(keyspace, keys[found.index]);
     context.tag = found.tag;
     context.payloadRegion = found.payload;
     context.payloadOffset = found.offset;

@@ -20,6 +20,7 @@ import java.time.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -50,6 +51,9 @@ public final class StoreReads {
 
   /** The open cursors and when they were made, by the ticker. */
   private final Map<EngineCursor, Long> cursors = new ConcurrentHashMap<>();
+
+  /** Calls that hold a view and are outside the epochs now and then. */
+  private final AtomicInteger longCalls = new AtomicInteger();
 
   StoreReads(
       Epochs<ReadContext> epochs,
@@ -170,6 +174,14 @@ public final class StoreReads {
 
   /** The values of all keys as of one moment, null where absent. */
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, long sequence) {
+    // First, since the list is not ours and whatever it does has to be done outside.
+    byte[][] wanted = keys.toArray(new byte[0][]);
+    return wanted.length <= MultiGet.GROUP_KEYS_MAX
+        ? getFew(keyspace, wanted, sequence)
+        : getMany(keyspace, wanted, sequence);
+  }
+
+  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, long sequence) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
@@ -179,9 +191,39 @@ public final class StoreReads {
         view = live.get();
         moment = readable(sequence);
       } while (!live.isCurrent(view));
-      return new MultiGet(points, values, device, view, context, moment, keyspace).get(keys);
+      MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
+      while (!get.isComplete()) {
+        get.nextGroup(context);
+      }
+      return get.results();
     } finally {
       leave(slot);
+    }
+  }
+
+  /**
+   * As above, of so many keys that it may take long. Holds its view, as a cursor does, and is in
+   * the epochs for a group of keys at a time: while somebody is inside, no memtable that is flushed
+   * meanwhile is freed, and no file that is replaced is deleted. Not for fewer keys: whoever lets
+   * go of a view last gives back what that held, which may be files.
+   */
+  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, long sequence) {
+    // Before there is a view, so that closing either waits or has left none to be had.
+    longCalls.incrementAndGet();
+    try (Moment held = held(sequence)) {
+      MultiGet get =
+          new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
+      while (!get.isComplete()) {
+        EpochSlot<ReadContext> slot = epochs.enterWithContext();
+        try {
+          get.nextGroup(slot.context());
+        } finally {
+          leave(slot);
+        }
+      }
+      return get.results();
+    } finally {
+      longCalls.decrementAndGet();
     }
   }
 
@@ -213,16 +255,8 @@ public final class StoreReads {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
-      View view = live.retain();
-      long moment = readable(sequence);
-      // The view is retained before the moment is read, and still the current one afterwards: so it
-      // holds every entry up to that moment.
-      while (!live.isCurrent(view)) {
-        view.release();
-        view = live.retain();
-        moment = readable(sequence);
-      }
-      return registered(cursor(view, moment, bounds, EVERYTHING));
+      Moment held = held(sequence);
+      return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING));
     } finally {
       epochs.exit(slot);
     }
@@ -237,16 +271,24 @@ public final class StoreReads {
   Moment moment() {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
-      while (true) {
-        View view = live.retain();
-        long sequence = snapshots.visibleSequence();
-        if (live.isCurrent(view)) {
-          return new Moment(this, view, sequence);
-        }
-        view.release();
-      }
+      return held(LATEST);
     } finally {
       epochs.exit(slot);
+    }
+  }
+
+  /**
+   * A view that the caller releases, and what it is read at. It is retained before the moment is
+   * read, and still the current one afterwards: so it holds every entry up to that moment.
+   */
+  private Moment held(long sequence) {
+    while (true) {
+      View view = live.retain();
+      long moment = readable(sequence);
+      if (live.isCurrent(view)) {
+        return new Moment(this, view, moment);
+      }
+      view.release();
     }
   }
 
@@ -354,14 +396,22 @@ public final class StoreReads {
     return oldest;
   }
 
-  /** Closes the cursors that are still open, and waits for those that others are closing. */
+  /**
+   * Closes the cursors that are still open, and waits for those that others are closing and for
+   * calls that hold a view. There is none to be had any more.
+   */
   void closeCursors() {
     Attempts closes = new Attempts();
     for (EngineCursor cursor : cursors.keySet()) {
       closes.run(cursor::close);
     }
-    while (!cursors.isEmpty()) {
-      LockSupport.parkNanos(10_000);
+    boolean interrupted = false;
+    while (!cursors.isEmpty() || longCalls.get() > 0) {
+      LockSupport.parkNanos(100_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
     closes.throwFirst();
   }

@@ -131,6 +131,24 @@ final class ReadAheadTest {
   }
 
   @Test
+  void getAllOfManyGroupsKeepsOrderDuplicatesAndAbsentKeys() {
+    StorageEngine store = cold(threads());
+    List<Integer> wanted = new ArrayList<>();
+    for (int i = 0; i < 900; i++) {
+      // A third is absent.
+      wanted.add(i % (ENTRIES * 3 / 2));
+    }
+    Collections.shuffle(wanted, new Random(6));
+    List<byte[]> keys = wanted.stream().map(ReadAheadTest::key).toList();
+    List<byte @Nullable []> values = store.reads().getAll(0, keys, StoreReads.LATEST);
+    assertEquals(wanted.size(), values.size());
+    for (int i = 0; i < wanted.size(); i++) {
+      int entry = wanted.get(i);
+      assertArrayEquals(entry < ENTRIES ? value(entry) : null, values.get(i));
+    }
+  }
+
+  @Test
   void valuesInMemoryAreNeitherReadAheadNorFromTheFile() {
     StorageEngine store = cold(threads());
     storage.takeTime(0);
