@@ -189,8 +189,18 @@ final class StoreOpener {
     if (storage.exists(temporary)) {
       storage.delete(temporary);
     }
-    FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
-    storage.rename(temporary, name);
+    try {
+      FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
+      storage.rename(temporary, name);
+    } catch (IOException | RuntimeException | Error e) {
+      // On a full disk it would take the space that somebody frees for the next try.
+      try {
+        storage.delete(temporary);
+      } catch (IOException | RuntimeException also) {
+        e.addSuppressed(also);
+      }
+      throw e;
+    }
     storage.syncDirectory();
   }
 

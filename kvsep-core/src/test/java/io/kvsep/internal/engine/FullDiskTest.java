@@ -1,13 +1,26 @@
 package io.kvsep.internal.engine;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
+import java.io.IOException;
 import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -48,6 +61,11 @@ final class FullDiskTest {
   private static final int ROOM_MAX = 12_000;
 
   private static final int ROOM_STEP = 61;
+
+  /** Values of a KiB in the log: more than {@link #ROOM_MAX}, and less than a segment. */
+  private static final int LOGGED = 15;
+
+  private static final String COPY = StoreFiles.temporary(StoreFiles.segment(1));
 
   @ParameterizedTest
   @EnumSource(Variant.class)
@@ -131,5 +149,80 @@ final class FullDiskTest {
           });
     }
     failures.report();
+  }
+
+  /** What is replayed is copied first: where there is no room for that, the copy takes none. */
+  @Test
+  void anOpenWithoutRoomForItsCopiesLeavesNone() throws IOException {
+    CrashableStorage left = killed();
+    int refused = 0;
+    for (int room = 0; room <= ROOM_MAX; room += ROOM_STEP) {
+      CrashableStorage full = left.moment();
+      full.capacityBytes(full.usedBytes() + room);
+      boolean opened = openError(full) == null;
+      refused += !opened && full.trace().contains("create " + COPY) ? 1 : 0;
+      CrashableStorage later = full.moment();
+      assertFalse(later.list().contains(COPY), "room for " + room);
+      later.capacityBytes(Long.MAX_VALUE);
+      assertNull(openError(later), "with space again");
+    }
+    assertTrue(refused > 50, "the copy hardly ever lacked room: " + refused);
+  }
+
+  @Test
+  void aCopyThatCannotBeDeletedHidesNoError() throws IOException {
+    CrashableStorage full = killed();
+    full.capacityBytes(full.usedBytes() + ROOM_MAX / 2);
+    full.failAt(
+        1,
+        Fault.EIO,
+        /* sticky= */ true,
+        (operation, name) -> operation == Operation.DELETE && name.equals(COPY));
+    StorageException error = openError(full);
+    assertNotNull(error);
+    assertTrue(String.valueOf(error.getCause()).contains("No space left"), error::toString);
+    CrashableStorage later = full.moment();
+    assertTrue(later.list().contains(COPY));
+    later.capacityBytes(Long.MAX_VALUE);
+    assertNull(openError(later), "with space again");
+    assertFalse(later.moment().list().contains(COPY));
+  }
+
+  /** A store with nothing but a file of the log that is longer than the room left. */
+  private static CrashableStorage killed() {
+    CrashableStorage storage = new CrashableStorage();
+    try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
+      for (int i = 0; i < LOGGED; i++) {
+        engine.writes().put(0, new byte[] {(byte) i}, value(i), 0);
+      }
+      return storage.moment();
+    }
+  }
+
+  /** Why the store does not open; null when it does, with all that is in it. */
+  private static @Nullable StorageException openError(CrashableStorage disk) {
+    StorageEngine engine;
+    try {
+      engine = Engines.open(disk, new ManualScheduler(1, 1));
+    } catch (StorageException e) {
+      return e;
+    }
+    for (int i = 0; i < LOGGED; i++) {
+      byte[] found = engine.reads().get(0, new byte[] {(byte) i}, StoreReads.LATEST);
+      assertArrayEquals(value(i), found);
+    }
+    try {
+      engine.close();
+    } catch (StorageException e) {
+      // It needs room for a table, and loses nothing without.
+      assertEquals(0, engine.memoryBytes());
+    }
+    return null;
+  }
+
+  private static byte[] value(int number) {
+    byte[] value = new byte[1_000];
+    new Random(number).nextBytes(value);
+    return value;
   }
 }
