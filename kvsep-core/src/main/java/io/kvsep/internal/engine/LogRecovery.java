@@ -6,6 +6,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogScanner;
@@ -18,10 +19,10 @@ import java.util.List;
  * hands its entries out.
  *
  * <p>The log is read in order until the first frame that does not hold. If anything says that the
- * log had been synced beyond that place (a later frame, or the beginning of a later segment's
- * frames), it is damage, and the store does not open: dropping synced data silently is the one
- * thing that must never happen. Otherwise the rest was never promised to anybody, it is a torn
- * tail, and is cut off.
+ * log had been synced beyond that place (a later frame, the beginning of a later segment's frames,
+ * or a table with a part of a frame that is not whole), it is damage, and the store does not open:
+ * dropping synced data silently is the one thing that must never happen. Otherwise the rest was
+ * never promised to anybody, it is a torn tail, and is cut off.
  */
 final class LogRecovery {
   /**
@@ -81,7 +82,6 @@ final class LogRecovery {
         }
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
         if (segment.isSealed() || end < scanner.lengthWithoutRoom() || !isSpare(behind)) {
-          claim = LogPosition.later(claim, scanner.claimsBehind(leastSequence));
           cutOff(scanner, behind, claim, leastSequence);
         }
         break;
@@ -190,12 +190,13 @@ final class LogRecovery {
 
   private void cutOff(
       LogScanner scanner, List<SegmentState> behind, LogPosition claimSoFar, long leastSequence) {
-    LogPosition claim = claimSoFar;
+    long inTables = sequenceInTables();
+    LogPosition claim = LogPosition.later(claimSoFar, scanner.claimsFrom(leastSequence, inTables));
     LogPosition stop = end();
     tornBytes = scanner.lengthWithoutRoom() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
-        claim = LogPosition.later(claim, later.claimsFrom(leastSequence));
+        claim = LogPosition.later(claim, later.claimsFrom(leastSequence, inTables));
         tornBytes += later.lengthWithoutRoom();
       }
     }
@@ -203,5 +204,16 @@ final class LogRecovery {
       throw scanner.damage();
     }
     tornSegment = stop.segment();
+  }
+
+  /** The highest number in a table. That of the version may belong to what was never synced. */
+  private long sequenceInTables() {
+    long highest = 0;
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        highest = Math.max(highest, table.meta().largestSequence());
+      }
+    }
+    return highest;
   }
 }

@@ -159,8 +159,11 @@ final class LogSource {
   /**
    * Where a crash tore the end of the log off, as recovery sees it: null where it did not, or where
    * something says that the log had been synced further.
+   *
+   * @param sequenceInTables the highest number in a table that is in force; 0 if nobody knows
    */
-  static @Nullable LogPosition tornAt(Storage storage, StoreId storeId, List<Part> parts) {
+  static @Nullable LogPosition tornAt(
+      Storage storage, StoreId storeId, List<Part> parts, long sequenceInTables) {
     LogPosition claim = LogPosition.START;
     long leastSequence = 0;
     try {
@@ -178,10 +181,10 @@ final class LogSource {
             continue;
           }
           LogPosition stop = new LogPosition(part.segment(), end);
-          claim = later(claim, scanner.claimsBehind(leastSequence));
+          claim = later(claim, scanner.claimsFrom(leastSequence, sequenceInTables));
           for (Part behind : parts.subList(i + 1, parts.size())) {
             try (LogScanner other = LogScanner.open(storage, storeId, behind.segment(), 0)) {
-              claim = later(claim, other.claimsFrom(leastSequence));
+              claim = later(claim, other.claimsFrom(leastSequence, sequenceInTables));
             }
           }
           return claim.compareTo(stop) > 0 ? null : stop;

@@ -298,8 +298,13 @@ public final class Repair {
     while (manifest.sound() && first > 0 && parts.get(first - 1).from() != Long.MAX_VALUE) {
       first--;
     }
+    // Without a manifest a table may never have come into force, nor the log been synced for it.
+    long inTables =
+        manifest.sound()
+            ? manifest.tables().stream().mapToLong(TableMeta::largestSequence).max().orElse(0)
+            : 0;
     LogPosition torn =
-        LogSource.tornAt(input.damaged(), storeId, parts.subList(first, parts.size()));
+        LogSource.tornAt(input.damaged(), storeId, parts.subList(first, parts.size()), inTables);
     if (torn == null) {
       return parts;
     }

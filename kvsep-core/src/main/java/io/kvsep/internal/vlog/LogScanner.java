@@ -218,26 +218,27 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Looks through everything behind the place where the log stopped to hold for sound frame
-   * headers, and returns the furthest position one of them calls durable.
+   * Looks through everything from the current place on for sound frame headers, and returns the
+   * furthest position that is durable by what one of them says: by its claim, or because a table
+   * has a part of its frame.
+   *
+   * @param leastSequence headers with lower sequence numbers do not count
+   * @param sequenceInTables the highest number of an entry in a table. What has it or a lower one
+   *     was synced before the table came into force
    */
-  public LogPosition claimsBehind(long leastSequence) {
-    return claims(at + 1, leastSequence);
-  }
-
-  /** As {@link #claimsBehind}, from the current place on. */
-  public LogPosition claimsFrom(long leastSequence) {
-    return claims(at, leastSequence);
-  }
-
-  private LogPosition claims(long from, long leastSequence) {
+  public LogPosition claimsFrom(long leastSequence, long sequenceInTables) {
     LogPosition furthest = LogPosition.START;
-    for (long offset = nextHeader(from); offset >= 0; offset = nextHeader(offset + 1)) {
-      if (region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence) {
-        furthest = later(furthest, claim(offset));
+    for (long offset = nextHeader(at); offset >= 0; offset = nextHeader(offset + 1)) {
+      long sequence = region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT);
+      if (sequence >= leastSequence) {
+        furthest = later(furthest, sequence <= sequenceInTables ? behind(offset) : claim(offset));
       }
     }
     return furthest;
+  }
+
+  private LogPosition behind(long header) {
+    return new LogPosition(segment, header + LogFormat.FRAME_HEADER_BYTES);
   }
 
   /** Where the next sound header of a frame stands, from {@code from} on; -1 when none does. */

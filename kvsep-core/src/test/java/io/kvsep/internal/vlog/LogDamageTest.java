@@ -94,8 +94,8 @@ final class LogDamageTest {
         CorruptionException damage = scanner.damage();
         assertTrue(String.valueOf(damage.getMessage()).contains(NAME));
         // Looking for claims never fails either, whatever stands there.
-        scanner.claimsBehind(least);
-        scanner.claimsFrom(0);
+        scanner.claimsFrom(least, 0);
+        scanner.claimsFrom(0, Long.MAX_VALUE);
         return count;
       }
     }
@@ -291,7 +291,7 @@ final class LogDamageTest {
       try (LogScanner scanner = log.scanner(2)) {
         assertFalse(scanner.next(0));
         assertEquals(40, scanner.offset());
-        assertEquals(LogPosition.START, scanner.claimsFrom(0));
+        assertEquals(LogPosition.START, scanner.claimsFrom(0, 0));
       }
       Indexed first = sample.entries.get(0);
       int start = (int) sample.recordStart(first);
@@ -363,8 +363,8 @@ final class LogDamageTest {
         assertEquals(failed.get(1).offset(), scanner.offset());
         assertEquals(claimed, scanner.durableClaim());
         // Their claims do not count either.
-        assertEquals(LogPosition.START, scanner.claimsBehind(21));
-        assertEquals(LogPosition.START, scanner.claimsFrom(21));
+        assertEquals(LogPosition.START, scanner.claimsFrom(21, 0));
+        assertEquals(LogPosition.START, scanner.claimsFrom(21, 20));
       }
       try (LogScanner scanner = log.scanner(1)) {
         int frames = 0;
@@ -392,7 +392,7 @@ final class LogDamageTest {
           }
           assertEquals(sample.frameStarts.get(frame), scanner.offset());
           assertEquals(LogPosition.START, scanner.durableClaim());
-          assertEquals(synced, scanner.claimsBehind(least));
+          assertEquals(synced, scanner.claimsFrom(least, 0));
           assertTrue(synced.compareTo(new LogPosition(1, scanner.offset())) > 0);
         }
       }
@@ -406,9 +406,12 @@ final class LogDamageTest {
           assertTrue(scanner.next(0));
         }
         assertFalse(scanner.next(0));
-        assertEquals(LogPosition.START, scanner.claimsBehind(6));
-        assertEquals(synced, scanner.claimsFrom(6));
+        assertEquals(synced, scanner.claimsFrom(6, 0));
         assertEquals(synced, new LogPosition(1, scanner.offset()));
+        // Unless a table has something of it.
+        assertEquals(synced, scanner.claimsFrom(6, 5));
+        assertEquals(new LogPosition(1, scanner.offset() + 32), scanner.claimsFrom(6, 6));
+        assertEquals(LogPosition.START, scanner.claimsFrom(7, 7));
       }
     }
   }
@@ -427,13 +430,13 @@ final class LogDamageTest {
       log.startSegment(3);
       log.append(3, LogFixture.put("c", "3"));
       try (LogScanner scanner = log.scanner(2)) {
-        assertEquals(end, scanner.claimsFrom(0));
+        assertEquals(end, scanner.claimsFrom(0, 0));
         assertTrue(scanner.next(0));
         assertEquals(end, scanner.durableClaim());
       }
       try (LogScanner scanner = log.scanner(3)) {
-        assertEquals(secondEnd, scanner.claimsFrom(3));
-        assertEquals(LogPosition.START, scanner.claimsFrom(4));
+        assertEquals(secondEnd, scanner.claimsFrom(3, 0));
+        assertEquals(LogPosition.START, scanner.claimsFrom(4, 0));
       }
     }
   }
