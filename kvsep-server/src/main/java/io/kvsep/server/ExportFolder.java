@@ -27,11 +27,11 @@ final class ExportFolder {
   ExportFolder(Path folder, Path storeDirectory, boolean mayReplace) throws IOException {
     this.store = storeDirectory.toRealPath();
     this.mayReplace = mayReplace;
-    requireNotInStore(folder, firstThatIsThere(folder).toRealPath());
+    if (firstThatIsThere(folder).toRealPath().startsWith(store)) {
+      throw CommandFailure.failed(folder + " is the store itself or inside it");
+    }
     Files.createDirectories(folder);
     this.root = folder.toRealPath();
-    // Where a part of its path that was not there yet is followed by "..".
-    requireNotInStore(folder, root);
   }
 
   private static Path firstThatIsThere(Path folder) {
@@ -42,13 +42,6 @@ final class ExportFolder {
       path = parent;
     }
     return path;
-  }
-
-  private void requireNotInStore(Path folder, Path real) {
-    if (real.startsWith(store)) {
-      throw CommandFailure.failed(
-          folder + (real.equals(store) ? " is the store itself" : " is inside the store"));
-    }
   }
 
   /** Writes one file; the reason why not, or null when it was written. */

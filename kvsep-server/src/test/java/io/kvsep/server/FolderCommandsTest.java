@@ -260,13 +260,10 @@ final class FolderCommandsTest {
     Map<String, String> before = content(store);
     Path link = Files.createSymbolicLink(folder.resolve("link"), store);
 
-    for (Path path : List.of(store, link, folder.resolve("none/../store"))) {
-      String refusal = run("export", path, "--force").failsWith(1);
-      assertTrue(refusal.startsWith(path + " is "), refusal);
+    for (Path path : List.of(store, link, link.resolve("new/one"))) {
+      assertEquals(
+          path + " is the store itself or inside it", run("export", path, "--force").failsWith(1));
     }
-    assertEquals(
-        link.resolve("new/one") + " is inside the store",
-        run("export", link.resolve("new/one"), "--force").failsWith(1));
     assertFalse(Files.exists(store.resolve("new")));
 
     assertEquals(
