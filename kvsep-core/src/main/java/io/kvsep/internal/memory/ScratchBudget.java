@@ -66,7 +66,8 @@ public final class ScratchBudget {
      * that, some of whom may not need it any more.
      */
     public boolean keep(long heldBytes) {
-      long wanted = Math.max(takenBytes, heldBytes);
+      // What the next call takes, if it is as long as this one; else at least what is there.
+      long wanted = takenBytes <= slotBytesMax ? Math.max(takenBytes, heldBytes) : heldBytes;
       if (wanted <= keptBytes || wanted > slotBytesMax) {
         return true;
       }

@@ -64,6 +64,14 @@ final class ScratchBudgetTest {
   }
 
   @Test
+  void aSlotKeepsWhatIsLeftOfACallThatTookMore() {
+    assertTrue(first.take(900));
+    assertTrue(first.keep(450));
+    first.release();
+    assertEquals(450, first.keptBytes());
+  }
+
+  @Test
   void whatSlotsKeepTogetherIsBoundedAndCanBeGivenBack() {
     assertTrue(called(first, 600));
     assertTrue(called(second, 400));
