@@ -90,7 +90,12 @@ final class UnreadablePageTest {
       int next = KEYS / 2;
       byte[] value = new byte[valueBytes];
       fails("compareAndSet", () -> store.compareAndSet(key(next), value, new byte[1]));
-      fails("of absent", () -> store.compareAndSet(key(next + 1), null, new byte[1]));
+      if (suffix.equals(".sst")) {
+        fails("of absent", () -> store.compareAndSet(key(next + 1), null, new byte[1]));
+      } else if (store.compareAndSet(key(next + 1), null, new byte[1])) {
+        // As contains() does, it does not read the value.
+        wrong.add("a key whose value cannot be read was taken for absent");
+      }
       fails("compareAndDelete", () -> store.compareAndDelete(key(next + 2), value));
       reads(store, next + 3);
       verify(store);
