@@ -78,6 +78,11 @@ public final class ScratchBudget {
       return true;
     }
 
+    /** Whether the call took nothing, and what is held may stay: then there is nothing to end. */
+    public boolean isWithinKept(long heldBytes) {
+      return takenBytes == 0 && heldBytes <= keptBytes;
+    }
+
     /** How much may be held between two calls. */
     public long keptBytes() {
       return keptBytes;

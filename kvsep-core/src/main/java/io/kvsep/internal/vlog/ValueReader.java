@@ -320,14 +320,15 @@ public final class ValueReader {
       if (record.capacity() > SCRATCH_BYTES_MAX) {
         record.close();
       }
-      if (memory == null) {
-        return true;
-      }
-      boolean kept = memory.keep(held());
-      if (held() > memory.keptBytes()) {
+      return memory == null || memory.isWithinKept(held()) || settle(memory);
+    }
+
+    private boolean settle(ScratchBudget.Share share) {
+      boolean kept = share.keep(held());
+      if (held() > share.keptBytes()) {
         close();
       }
-      memory.release();
+      share.release();
       return kept;
     }
 
