@@ -429,10 +429,12 @@ final class BackgroundWork {
     List<TableMeta> tables =
         FlushJob.run(
             context(PointerRefresh.NONE, compaction), oldest.iterator(), oldest.rangeTombstones());
+    // Before the sync, which then makes all up to it durable: a number that a power failure takes
+    // back must not stand in the manifest.
+    long lastSequence = snapshots.visibleSequence();
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
     VersionEdit edit = new VersionEdit().replayFrom(next);
-    long lastSequence = snapshots.visibleSequence();
     long bytes = 0;
     for (TableMeta table : tables) {
       edit.addTable(0, table);
