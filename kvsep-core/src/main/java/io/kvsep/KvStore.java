@@ -199,7 +199,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
 
   /**
    * Flushes and merges all tables into the last level, dropping what nobody can see any more; what
-   * was there already is rewritten where something in it was deleted or has expired.
+   * was there already is rewritten where something in it was replaced, was deleted or has expired.
    *
    * <p>Levels are merged one after the other. While a long one is, what writers add is compacted
    * above it, so that they need not wait, as long as there is a level above it: with the default

@@ -75,6 +75,7 @@ public final class BareVersions implements AutoCloseable {
         entries,
         0,
         0,
+        0,
         entries,
         0,
         0,

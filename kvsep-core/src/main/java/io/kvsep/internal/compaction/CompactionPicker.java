@@ -1,5 +1,6 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.LevelSums;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -118,10 +119,11 @@ public final class CompactionPicker {
   }
 
   /**
-   * A table that is due for itself: because of what has expired in it, or because it is mostly
-   * tombstones. It goes one level down or, in the last level, is rewritten. The first comes to an
-   * end as the choice by levels does. The second drops all tombstones and deleted ranges, or what
-   * has expired, which is at least one entry: see {@link TableFile#expiryDueMillis}.
+   * A table that is due for itself: because of what has expired in it, because it is mostly
+   * tombstones, or because of what it still has for snapshots that are closed. It goes one level
+   * down or, in the last level, is rewritten. The first comes to an end as the choice by levels
+   * does. The second drops all tombstones, deleted ranges and hidden entries, or what has expired,
+   * which is at least one entry: see {@link TableFile#expiryDueMillis}.
    */
   private @Nullable CompactionPlan pickSingle(
       Version version, int base, Set<TableFile> busy, long nowMillis, long oldestReader) {
@@ -158,8 +160,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * In the last level tombstones and deleted ranges are left over from snapshots. A rewrite drops
-   * them once nobody reads at a moment before any of them.
+   * In the last level tombstones, deleted ranges and what other entries hide are left over from
+   * snapshots. A rewrite drops them once nobody reads at a moment before any of them.
    */
   private @Nullable CompactionPlan pickTombstones(
       Version version, int level, Set<TableFile> busy, long oldestReader) {
@@ -172,11 +174,24 @@ public final class CompactionPicker {
         }
       }
     }
-    if (level == LAST) {
-      for (TableFile table : version.rangeTables(level)) {
-        if (!busy.contains(table) && table.meta().largestSequence() <= oldestReader) {
-          return rewrite(List.of(table));
-        }
+    return level == LAST ? pickLeftOver(version, busy, oldestReader) : null;
+  }
+
+  /** What snapshots left behind in the last level besides whole tables of tombstones. */
+  private @Nullable CompactionPlan pickLeftOver(
+      Version version, Set<TableFile> busy, long oldestReader) {
+    for (TableFile table : version.rangeTables(LAST)) {
+      if (!busy.contains(table) && table.meta().largestSequence() <= oldestReader) {
+        return rewrite(List.of(table));
+      }
+    }
+    for (TableFile table : version.sums(LAST).hidingTables()) {
+      TableMeta meta = table.meta();
+      long unseen = meta.hiddenCount() + meta.tombstoneCount();
+      if (!busy.contains(table)
+          && meta.largestSequence() <= oldestReader
+          && unseen >= config.hiddenFraction() * meta.entryCount()) {
+        return rewrite(List.of(table));
       }
     }
     return null;

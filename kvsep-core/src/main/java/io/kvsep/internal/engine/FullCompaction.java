@@ -125,6 +125,7 @@ final class FullCompaction {
 
   private boolean isStale(TableFile table) {
     return table.meta().tombstoneCount() > 0
+        || table.meta().hiddenCount() > 0
         || table.meta().rangeCount() > 0
         || table.meta().hasExpired(clock.millis());
   }

@@ -16,17 +16,24 @@ final class MetaBuilder {
   private long largestSequence;
   private long entryCount;
   private long tombstoneCount;
+  private long hiddenCount;
   private long rangeCount;
   private long keyBytes;
   private long expiringCount;
   private long expiresAtMillisMin = Long.MAX_VALUE;
   private long expiresAtMillisMax;
 
-  void add(int keyLength, long tag, Region payload, long payloadOffset) {
+  /**
+   * Takes in an entry.
+   *
+   * @param sameKey whether the entry before has the same key
+   */
+  void add(int keyLength, boolean sameKey, long tag, Region payload, long payloadOffset) {
     int kind = Tag.kind(tag);
     long sequence = Tag.sequence(tag);
     entryCount++;
     keyBytes += keyLength;
+    hiddenCount += sameKey ? 1 : 0;
     smallestSequence = Math.min(smallestSequence, sequence);
     largestSequence = Math.max(largestSequence, sequence);
     if (Tag.expires(kind)) {
@@ -91,6 +98,7 @@ final class MetaBuilder {
         largestSequence,
         entryCount,
         tombstoneCount,
+        hiddenCount,
         rangeCount,
         keyBytes,
         expiringCount,

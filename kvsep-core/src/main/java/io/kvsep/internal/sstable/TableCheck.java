@@ -295,7 +295,8 @@ public final class TableCheck implements AutoCloseable {
     }
     if (holdsSection(footer + TableFormat.FOOTER_PROPERTIES, footer)) {
       attempt(
-          propertiesAt, () -> properties = TableProperties.decode(mapping, propertiesAt, number));
+          propertiesAt,
+          () -> properties = TableProperties.decode(mapping, propertiesAt, footer, number));
     }
     return true;
   }
@@ -364,7 +365,7 @@ public final class TableCheck implements AutoCloseable {
       if (begins != (block.shared == 0) && (begins || first)) {
         throw new IndexOutOfBoundsException("the entry at " + at + " shares bytes with none");
       }
-      takeKey(source);
+      boolean sameKey = takeKey(source);
       if (lostFrom >= 0) {
         endLost(keyMemory.region().getBytes(0, keyLength));
       }
@@ -375,7 +376,7 @@ public final class TableCheck implements AutoCloseable {
         counted.smallestKey(keyMemory.region().getBytes(0, keyLength));
         hasKey = true;
       }
-      counted.add(keyLength, tag, source, block.payload);
+      counted.add(keyLength, sameKey, tag, source, block.payload);
       entryCount++;
       largestSequence = Math.max(largestSequence, Tag.sequence(tag));
       sink.entry(
@@ -393,8 +394,11 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Puts the key of the parsed entry together, which has to be behind the one before. */
-  private void takeKey(Region source) {
+  /**
+   * Puts the key of the parsed entry together, which has to be behind the one before; whether it is
+   * the same key.
+   */
+  private boolean takeKey(Region source) {
     int shared = block.shared;
     int unshared = block.unshared;
     if (shared > keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
@@ -416,6 +420,7 @@ public final class TableCheck implements AutoCloseable {
     key.put(shared, source, block.suffix, unshared);
     keyLength = shared + unshared;
     tag = block.tag;
+    return hasKey && order == 0;
   }
 
   private void checkPayload(Region source) {

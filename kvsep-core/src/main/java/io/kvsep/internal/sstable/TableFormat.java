@@ -51,7 +51,8 @@ import io.kvsep.internal.memory.Region;
  *     80      …  smallest key, largest key, then for each segment, ascending:
  *                segment:varint liveBytes:varint records:varint, then for each deleted range,
  *                ascending and disjoint: startLength:varint start endLength:varint end
- *                sequenceCount:varint (sequence:varint){sequenceCount}, newest first
+ *                sequenceCount:varint (sequence:varint){sequenceCount}, newest first; then
+ *                hiddenCount:varint, unless it is 0
  *
  * footer, 52 bytes
  * offset  bytes  field

@@ -17,6 +17,8 @@ import java.util.List;
  * @param largestSequence highest sequence number of any entry or deleted range
  * @param entryCount entries, every version and tombstone counted
  * @param tombstoneCount entries that are deletes
+ * @param hiddenCount entries behind a newer one of the same key in this table, kept for whoever
+ *     read at a moment between the two
  * @param rangeCount deleted ranges, counted as fragments
  * @param keyBytes sum of the key lengths of all entries
  * @param expiringCount entries that expire at some time
@@ -34,6 +36,7 @@ public record TableMeta(
     long largestSequence,
     long entryCount,
     long tombstoneCount,
+    long hiddenCount,
     long rangeCount,
     long keyBytes,
     long expiringCount,
@@ -70,6 +73,7 @@ public record TableMeta(
         && largestSequence == that.largestSequence
         && entryCount == that.entryCount
         && tombstoneCount == that.tombstoneCount
+        && hiddenCount == that.hiddenCount
         && rangeCount == that.rangeCount
         && keyBytes == that.keyBytes
         && expiringCount == that.expiringCount

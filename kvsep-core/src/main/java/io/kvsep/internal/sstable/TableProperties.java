@@ -54,15 +54,18 @@ final class TableProperties {
         at = Varint.put(target, at, sequence);
       }
     }
+    if (meta.hiddenCount() > 0) {
+      Varint.put(target, at, meta.hiddenCount());
+    }
     return target;
   }
 
   /**
-   * Reads the section that begins at {@code offset} of a table.
+   * Reads the section from {@code offset} to {@code end} of a table.
    *
    * @throws IndexOutOfBoundsException when it does not hold together
    */
-  static Contents decode(Region table, long offset, long number) {
+  static Contents decode(Region table, long offset, long end, long number) {
     int smallestLength = keyLength(table, offset + 64);
     int largestLength = keyLength(table, offset + 68);
     int segmentCount = table.getInt(offset + 72);
@@ -83,6 +86,7 @@ final class TableProperties {
       segments.add(new SegmentUse(segment, liveBytes, records));
     }
     RangeTombstones ranges = decodeRanges(table, at, rangeCount);
+    long hiddenCount = decodeHidden(table, at + encodedLength(ranges), end);
     TableMeta meta =
         new TableMeta(
             number,
@@ -93,6 +97,7 @@ final class TableProperties {
             table.getLong(offset + 32),
             table.getLong(offset),
             table.getLong(offset + 8),
+            hiddenCount,
             rangeCount,
             table.getLong(offset + 16),
             table.getLong(offset + 40),
@@ -141,6 +146,18 @@ final class TableProperties {
     return built;
   }
 
+  /** What follows the deleted ranges, if anything does: tables without it end there. */
+  private static long decodeHidden(Region table, long at, long end) {
+    if (at == end) {
+      return 0;
+    }
+    long count = at < end ? Varint.get(table, at) : 0;
+    if (count <= 0 || Varint.length(count) != end - at) {
+      throw new IndexOutOfBoundsException("properties that end at " + at + " instead of " + end);
+    }
+    return count;
+  }
+
   private static long putKey(Region target, long at, byte[] key) {
     long next = Varint.put(target, at, key.length);
     target.put(next, key, 0, key.length);
@@ -155,7 +172,7 @@ final class TableProperties {
               + Varint.length(use.liveBytes())
               + Varint.length(use.records());
     }
-    return length;
+    return length + (meta.hiddenCount() > 0 ? Varint.length(meta.hiddenCount()) : 0);
   }
 
   private static long encodedLength(RangeTombstones ranges) {

@@ -86,7 +86,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     verifySection(footer + TableFormat.FOOTER_PROPERTIES, footer, window);
     this.filter = BloomFilter.of(name, mapping, filterAt, indexAt);
     this.index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt);
-    TableProperties.Contents contents = TableProperties.decode(mapping, propertiesAt, number);
+    TableProperties.Contents contents =
+        TableProperties.decode(mapping, propertiesAt, footer, number);
     this.properties = contents.meta();
     this.rangeTombstones = contents.ranges();
   }

@@ -107,7 +107,7 @@ public final class TableWriter implements AutoCloseable {
     if (meta.entryCount() == 0) {
       meta.smallestKey(key.getBytes(keyOffset, keyLength));
     }
-    meta.add(keyLength, tag, payload, payloadOffset);
+    meta.add(keyLength, sameKey, tag, payload, payloadOffset);
     lastKey.ensure(keyLength).put(common, key, keyOffset + common, keyLength - common);
     lastLength = keyLength;
     lastTag = tag;

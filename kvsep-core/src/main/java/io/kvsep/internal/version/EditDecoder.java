@@ -47,7 +47,8 @@ final class EditDecoder {
         case ManifestFormat.NEXT_SEGMENT_ID -> edit.nextSegmentId(number());
         case ManifestFormat.LAST_SEQUENCE -> edit.lastSequence(number());
         case ManifestFormat.REPLAY_FROM -> edit.replayFrom(new LogPosition(number(), number()));
-        case ManifestFormat.ADD_TABLE -> edit.addTable(level(), table());
+        case ManifestFormat.ADD_TABLE -> edit.addTable(level(), table(/* hiding= */ false));
+        case ManifestFormat.ADD_HIDING -> edit.addTable(level(), table(/* hiding= */ true));
         case ManifestFormat.REMOVE_TABLE -> edit.removeTable(level(), number());
         case ManifestFormat.ADD_SEGMENT -> edit.addSegment(number());
         case ManifestFormat.SEAL_SEGMENT ->
@@ -71,10 +72,37 @@ final class EditDecoder {
     return edit;
   }
 
-  private TableMeta table() {
+  private TableMeta table(boolean hiding) {
+    long number = number();
+    long fileBytes = number();
+    byte[] smallest = key();
+    byte[] largest = key();
+    long smallestSequence = number();
+    long largestSequence = number();
+    long entryCount = number();
+    long tombstoneCount = number();
+    long rangeCount = number();
+    long keyBytes = number();
+    long expiringCount = number();
+    long expiresAtMillisMin = number();
+    long expiresAtMillisMax = number();
+    long hiddenCount = hiding ? number() : 0;
     return new TableMeta(
-        number(), number(), key(), key(), number(), number(), number(), number(), number(),
-        number(), number(), number(), number(), uses());
+        number,
+        fileBytes,
+        smallest,
+        largest,
+        smallestSequence,
+        largestSequence,
+        entryCount,
+        tombstoneCount,
+        hiddenCount,
+        rangeCount,
+        keyBytes,
+        expiringCount,
+        expiresAtMillisMin,
+        expiresAtMillisMax,
+        uses());
   }
 
   private List<SegmentUse> uses() {

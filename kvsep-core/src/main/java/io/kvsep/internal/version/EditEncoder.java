@@ -15,7 +15,7 @@ import java.nio.charset.StandardCharsets;
 
 /** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
 final class EditEncoder {
-  private static final int TABLE_FIELDS = 16;
+  private static final int TABLE_FIELDS = 17;
   private static final int USE_FIELDS = 3;
 
   private final GrowingRegion target;
@@ -83,12 +83,17 @@ final class EditEncoder {
     byte[] largest = meta.largestKey();
     long fields = TABLE_FIELDS + (long) USE_FIELDS * meta.segments().size();
     region = target.ensure(position + fields * Varint.BYTES_MAX + smallest.length + largest.length);
-    put(ManifestFormat.ADD_TABLE, table.level(), meta.number(), meta.fileBytes());
+    boolean hiding = meta.hiddenCount() > 0;
+    int tag = hiding ? ManifestFormat.ADD_HIDING : ManifestFormat.ADD_TABLE;
+    put(tag, table.level(), meta.number(), meta.fileBytes());
     putBytes(smallest);
     putBytes(largest);
     put(meta.smallestSequence(), meta.largestSequence(), meta.entryCount());
     put(meta.tombstoneCount(), meta.rangeCount(), meta.keyBytes());
     put(meta.expiringCount(), meta.expiresAtMillisMin(), meta.expiresAtMillisMax());
+    if (hiding) {
+      put(meta.hiddenCount());
+    }
     put(meta.segments().size());
     for (SegmentUse use : meta.segments()) {
       put(use.segment(), use.liveBytes(), use.records());

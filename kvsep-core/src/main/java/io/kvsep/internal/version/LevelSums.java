@@ -12,19 +12,22 @@ import java.util.List;
  * @param expiryDueMillis when the first of the tables is due because so much of it has expired;
  *     {@link Long#MAX_VALUE} for never
  * @param tombstoneTables tables at least half of whose entries are tombstones
+ * @param hidingTables tables with entries behind a newer one of the same key
  */
 public record LevelSums(
     long entries,
     long records,
     long valueBytes,
     long expiryDueMillis,
-    List<TableFile> tombstoneTables) {
+    List<TableFile> tombstoneTables,
+    List<TableFile> hidingTables) {
   static LevelSums of(TableFile[] tables) {
     long entries = 0;
     long records = 0;
     long valueBytes = 0;
     long expiryDueMillis = ExpiryEstimate.NEVER;
     List<TableFile> tombstoneTables = new ArrayList<>();
+    List<TableFile> hidingTables = new ArrayList<>();
     for (TableFile table : tables) {
       entries += table.meta().entryCount();
       records += table.recordCount();
@@ -33,8 +36,16 @@ public record LevelSums(
       if (2 * table.meta().tombstoneCount() >= table.meta().entryCount()) {
         tombstoneTables.add(table);
       }
+      if (table.meta().hiddenCount() > 0) {
+        hidingTables.add(table);
+      }
     }
     return new LevelSums(
-        entries, records, valueBytes, expiryDueMillis, List.copyOf(tombstoneTables));
+        entries,
+        records,
+        valueBytes,
+        expiryDueMillis,
+        List.copyOf(tombstoneTables),
+        List.copyOf(hidingTables));
   }
 }

@@ -46,6 +46,7 @@ import io.kvsep.internal.memory.Region;
  * 16 restored         source since until sequence    the backup restored last; source is four u32
  * 17 sealLog          id length sequence    as sealSegment, with a number that no record exceeds
  * 18 lostChange       sequence              changes up to it are not all in the log
+ * 19 addHiding        as addTable, with hiddenCount in front of useCount; in 5 it is 0
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -79,9 +80,10 @@ final class ManifestFormat {
   static final int RESTORED = 16;
   static final int SEAL_LOG = 17;
   static final int LOST_CHANGE = 18;
+  static final int ADD_HIDING = 19;
 
   /** What is beyond is of a later version. */
-  static final int LAST_TAG = LOST_CHANGE;
+  static final int LAST_TAG = ADD_HIDING;
 
   private static final int VERSION_AT = 8;
   private static final int STORE_ID_AT = 12;

@@ -142,6 +142,8 @@ final class VersionBuilder {
             && meta.largestSequence() <= Limits.SEQUENCE_MAX
             && meta.tombstoneCount() >= 0
             && meta.tombstoneCount() <= meta.entryCount()
+            && meta.hiddenCount() >= 0
+            && meta.hiddenCount() < meta.entryCount()
             && meta.rangeCount() >= 0
             && meta.keyBytes() >= 0
             && meta.expiresAtMillisMax() >= 0;

@@ -158,6 +158,7 @@ final class CompactionOrderTest {
           entries,
           0,
           0,
+          0,
           1,
           0,
           0,

@@ -93,6 +93,7 @@ abstract class PickerFixture {
             number,
             entries,
             0,
+            0,
             ranges,
             1,
             0,

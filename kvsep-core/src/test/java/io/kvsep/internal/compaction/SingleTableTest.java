@@ -174,6 +174,35 @@ final class SingleTableTest {
   }
 
   @Test
+  void whatOthersHideIsDroppedOnceNoSnapshotNeedsIt() throws IOException {
+    List<Item> items = new ArrayList<>();
+    for (int i = 0; i < 85; i++) {
+      items.add(Item.put(key(i), 9));
+    }
+    List<Item> newest = new ArrayList<>(items);
+    for (int i = 85; i < 100; i++) {
+      items.add(Item.put(key(i), 20));
+      items.add(Item.put(key(i), 9));
+      newest.add(Item.put(key(i), 20));
+    }
+    // Of 115 entries 15 are hidden, which is less than a quarter.
+    store.add(6, items);
+    store.boundaries = new long[] {30};
+    assertEquals(0, settle());
+    for (int i = 100; i < 115; i++) {
+      items.add(Item.delete(key(i), 21));
+      items.add(Item.put(key(i), 8));
+    }
+    empty();
+    store.add(6, items);
+    store.boundaries = new long[] {20, 30};
+    assertEquals(0, settle());
+    store.boundaries = new long[] {21, 30};
+    assertEquals(1, settle());
+    assertEquals(newest, store.allItems());
+  }
+
+  @Test
   void rangesThatASnapshotNeededAreRewrittenOnceItIsReleased() throws IOException {
     store.add(
         6,
@@ -260,6 +289,7 @@ final class SingleTableTest {
         1,
         50,
         100,
+        0,
         0,
         0,
         100,

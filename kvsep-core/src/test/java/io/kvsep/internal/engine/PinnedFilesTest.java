@@ -146,6 +146,31 @@ final class PinnedFilesTest {
   }
 
   @Test
+  void whatASnapshotKeptGoesWithItThoughNothingIsWrittenAnyMore() {
+    for (boolean compacted : new boolean[] {true, false}) {
+      ManualScheduler scheduler = new ManualScheduler(6, 1);
+      StorageEngine engine = Engines.open(new CrashableStorage(), scheduler);
+      putAll(engine, 0);
+      engine.compact();
+      long live = engine.stats().logLiveBytes();
+      SnapshotHold hold = engine.reads().acquireSnapshot();
+      putAll(engine, 1);
+      engine.compact();
+      assertTrue(engine.stats().logLiveBytes() >= 2 * live);
+
+      engine.reads().releaseSnapshot(hold);
+      if (compacted) {
+        engine.compact();
+      } else {
+        scheduler.tick();
+        scheduler.runAll();
+      }
+      assertTrue(engine.stats().logLiveBytes() < 2 * live, "compacted: " + compacted);
+      engine.close();
+    }
+  }
+
+  @Test
   void agesAreThoseOfTheOldest() {
     StorageEngine engine = open(5);
     assertEquals(List.of(0L, 0L), ages(engine));

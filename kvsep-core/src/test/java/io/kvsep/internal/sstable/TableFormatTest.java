@@ -51,6 +51,14 @@ final class TableFormatTest {
       706c756d00010000000400000004000000000000000100000000000000170000
       00000000000300000000000000c8000000000000000000000000000000000000
       0000000000000000000000000007000000040000000100000000000000617072
+      69636f74706c756d09e8070101670000006100000058189bbfc8000000650000
+      005b2109692d01000060000000ec3ec469010000006b767365707373740a29c9
+      34
+      """;
+
+  /** The same, as builds wrote it that did not count what a newer entry hides. */
+  private static final String UNCOUNTED_END =
+      """
       69636f74706c756d09e80701670000006100000058189bbfc800000065000000
       5b2109692d0100005f000000b8da15db010000006b767365707373740e0fd130
       """;
@@ -80,10 +88,21 @@ final class TableFormatTest {
 
   @Test
   void documentedBytesAreReadable() throws IOException {
-    byte[] golden = HexFormat.of().parseHex(GOLDEN.replaceAll("\\s", ""));
-    fixture.storage.replace(NAME, golden);
+    requireReadable(GOLDEN, 1);
+  }
+
+  @Test
+  void bytesOfBuildsThatDidNotCountWhatIsHiddenAreReadable() throws IOException {
+    String begin = GOLDEN.substring(0, GOLDEN.indexOf(UNCOUNTED_END.substring(0, 20)));
+    requireReadable(begin + UNCOUNTED_END, 0);
+  }
+
+  private void requireReadable(String documented, long hiddenCount) throws IOException {
+    byte[] bytes = HexFormat.of().parseHex(documented.replaceAll("\\s", ""));
+    fixture.storage.replace(NAME, bytes);
     TableMeta meta = fixture.properties(NUMBER);
 
+    assertEquals(hiddenCount, meta.hiddenCount());
     assertEquals(RIGHT, wrongAnswer(meta, tinyEntries()));
   }
 
@@ -397,6 +416,7 @@ final class TableFormatTest {
         meta.largestSequence(),
         meta.entryCount(),
         meta.tombstoneCount(),
+        meta.hiddenCount(),
         meta.rangeCount(),
         meta.keyBytes(),
         meta.expiringCount(),

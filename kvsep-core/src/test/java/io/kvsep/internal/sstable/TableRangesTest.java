@@ -146,6 +146,7 @@ final class TableRangesTest {
             meta.largestSequence(),
             meta.entryCount(),
             meta.tombstoneCount(),
+            meta.hiddenCount(),
             meta.rangeCount() - 1,
             meta.keyBytes(),
             meta.expiringCount(),

@@ -99,6 +99,7 @@ final class ExpiryEstimateTest {
             entries,
             tombstones,
             0,
+            0,
             1,
             expiring,
             first,

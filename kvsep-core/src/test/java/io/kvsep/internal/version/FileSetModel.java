@@ -193,6 +193,7 @@ final class FileSetModel {
         number + 7,
         number + 20,
         number % 20,
+        number % 7 % 4,
         number % 3,
         number * 300,
         number % 5,
@@ -208,6 +209,7 @@ final class FileSetModel {
     text.append(hex.formatHex(meta.largestKey())).append(' ');
     text.append(meta.smallestSequence()).append(' ').append(meta.largestSequence()).append(' ');
     text.append(meta.entryCount()).append(' ').append(meta.tombstoneCount()).append(' ');
+    text.append(meta.hiddenCount()).append(' ');
     text.append(meta.keyBytes()).append(' ').append(meta.expiringCount()).append(' ');
     text.append(meta.expiresAtMillisMin())
         .append(' ')
