@@ -37,9 +37,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread safe.
  */
 final class KillLoop {
-  private static final long START_SECONDS_MAX = 120;
+  private static final Duration START_MAX = Duration.ofMinutes(2);
+  private static final long END_SECONDS_MAX = 120;
   private static final long RANDOM_MILLIS_MAX = 1_500;
   private static final long POINT_MILLIS_MAX = 4_000;
+
+  /** Exit value of a process that died by SIGKILL; one that crashed by itself has another. */
+  private static final int KILLED = 128 + 9;
 
   /** By the checking process's clock everything short-lived has expired and nothing long-lived. */
   private static final Duration AHEAD = Duration.ofDays(30);
@@ -47,6 +51,7 @@ final class KillLoop {
   private final Path directory;
   private final Path ledgerFile;
   private final Class<?> child;
+  private final Duration startMax;
   private final KillWorkload workload;
   private final KillModel model;
   private final KillLedger ledger;
@@ -67,9 +72,17 @@ final class KillLoop {
    * @param child its {@code main} is that of {@link KillChild}, or a worse one in tests
    */
   KillLoop(Path directory, Class<?> child, long seed, int writers, int keys) {
+    this(directory, child, seed, writers, keys, START_MAX);
+  }
+
+  /**
+   * @param startMax after which a process that has not opened the store is taken to hang
+   */
+  KillLoop(Path directory, Class<?> child, long seed, int writers, int keys, Duration startMax) {
     this.directory = directory.resolve("store");
     this.ledgerFile = directory.resolve("ledger");
     this.child = child;
+    this.startMax = startMax;
     this.workload = new KillWorkload(seed, writers, keys);
     this.model = new KillModel(workload);
     this.ledger = KillLedger.open(ledgerFile, writers);
@@ -162,13 +175,16 @@ final class KillLoop {
       String place = awaitMoment(point, words);
       // Through the handle: Process.destroyForcibly would close the pipe first.
       process.toHandle().destroyForcibly();
-      if (!process.waitFor(START_SECONDS_MAX, TimeUnit.SECONDS)) {
+      if (!process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS)) {
         throw new FailedMeasurementException("a killed process does not end");
       }
       words.join();
-      if (process.exitValue() <= 128) {
+      if (process.exitValue() != KILLED) {
         throw new FailedMeasurementException(
-            "a writing process ended by itself: " + Files.readString(errors, UTF_8));
+            "a writing process ended by itself, with "
+                + process.exitValue()
+                + ": "
+                + Files.readString(errors, UTF_8));
       }
       return place;
     } catch (InterruptedException e) {
@@ -181,21 +197,25 @@ final class KillLoop {
 
   private String awaitMoment(@Nullable StopPoint point, Words words) throws InterruptedException {
     if (point != null) {
-      boolean started =
-          words.readyOrStopped.await(START_SECONDS_MAX, TimeUnit.SECONDS)
-              && words.stopped.await(POINT_MILLIS_MAX, TimeUnit.MILLISECONDS);
-      return started ? (point.after() ? "after " : "before ") + point.place() : "late, anywhere";
+      awaitStart(words);
+      boolean reached = words.stopped.await(POINT_MILLIS_MAX, TimeUnit.MILLISECONDS);
+      return reached ? (point.after() ? "after " : "before ") + point.place() : "late, anywhere";
     }
     if (random.nextInt(4) == 0) {
       // Somewhere in the start of the process or the recovery of the store.
       words.stopped.await(200 + random.nextLong(600), TimeUnit.MILLISECONDS);
       return "at random, from the start";
     }
-    if (!words.readyOrStopped.await(START_SECONDS_MAX, TimeUnit.SECONDS)) {
-      throw new FailedMeasurementException("a process did not open the store in two minutes");
-    }
+    awaitStart(words);
     words.stopped.await(random.nextLong(RANDOM_MILLIS_MAX), TimeUnit.MILLISECONDS);
     return "at random, while writing";
+  }
+
+  private void awaitStart(Words words) throws InterruptedException {
+    if (!words.readyOrStopped.await(startMax.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new FailedMeasurementException(
+          "a process did not open the store in " + startMax.toMillis() / 1e3 + " s");
+    }
   }
 
   private List<String> command(@Nullable StopPoint point) {

@@ -90,6 +90,23 @@ final class KillLoopTest {
   }
 
   @Test
+  void canaryAProcessThatCrashesIsNotTakenForAKilledOne() {
+    KillLoop loop = loop(CrashingChild.class);
+    String message = failure(() -> loop.killAt(NEVER));
+    assertTrue(message.contains("ended by itself, with 134: a seeded crash"), message);
+    assertEquals(0, loop.kills());
+  }
+
+  @Test
+  void canaryAProcessThatHangsBeforeItOpensTheStoreIsNoticed() {
+    KillLoop loop =
+        new KillLoop(directory, HangingChild.class, 5, WRITERS, KEYS, Duration.ofMillis(200));
+    String message = failure(() -> loop.killAt(NEVER));
+    assertTrue(message.contains("did not open the store"), message);
+    assertEquals(0, loop.kills());
+  }
+
+  @Test
   void canaryWrongMissingAndAdditionalEntriesAreNoticed() {
     KillLoop loop = loop(KillChild.class);
     loop.killAt(new StopPoint(true, Step.WRITE, Target.SEGMENT, 200));

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
@@ -23,6 +24,10 @@ final class CrashRounds {
   private static final long START_SECONDS_MAX = 60;
   private static final long WRITE_MILLIS_MAX = 2_000;
 
+  /** Exit value of a process that was killed: by SIGKILL, or by Windows, which gives it a 1. */
+  private static final int KILLED = File.separatorChar == '\\' ? 1 : 128 + 9;
+
+  private final Class<?> program;
   private final Path directory;
   private final int rounds;
   private final int batchesPerRound;
@@ -33,6 +38,14 @@ final class CrashRounds {
   private long tornBytes;
 
   CrashRounds(Path directory, int rounds, int batchesPerRound) {
+    this(Kvsep.class, directory, rounds, batchesPerRound);
+  }
+
+  /**
+   * @param program its {@code main} has a {@link CrashWriterCommand}, or a worse one in tests
+   */
+  CrashRounds(Class<?> program, Path directory, int rounds, int batchesPerRound) {
+    this.program = program;
     this.directory = directory;
     this.rounds = rounds;
     this.batchesPerRound = batchesPerRound;
@@ -84,13 +97,17 @@ final class CrashRounds {
       }
       // On a slow device it may be fewer.
       heard.enough.await(WRITE_MILLIS_MAX, TimeUnit.MILLISECONDS);
+      boolean wasAlive = process.isAlive();
       // Through the handle: Process.destroyForcibly would close the pipe and lose what is in it.
       process.toHandle().destroyForcibly();
       heard.join();
-      process.waitFor();
-      if (heard.last.get() < first) {
+      // What died by itself has survived no kill, whatever it wrote before.
+      if (process.waitFor() != KILLED || !wasAlive || heard.last.get() < first) {
         throw CommandFailure.failed(
-            "the writer ended by itself: " + Files.readString(errors, UTF_8));
+            "the writer ended by itself, with "
+                + process.exitValue()
+                + ": "
+                + Files.readString(errors, UTF_8));
       }
       return heard.last.get();
     } catch (InterruptedException e) {
@@ -110,7 +127,7 @@ final class CrashRounds {
         "--enable-native-access=ALL-UNNAMED",
         "-cp",
         System.getProperty("java.class.path", "."),
-        Kvsep.class.getName(),
+        program.getName(),
         CrashWriterCommand.NAME,
         "--dir",
         directory.toString(),
@@ -148,8 +165,9 @@ final class CrashRounds {
           first.countDown();
           enough.countDown();
         }
-      } catch (IOException e) {
-        // The process is gone and its pipe with it; what was heard counts.
+      } catch (IOException | NumberFormatException e) {
+        // The process is gone and its pipe with it, or a JVM that crashes says so; what was heard
+        // counts.
         return;
       } finally {
         first.countDown();

@@ -101,6 +101,13 @@ final class DemoChecksTest {
   }
 
   @Test
+  void aWriterThatEndsByItselfIsNoticed(@TempDir Path own) {
+    assertFails(
+        "the writer ended by itself, with 1: a seeded failure" + System.lineSeparator(),
+        () -> new CrashRounds(FailingWriter.class, own, 1, 200).run());
+  }
+
+  @Test
   void partsOfALaterBatchAreNoticed() {
     store.write(new WriteBatch().put(key("crash/0000000004/0"), new byte[0]));
     assertFails("a part of a batch after batch 3 was found", () -> CrashBatches.check(store, 3));
