@@ -50,10 +50,14 @@ final class RepairCommand implements Callable<Integer> {
               + ": there is no such directory (--dir names another)");
     }
     RepairReport report = KvStore.repair(store.directory(), target);
-    if (json) {
-      streams.output().line(json(report).toString());
-    } else {
-      show(report);
+    try {
+      if (json) {
+        streams.output().line(json(report).toString());
+      } else {
+        show(report);
+      }
+    } catch (StandardOutput.ReaderGoneException e) {
+      // Whoever has left wants no more of it, but the exit code is the verdict all the same.
     }
     if (!report.isComplete()) {
       throw CommandFailure.failed(

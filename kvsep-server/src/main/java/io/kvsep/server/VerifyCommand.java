@@ -36,10 +36,14 @@ final class VerifyCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     VerifyReport report = verify();
-    if (json) {
-      streams.output().line(StoreFigures.json(report).toString());
-    } else {
-      show(report);
+    try {
+      if (json) {
+        streams.output().line(StoreFigures.json(report).toString());
+      } else {
+        show(report);
+      }
+    } catch (StandardOutput.ReaderGoneException e) {
+      // Whoever has left wants no more of it, but the exit code is the verdict all the same.
     }
     if (!report.isSound()) {
       throw CommandFailure.failed(Amounts.of(report.problemCount(), "problem") + " found");

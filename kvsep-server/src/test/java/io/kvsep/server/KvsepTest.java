@@ -188,13 +188,26 @@ final class KvsepTest {
   void aFailureIsToldWhereNobodyReadsTheOutput() throws IOException {
     fill();
     Files.write(folder.resolve("store/CURRENT"), new byte[3]);
-    ByteArrayOutputStream errors = new ByteArrayOutputStream();
-    OutputStream closed = buffered(refusing("Broken pipe"));
+    assertToldToNobody("1 problem found", "verify");
+    assertToldToNobody("1 problem found", "verify --json");
+    assertToldToNobody("1 lost place, 0 uncertain keys", "repair --to %s");
+    assertToldToNobody("1 lost place, 0 uncertain keys", "repair --json --to %s");
+  }
 
-    int code = Kvsep.run(Streams.of(InputStream.nullInputStream(), closed, errors), dir("verify"));
+  /** Where the output goes out while the command reports, and where it does at the end. */
+  private void assertToldToNobody(String message, String command) throws IOException {
+    for (boolean atOnce : new boolean[] {true, false}) {
+      OutputStream closed = refusing("Broken pipe");
+      ByteArrayOutputStream errors = new ByteArrayOutputStream();
+      Streams streams =
+          Streams.of(InputStream.nullInputStream(), atOnce ? closed : buffered(closed), errors);
+      Path target = Files.createTempDirectory(folder, "new");
 
-    assertEquals(1, code);
-    assertEquals("kvsep: 1 problem found", errors.toString(UTF_8).strip());
+      int code = Kvsep.run(streams, dir(command.formatted(target).split(" ")));
+
+      assertEquals(1, code, command);
+      assertEquals("kvsep: " + message, errors.toString(UTF_8).strip());
+    }
   }
 
   /** As the output of the process is. */
