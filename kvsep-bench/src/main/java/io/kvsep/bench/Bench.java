@@ -111,7 +111,7 @@ public final class Bench {
         --threads T              writers of each process          (4)
         --keys K                 keys of each writer              (200)
         --seed S                 what is written, and when killed (1)
-        --dir D                  where the store is made; stays
+        --dir D                  where the store is made, absent or empty; stays
       charts    draws the figures of a comparison, one SVG and one PNG a data set
         --csv FILE               what compare wrote
         --to DIR                 where the pictures go

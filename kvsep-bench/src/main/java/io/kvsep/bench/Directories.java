@@ -23,6 +23,21 @@ public final class Directories {
     }
   }
 
+  /** The folder that somebody has named, made if need be; refused when there is anything in it. */
+  static Path empty(Path directory) {
+    try {
+      Files.createDirectories(directory);
+      try (Stream<Path> files = Files.list(directory)) {
+        if (files.findAny().isPresent()) {
+          throw new UsageException("--dir is not empty: " + directory);
+        }
+      }
+      return directory;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   public static void remove(Path directory) {
     try {
       Files.walkFileTree(

@@ -1,5 +1,7 @@
 package io.kvsep.bench;
 
+import io.kvsep.error.KvException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -9,6 +11,13 @@ final class KillCommand {
   private KillCommand() {}
 
   static void run(List<String> words) {
+    run(words, KillChild.class);
+  }
+
+  /**
+   * @param child as in {@link KillLoop}
+   */
+  static void run(List<String> words, Class<?> child) {
     Arguments arguments = Arguments.parse(words, Set.of());
     String given = arguments.text("dir");
     int kills = arguments.count("kills", 20, 1, 1_000_000);
@@ -16,15 +25,16 @@ final class KillCommand {
     int writers = arguments.count("threads", 4, 1, 64);
     int keys = arguments.count("keys", 200, 8, 100_000);
     arguments.requireAllUsed();
-    Path directory = given == null ? Directories.temporary() : Path.of(given);
-    KillLoop loop = new KillLoop(directory, KillChild.class, seed, writers, keys);
+    // The ledger of an earlier run would not go with the store.
+    Path directory = given == null ? Directories.temporary() : Directories.empty(Path.of(given));
+    KillLoop loop = new KillLoop(directory, child, seed, writers, keys);
     long start = System.nanoTime();
     try (Progress progress = new Progress("kill", kills, System.err)) {
       for (int kill = 1; kill <= kills; kill++) {
         loop.killOnce();
         progress.update(kill);
       }
-    } catch (FailedMeasurementException e) {
+    } catch (FailedMeasurementException | KvException | UncheckedIOException e) {
       throw new FailedMeasurementException(
           e.getMessage()
               + " (after kill "

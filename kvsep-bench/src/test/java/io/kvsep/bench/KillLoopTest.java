@@ -107,6 +107,19 @@ final class KillLoopTest {
   }
 
   @Test
+  void damageIsToldWithTheSeedAndTheDirectoryWhichIsNotUsedAgain() {
+    Path made = directory.resolve("not/there");
+    List<String> words = List.of("--kills", "1", "--seed", "5", "--dir", made.toString());
+    String message = failure(() -> KillCommand.run(words, SpoilingChild.class));
+    assertTrue(message.contains("CURRENT"), message);
+    String where = "(after kill 1 of seed 5; what was found is in " + made + ")";
+    assertTrue(message.endsWith(where), message);
+    UsageException refusal =
+        assertThrows(UsageException.class, () -> KillCommand.run(words, SpoilingChild.class));
+    assertEquals("--dir is not empty: " + made, refusal.getMessage());
+  }
+
+  @Test
   void canaryWrongMissingAndAdditionalEntriesAreNoticed() {
     KillLoop loop = loop(KillChild.class);
     loop.killAt(new StopPoint(true, Step.WRITE, Target.SEGMENT, 200));
