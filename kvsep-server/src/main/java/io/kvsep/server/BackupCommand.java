@@ -7,10 +7,7 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -70,22 +67,12 @@ final class BackupCommand implements Callable<Integer> {
     return Kvsep.DONE;
   }
 
-  /** Durable on return; no file is left by one that fails. */
+  /** Durable on return; no file is left by one that fails or is interrupted. */
   private long writeFile(KvStore open) throws IOException {
-    Path target = Path.of(file);
-    boolean written = false;
-    try (FileChannel channel =
-        FileChannel.open(target, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
-      try {
-        long sequence = write(open, Channels.newOutputStream(channel));
-        channel.force(true);
-        written = true;
-        return sequence;
-      } finally {
-        if (!written) {
-          Files.delete(target);
-        }
-      }
+    try (UnfinishedFile target = new UnfinishedFile(Path.of(file))) {
+      long sequence = write(open, Channels.newOutputStream(target.channel()));
+      target.finish();
+      return sequence;
     }
   }
 

@@ -16,7 +16,9 @@ import picocli.CommandLine.Parameters;
 /** Writes entries as files, the reverse of ingest. */
 @Command(
     name = "export",
-    description = "Write every entry to a file below FOLDER: the key is its relative path.",
+    description =
+        "Write every entry of the store's own keyspace to a file below FOLDER: the key is its"
+            + " relative path.",
     footer = {
       "",
       "Keys that are no relative path inside FOLDER (.., a leading slash, not UTF-8, too long)",

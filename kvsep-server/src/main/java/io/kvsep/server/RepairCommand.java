@@ -49,7 +49,12 @@ final class RepairCommand implements Callable<Integer> {
               + store.directory()
               + ": there is no such directory (--dir names another)");
     }
-    RepairReport report = KvStore.repair(store.directory(), target);
+    RepairReport report;
+    try {
+      report = KvStore.repair(store.directory(), target);
+    } catch (IllegalArgumentException e) {
+      throw CommandFailure.misused("--to: " + e.getMessage());
+    }
     try {
       if (json) {
         streams.output().line(json(report).toString());

@@ -94,7 +94,20 @@ final class EntryCommandsTest {
     assertEquals("store", run("get", "key").succeeds().text());
     assertEquals("no such keyspace: none", run("get", "key", "--keyspace", "none").failsWith(1));
     assertEquals("no such keyspace: none", run("delete", "key", "--keyspace", "none").failsWith(1));
-    run("put", "key", "value", "--keyspace", "").failsWith(2);
+  }
+
+  @Test
+  void aNameThatNoKeyspaceMayHaveIsMisuseAndMakesNoStore() throws IOException {
+    Path file = Files.writeString(folder.resolve("entries.csv"), "key,value\n");
+    for (String name : List.of("", "x".repeat(256), "\uD800")) {
+      String refusal = run("put", "key", "value", "--keyspace", name).failsWith(2);
+      assertTrue(refusal.contains("--keyspace"), refusal);
+      run("import", file.toString(), "--keyspace", name).failsWith(2);
+      assertFalse(Files.exists(Path.of(store)));
+    }
+    String longest = "x".repeat(255);
+    run("put", "key", "value", "--keyspace", longest).succeeds();
+    assertEquals("value", run("get", "key", "--keyspace", longest).succeeds().text());
   }
 
   @Test

@@ -480,6 +480,19 @@ final class StoreCommandsTest {
   }
 
   @Test
+  void repairIntoTheStoreItselfIsMisuse() throws IOException {
+    Path store = filledStore();
+    Map<String, List<Byte>> before = files(store);
+
+    for (Path target : List.of(store, store.resolve("inside"), folder)) {
+      String refusal = run(store, "repair", "--to", target.toString()).failsWith(2);
+      assertTrue(refusal.startsWith("--to: " + target + " is not apart from "), refusal);
+    }
+
+    assertEquals(before, files(store));
+  }
+
+  @Test
   void repairOfASoundStoreIsACopy() {
     Path store = halfDeletedStore();
 
