@@ -3,7 +3,6 @@ package io.kvsep.bench;
 import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -60,14 +59,8 @@ final class BulkCommand {
       settled[round] = batches[1] / (double) bulk;
       figures.ratio("round " + (round + 1) + ", bulk by batches", durable[round]);
     }
-    figures.ratio("bulk by batches, median", median(durable));
-    figures.ratio("bulk by settled batches, median", median(settled));
-  }
-
-  private static double median(double[] values) {
-    double[] sorted = values.clone();
-    Arrays.sort(sorted);
-    return sorted[sorted.length / 2];
+    figures.ratio("bulk by batches, median", Figures.median(durable));
+    figures.ratio("bulk by settled batches, median", Figures.median(settled));
   }
 
   /** Nanoseconds until all is durable, and until compactions are through. */

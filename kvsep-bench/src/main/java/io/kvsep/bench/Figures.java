@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
+import java.util.Arrays;
 import java.util.Locale;
 
 /** Prints figures, one a line. */
@@ -35,6 +36,13 @@ final class Figures {
 
   void ratio(String name, double value) {
     text(name, String.format(Locale.ROOT, "%.3f", value));
+  }
+
+  /** Of an even number it is the lower one of the middle two, so that it was really measured. */
+  static double median(double[] values) {
+    double[] sorted = values.clone();
+    Arrays.sort(sorted);
+    return sorted[(sorted.length - 1) / 2];
   }
 
   /** How long operations took; a percentile is at most 6.25 % too high. */

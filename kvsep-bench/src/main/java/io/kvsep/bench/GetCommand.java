@@ -44,7 +44,7 @@ final class GetCommand {
                     via.equals("all")
                         ? readAll(batch, store, dataset, worker, running)
                         : read(via, store, dataset, worker, running));
-        long bytes = outcome.operations() * dataset.valueBytes();
+        long bytes = via.equals("contains") ? 0 : outcome.operations() * dataset.valueBytes();
         figures.rate(name, outcome.operations(), bytes, outcome.nanos());
         figures.rate(name + ", a CPU second", outcome.operations(), bytes, outcome.cpuNanos());
       }

@@ -70,10 +70,10 @@ final class Scaling {
         String.format(
             Locale.ROOT,
             "1 thread %,.0f /s, %d threads %,.0f /s, ratio %.2f (%.2f to %.2f), %d disturbed",
-            median(one),
+            Figures.median(one),
             threads,
-            median(many),
-            median(ratios),
+            Figures.median(many),
+            Figures.median(ratios),
             ratios[0],
             ratios[rounds - 1],
             disturbed));
@@ -89,11 +89,5 @@ final class Scaling {
     double nanos = outcome.nanos();
     double cpuShare = (Figures.processCpuNanos() - cpuStart) / (count * nanos);
     return new Run(outcome.operations() * 1e9 / nanos, cpuShare);
-  }
-
-  private static double median(double[] values) {
-    double[] sorted = values.clone();
-    Arrays.sort(sorted);
-    return sorted[sorted.length / 2];
   }
 }

@@ -143,8 +143,7 @@ final class SpaceCommand {
       ratios[round] = with / without;
       figures.ratio("round " + (round + 1), ratios[round]);
     }
-    Arrays.sort(ratios);
-    figures.ratio("with reclaim / without, median", ratios[rounds / 2]);
+    figures.ratio("with reclaim / without, median", Figures.median(ratios));
   }
 
   /** Values that were written at random, read in order from the device, before and after. */
@@ -186,8 +185,7 @@ final class SpaceCommand {
       figures.rate("scan " + when + ", round " + (round + 1), count, bytes, nanos);
       rates[round] = count / (double) nanos;
     }
-    Arrays.sort(rates);
-    return rates[rounds / 2];
+    return Figures.median(rates);
   }
 
   private double overwriteRate(Path directory, KvOptions options) {

@@ -3,10 +3,8 @@ package io.kvsep.bench;
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
 import java.nio.file.Path;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /** Watches how much the files of a store take while others work with it, on a thread of its own. */
 final class SpaceSampler implements AutoCloseable {
@@ -15,27 +13,30 @@ final class SpaceSampler implements AutoCloseable {
   private final Path directory;
   private final KvStore store;
   private final Thread thread;
-  private final AtomicLong peakBytes = new AtomicLong();
+  private final AtomicLong peakBytes;
 
   /** Figures from the moment of the peak. */
-  private volatile @Nullable StoreStats peakStats;
+  private volatile StoreStats peakStats;
 
   SpaceSampler(Path directory, KvStore store) {
     this.directory = directory;
     this.store = store;
+    // There may be nothing left to see when the thread has begun.
+    this.peakBytes = new AtomicLong(Directories.fileBytes(directory));
+    this.peakStats = store.stats();
     this.thread = new Thread(this::sample, "space-sampler");
     thread.setDaemon(true);
     thread.start();
   }
 
-  /** The most bytes that were seen since the start. */
+  /** The most bytes that were seen, at the start or since. */
   long peakBytes() {
     return peakBytes.get();
   }
 
   /** What the store said when the most was seen. */
   StoreStats peakStats() {
-    return Objects.requireNonNull(peakStats);
+    return peakStats;
   }
 
   private void sample() {

@@ -131,6 +131,28 @@ final class StoreCommandsTest {
   }
 
   @Test
+  void containsReadsNoValuesAndSaysNothingOfTheirBytes() {
+    write(1_000);
+    for (String via : List.of("contains", "array")) {
+      Map<String, String> figures =
+          figures(GetCommand::run, "--entries 1_000 --value-bytes 64 --seconds 1 --via " + via);
+      String rate = figures.getOrDefault("get", "none");
+      assertEquals(via.equals("array"), rate.endsWith(" MB/s"), rate);
+    }
+  }
+
+  @Test
+  void thereIsAPeakOfSpaceFromTheStart() {
+    write(100);
+    try (KvStore store = KvStore.open(directory())) {
+      SpaceSampler sampler = new SpaceSampler(directory(), store);
+      sampler.close();
+      assertTrue(sampler.peakBytes() > 0);
+      assertTrue(sampler.peakStats().tableBytes() > 0);
+    }
+  }
+
+  @Test
   void readOfAnEmptyStoreFails() {
     KvStore.open(directory()).close();
     assertThrows(

@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalDouble;
+import java.util.regex.Pattern;
 import javax.imageio.ImageIO;
 
 /**
@@ -21,6 +23,7 @@ import javax.imageio.ImageIO;
 final class Charts {
   private static final String HOW_TO_READ =
       "Medians of all rounds. In each panel the longest bar is full and the best value bold.";
+  private static final Pattern NOT_PLAIN = Pattern.compile("[^A-Za-z0-9.-]");
   private static final String LOAD = "load";
   private static final String OVERWRITE = "overwrite";
   private static final String RATE = "rate";
@@ -138,7 +141,14 @@ final class Charts {
     return bytes >= 1024 && bytes % 1024 == 0 ? bytes / 1024 + " KiB" : bytes + " bytes";
   }
 
+  /** Two names have never the same file: only a slash becomes an underline. */
   private static String fileName(String dataset) {
-    return dataset.replaceAll("[^A-Za-z0-9.-]", "_");
+    return NOT_PLAIN
+        .matcher(dataset)
+        .replaceAll(
+            found ->
+                found.group().equals("/")
+                    ? "_"
+                    : String.format(Locale.ROOT, "=%06x", found.group().codePointAt(0)));
   }
 }

@@ -69,6 +69,17 @@ final class ChartsTest {
   }
 
   @Test
+  void dataSetsOfLikeNamesHaveTheirOwnFiles() {
+    List<String> lines = new ArrayList<>(List.of(Medians.HEADER));
+    for (String dataset : List.of("a/b", "a_b", "a b", "a=000020b")) {
+      lines.add("1," + dataset + ",kvsep,get,rate,1,/s");
+    }
+    assertEquals(
+        List.of("data-a_b", "data-a=00005fb", "data-a=000020b", "data-a=00003d000020b"),
+        Charts.of(Medians.parse("test", lines)).stream().map(Chart::fileName).toList());
+  }
+
+  @Test
   void barsAreInProportionAndCarryTheirValues() throws IOException {
     String svg = Files.readString(written("data-128.svg"));
     assertTrue(svg.startsWith("<svg "), svg);
