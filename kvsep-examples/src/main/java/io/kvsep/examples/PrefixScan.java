@@ -15,6 +15,7 @@ import java.util.List;
  * Measurements of many sensors in one ordered key space. A key is the sensor's name, a zero byte
  * and the time, most significant byte first, so that one sensor's measurements lie together in time
  * order: its history is a prefix, its latest value the last key of that prefix, a period a range.
+ * So that no history lies in the prefix of another sensor, names have no zero bytes.
  */
 public final class PrefixScan {
   private final KvStore store;
@@ -76,6 +77,9 @@ public final class PrefixScan {
   }
 
   private static byte[] prefix(String sensor) {
+    if (sensor.indexOf('\0') >= 0) {
+      throw new IllegalArgumentException("the name of a sensor has a zero byte");
+    }
     return (sensor + '\0').getBytes(UTF_8);
   }
 

@@ -1,6 +1,7 @@
 package io.kvsep.examples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.KvStore;
 import io.kvsep.examples.PrefixScan.Measurement;
@@ -39,6 +40,18 @@ final class PrefixScanTest {
       assertEquals(roof.subList(990, 1000), sensors.between("roof", 0, Long.MAX_VALUE));
       assertEquals(1, sensors.count("roo"));
       assertEquals(1, sensors.count("roofs"));
+    }
+  }
+
+  @Test
+  void noSensorIsInThePrefixOfAnother() {
+    try (KvStore store = KvStore.open(directory)) {
+      PrefixScan sensors = new PrefixScan(store);
+      List<Measurement> one = List.of(new Measurement(1, 1));
+      sensors.record("a", one);
+      assertThrows(IllegalArgumentException.class, () -> sensors.record("a\0b", one));
+      assertThrows(IllegalArgumentException.class, () -> sensors.forget("a\0b", 2));
+      assertEquals(1, sensors.count("a"));
     }
   }
 
