@@ -99,7 +99,8 @@ public final class Bench {
         --scan-max N             most entries of each walk        (2000000)
         --durability none|async|sync   of load, overwrite and mixed (none)
         --seed N                 what is read and overwritten     (1)
-        --memory-limit SIZE      every engine in a control group with so much memory (1200M)
+        --memory-limit SIZE      every engine in a control group with so much memory, such as
+                                 1200M                            (none)
         --csv FILE               every figure of every round
         --charts DIR             the medians as pictures
         --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)
@@ -117,9 +118,9 @@ public final class Bench {
         --to DIR                 where the pictures go
 
       all but machine, kill, compare and charts:
-        --dir D                  the store; load, commits, tables and space need one that does not
-                                 exist yet; they and write use a temporary one, removed afterwards,
-                                 without it
+        --dir D                  the store; load needs one without entries, tables one that does
+                                 not exist yet; both, write, bulk, commits and space use a temporary
+                                 one, removed afterwards, without it
         --value-bytes V          length of each value             (128)
         --durability none|async|sync   (load none, commits sync)
         --memory-budget-mib M    off-heap cap                     (256)
