@@ -41,18 +41,21 @@ public final class SettlingPicker {
    * does: alone it would not be worth rewriting what is below. {@link #NO_LEVEL} when there is
    * none.
    *
-   * @param busy while they are in the way of that step, nothing goes down for its sake
+   * @param untouchable while they are in the way of that step, nothing goes down for its sake
+   * @param spared those of them that stay so: a level that only they keep where it is is none to
+   *     bring down
    * @param affordableBytes what may be rewritten however little it brings down
    */
-  public int level(Version version, Set<TableFile> busy, long affordableBytes) {
+  public int level(
+      Version version, Set<TableFile> untouchable, Set<TableFile> spared, long affordableBytes) {
     for (int level = Version.LEVELS - 2; level >= 0; level--) {
       int tables = version.tables(level).length;
       long below = version.levelBytes(CompactionPicker.nextHeld(version, level));
       boolean apart = below > 0 || (level == 0 && tables > 1);
       boolean worthIt = below <= Math.max(affordableBytes, worth(version, level));
-      if (tables > 0 && apart && worthIt && mayGoDown(version, level)) {
-        boolean stuck = pick(version, level, busy) == null;
-        return stuck ? level : highestAlong(version, level, below);
+      if (tables > 0 && apart && worthIt && mayGoDown(version, level, spared)) {
+        boolean stuck = pick(version, level, untouchable) == null;
+        return stuck ? level : highestAlong(version, level, spared, below);
       }
     }
     return NO_LEVEL;
@@ -66,7 +69,7 @@ public final class SettlingPicker {
   }
 
   /** The highest level of which anything can be brought to the given one for so much. */
-  private int highestAlong(Version version, int level, long bytesMax) {
+  private int highestAlong(Version version, int level, Set<TableFile> spared, long bytesMax) {
     int highest = level;
     long rewritten = 0;
     for (int above = level - 1; above >= 0; above--) {
@@ -74,16 +77,16 @@ public final class SettlingPicker {
       if (rewritten > bytesMax) {
         break;
       }
-      if (mayGoDown(version, above)) {
+      if (mayGoDown(version, above, spared)) {
         highest = above;
       }
     }
     return highest;
   }
 
-  /** Whether anything of a level can go down when no table is busy. */
-  public boolean mayGoDown(Version version, int level) {
-    return pick(version, level, Set.of()) != null;
+  /** Whether anything of a level can go down once no table is busy, but those that are spared. */
+  public boolean mayGoDown(Version version, int level, Set<TableFile> spared) {
+    return pick(version, level, spared) != null;
   }
 
   /**

@@ -24,6 +24,7 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -185,13 +186,14 @@ final class BackgroundWork {
 
     @Nullable CompactionPlan choose(Set<TableFile> busy) {
       Version version = versions.current();
-      Set<TableFile> untouchable = untouchable(version, busy);
+      Set<TableFile> damaged = spared.tablesIn(version);
+      Set<TableFile> untouchable = union(busy, damaged);
       CompactionPlan whole = running.pausersPlan();
       CompactionPicker picks = whole == null ? picker : picker.beside(whole);
       plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
       forReads = plan == null && whole == null;
       if (forReads) {
-        plan = settling.pick(version, untouchable);
+        plan = settling.pick(version, untouchable, damaged);
       }
       return plan;
     }
@@ -204,13 +206,13 @@ final class BackgroundWork {
     }
   }
 
-  private Set<TableFile> untouchable(Version version, Set<TableFile> busy) {
-    Set<TableFile> damaged = spared.tablesIn(version);
+  private static Set<TableFile> union(Set<TableFile> busy, Set<TableFile> damaged) {
     if (damaged.isEmpty()) {
       return busy;
     }
-    damaged.addAll(busy);
-    return damaged;
+    Set<TableFile> all = new HashSet<>(busy);
+    all.addAll(damaged);
+    return all;
   }
 
   /** Whether level 0 cannot get shorter because of a damaged table, so that waiting is no use. */

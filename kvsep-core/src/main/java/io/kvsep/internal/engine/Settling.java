@@ -88,23 +88,29 @@ final class Settling {
     quietSequence = sequence;
   }
 
-  /** The next step, none of whose tables is untouchable; null when there is none. */
-  @Nullable CompactionPlan pick(Version version, Set<TableFile> untouchable) {
+  /**
+   * The next step, none of whose tables is untouchable; null when there is none.
+   *
+   * @param spared those of them that stay so: what only they are in the way of is not waited for
+   */
+  @Nullable CompactionPlan pick(
+      Version version, Set<TableFile> untouchable, Set<TableFile> spared) {
     long sequence = snapshots.visibleSequence();
     if (sequence != quietSequence || sequence == failedAt) {
       level = SettlingPicker.NO_LEVEL;
       return null;
     }
     // A level that was begun is emptied, though on the way that looks less and less worth it.
-    if (level == SettlingPicker.NO_LEVEL || !picker.mayGoDown(version, level)) {
-      level = picker.level(version, untouchable, affordableBytes);
+    if (level == SettlingPicker.NO_LEVEL || !picker.mayGoDown(version, level, spared)) {
+      level = picker.level(version, untouchable, spared, affordableBytes);
     }
     return level == SettlingPicker.NO_LEVEL
-        ? pickDetours(version, untouchable)
+        ? pickDetours(version, untouchable, spared)
         : picker.pick(version, level, untouchable);
   }
 
-  private @Nullable CompactionPlan pickDetours(Version version, Set<TableFile> untouchable) {
+  private @Nullable CompactionPlan pickDetours(
+      Version version, Set<TableFile> untouchable, Set<TableFile> spared) {
     if (!valuesAtRest || version == straight) {
       return null;
     }
@@ -120,7 +126,7 @@ final class Settling {
             version,
             table -> {
               boolean old = table.meta().number() <= limit;
-              busy[0] |= old && untouchable.contains(table);
+              busy[0] |= old && untouchable.contains(table) && !spared.contains(table);
               return old && !untouchable.contains(table);
             });
     straight = plan == null && !busy[0] ? version : null;

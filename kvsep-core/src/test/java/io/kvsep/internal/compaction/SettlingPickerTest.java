@@ -27,10 +27,11 @@ final class SettlingPickerTest extends PickerFixture {
     assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
     table(0, "a", "c", 150);
     assertEquals(SettlingPicker.NO_LEVEL, settlingLevel());
-    assertEquals(0, settling.level(versions.current(), Set.of(), /* affordableBytes= */ 2000));
+    assertEquals(
+        0, settling.level(versions.current(), Set.of(), Set.of(), /* affordableBytes= */ 2000));
     assertEquals(
         SettlingPicker.NO_LEVEL,
-        settling.level(versions.current(), Set.of(), /* affordableBytes= */ 1999));
+        settling.level(versions.current(), Set.of(), Set.of(), /* affordableBytes= */ 1999));
     table(0, "d", "f", 50);
     assertEquals(0, settlingLevel());
     table(4, "f", "k", 100);
@@ -77,10 +78,39 @@ final class SettlingPickerTest extends PickerFixture {
     table(5, "a", "k", 200);
     table(0, "b", "c", 1);
     assertEquals(0, settlingLevel());
-    assertEquals(5, settling.level(versions.current(), files(last), 0));
+    assertEquals(5, settling.level(versions.current(), files(last), Set.of(), 0));
     // Part of it can go.
     table(5, "zz", "zzz", 1);
-    assertEquals(0, settling.level(versions.current(), files(last), 0));
+    assertEquals(0, settling.level(versions.current(), files(last), Set.of(), 0));
+  }
+
+  /** As long as the store is open nothing else would settle in it. */
+  @Test
+  void aLevelThatOnlyDamagedTablesKeepWhereItIsIsPassedOver() {
+    long damaged = table(6, "a", "k", 300);
+    long above = table(5, "b", "c", 200);
+    long upper = table(1, "m", "n", 100);
+    long middle = table(2, "p", "q", 100);
+    assertEquals(1, levelBeside(damaged));
+    assertPlan(plan(1, damaged), 1, 2, Set.of(upper), Set.of());
+    versions.apply(new VersionEdit().removeTable(1, upper));
+    assertEquals(2, levelBeside(damaged));
+    assertPlan(plan(2, damaged), 2, 3, Set.of(middle), Set.of());
+    versions.apply(new VersionEdit().removeTable(2, middle));
+    assertEquals(SettlingPicker.NO_LEVEL, levelBeside(damaged));
+    assertFalse(settling.mayGoDown(versions.current(), 5, files(damaged)));
+
+    // One that is busy besides is waited for, if it is what is in the way.
+    long free = table(5, "x", "y", 200);
+    assertEquals(5, levelBeside(damaged));
+    assertEquals(5, settling.level(versions.current(), files(damaged, free), files(damaged), 0));
+    assertEquals(
+        SettlingPicker.NO_LEVEL,
+        settling.level(versions.current(), files(damaged, free), files(damaged, free), 0));
+    assertNull(settling.pick(versions.current(), 5, files(damaged, free)));
+    assertPlan(plan(5, damaged), 5, 6, Set.of(free), Set.of());
+    // And one that is damaged itself stays.
+    assertEquals(SettlingPicker.NO_LEVEL, levelBeside(above, free));
   }
 
   @Test
@@ -117,7 +147,7 @@ final class SettlingPickerTest extends PickerFixture {
     long[] last = tables(6, 10, 500);
     long wide = table(0, "a", "z", 3);
     long affordable = versions.current().levelBytes(6);
-    assertEquals(0, settling.level(versions.current(), Set.of(), affordable));
+    assertEquals(0, settling.level(versions.current(), Set.of(), Set.of(), affordable));
     assertEquals(5, picker.baseLevel(versions.current()));
     assertPlan(settling(0), 0, 5, Set.of(wide), Set.of());
     // As much as a step may rewrite, all at once.
@@ -130,7 +160,7 @@ final class SettlingPickerTest extends PickerFixture {
     tables(6, 50, 500);
     long wide = table(5, "a", "z", 200);
     long affordable = versions.current().levelBytes(6);
-    assertEquals(5, settling.level(versions.current(), Set.of(), affordable));
+    assertEquals(5, settling.level(versions.current(), Set.of(), Set.of(), affordable));
     CompactionPlan cut = settling(5);
     assertPlan(cut, 5, 5, Set.of(wide), Set.of());
     assertFalse(cut.move());
@@ -153,9 +183,11 @@ final class SettlingPickerTest extends PickerFixture {
     long ranges = tableWithRange(5, "a", "d", 100);
     long affordable = versions.current().levelBytes(6);
     assertNull(settling.pick(versions.current(), 5, Set.of()));
-    assertEquals(SettlingPicker.NO_LEVEL, settling.level(versions.current(), Set.of(), affordable));
+    assertEquals(
+        SettlingPicker.NO_LEVEL,
+        settling.level(versions.current(), Set.of(), Set.of(), affordable));
     long above = table(4, "a", "b", 100);
-    assertEquals(4, settling.level(versions.current(), Set.of(), affordable));
+    assertEquals(4, settling.level(versions.current(), Set.of(), Set.of(), affordable));
     assertPlan(settling(4), 4, 5, Set.of(above), Set.of(ranges));
     long other = table(5, "e", "f", 100);
     assertTrue(settling(5).move());
@@ -190,8 +222,16 @@ final class SettlingPickerTest extends PickerFixture {
     return numbers;
   }
 
+  private int levelBeside(long... damaged) {
+    return settling.level(versions.current(), files(damaged), files(damaged), 0);
+  }
+
+  private CompactionPlan plan(int level, long... untouchable) {
+    return Objects.requireNonNull(settling.pick(versions.current(), level, files(untouchable)));
+  }
+
   private int settlingLevel() {
-    return settling.level(versions.current(), Set.of(), /* affordableBytes= */ 0);
+    return settling.level(versions.current(), Set.of(), Set.of(), /* affordableBytes= */ 0);
   }
 
   private CompactionPlan settling(int level) {

@@ -103,6 +103,25 @@ final class SettlingChoiceTest {
   }
 
   @Test
+  void whatIsDamagedIsLeftAloneAndTheRestSettlesAllTheSame() {
+    Seeds.each(
+        getClass(),
+        60,
+        random -> {
+          try (Tables tables = new Tables(random)) {
+            tables.damaged.addAll(tables.drawn());
+            List<Long> left = tables.damaged.stream().map(table -> table.meta().number()).toList();
+            tables.tick(/* quiet= */ true, /* valuesAtRest= */ true);
+            tables.settle(NO_LIMIT);
+            List<Long> detours = tables.detours(tables.newest());
+            detours.removeAll(left);
+            assertEquals(List.of(), detours, tables::toString);
+            assertTrue(tables.all().containsAll(tables.damaged), tables::toString);
+          }
+        });
+  }
+
+  @Test
   void nothingIsChosenOnceSomethingWasWrittenOrFailed() {
     Seeds.each(
         getClass(),
@@ -142,6 +161,9 @@ final class SettlingChoiceTest {
 
     /** Tables that were rewritten where they were. */
     final Set<Long> straightened = new HashSet<>();
+
+    /** Tables that stay where they are. */
+    final Set<TableFile> damaged = new HashSet<>();
 
     /** Whether a rewritten table points straight at its values. */
     boolean rewritesHelp = true;
@@ -208,7 +230,7 @@ final class SettlingChoiceTest {
     }
 
     @Nullable CompactionPlan pick(Set<TableFile> untouchable) {
-      return settling.pick(versions.current(), untouchable);
+      return settling.pick(versions.current(), untouchable, damaged);
     }
 
     /**
@@ -218,17 +240,18 @@ final class SettlingChoiceTest {
      */
     void settle(long limit) {
       for (int steps = 0; ; steps++) {
-        CompactionPlan plan = pick(Set.of());
+        CompactionPlan plan = pick(damaged);
         if (plan == null) {
           break;
         }
         assertTrue(steps < 1_000, "it has no end");
+        assertTrue(plan.tables().stream().noneMatch(damaged::contains), this::toString);
         assertTrue(plan.inputLevel() < LAST || newest(plan.tables()) <= limit, this::toString);
         carryOut(plan);
       }
       assertEquals(
           SettlingPicker.NO_LEVEL,
-          picker.level(versions.current(), Set.of(), /* affordableBytes= */ 0));
+          picker.level(versions.current(), damaged, damaged, /* affordableBytes= */ 0));
     }
 
     /** What a compaction would make of it: one table, or the same ones further down. */
