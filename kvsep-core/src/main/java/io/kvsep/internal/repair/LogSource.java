@@ -48,6 +48,9 @@ final class LogSource {
   /** Behind the last record of each segment. */
   private final TreeMap<Long, Long> endSequences = new TreeMap<>();
 
+  /** Of the first record of each segment that has one. */
+  private final TreeMap<Long, Long> firstSequences = new TreeMap<>();
+
   private long expected = NOT_BEGUN;
   private long completeFrom;
   private long gapEnd;
@@ -67,6 +70,7 @@ final class LogSource {
   void read(List<Part> parts) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);
+      Sink sink = new Sink(part);
       SegmentSurvey.Result result =
           SegmentSurvey.run(
               storage,
@@ -75,11 +79,14 @@ final class LogSource {
               part.end(),
               Math.max(0, expected),
               /* mayBeTorn= */ i == parts.size() - 1,
-              new Sink(part),
+              sink,
               () -> {});
       count++;
       bytes += result.bytes();
       endSequences.put(part.segment(), Math.max(0, expected));
+      if (sink.firstSequence != NOT_BEGUN) {
+        firstSequences.put(part.segment(), sink.firstSequence);
+      }
     }
   }
 
@@ -132,7 +139,9 @@ final class LogSource {
   /**
    * Adds the relocated records of segments that are gone, under sequence numbers that are about
    * right: behind those of the segments in front, before those of the segments behind, and in the
-   * order of the log among each other.
+   * order of the log among each other. Where there are more records than numbers between the two,
+   * the last ones share one: their name is that of a relocated file, whose records were written
+   * before the segments in front, or of a load, whose entries have few numbers.
    */
   void readRelocated(RecordReader reader, SortedRuns target, boolean all) {
     long before = 0;
@@ -144,12 +153,15 @@ final class LogSource {
         before = end;
         base = 0;
       }
+      Map.Entry<Long, Long> behind = firstSequences.higherEntry(segment);
+      long last = behind == null ? Long.MAX_VALUE : behind.getValue() - 1;
       long first = before + base;
       reader.relocated(
           segment,
           (region, record, oldSegment, oldOffset, rank) -> {
             if (all || lostKeys.contains(key(region, record))) {
-              target.add(region, record, oldSegment, oldOffset, first + rank);
+              long sequence = Math.min(first + rank, last);
+              target.add(region, record, oldSegment, oldOffset, sequence);
             }
           });
       base += reader.relocatedCount(segment);
@@ -212,6 +224,7 @@ final class LogSource {
   /** Takes the records of one segment. */
   private final class Sink implements SurveySink {
     private final Part part;
+    private long firstSequence = NOT_BEGUN;
 
     Sink(Part part) {
       this.part = part;
@@ -225,6 +238,7 @@ final class LogSource {
         gapCount++;
       }
       expected = sequence + 1;
+      firstSequence = firstSequence == NOT_BEGUN ? sequence : firstSequence;
       if (record.kind() == Tag.RANGE_DELETE) {
         ranges.add(
             key(region, record),

@@ -29,6 +29,9 @@ import java.util.function.LongSupplier;
 /**
  * Sorts records of the log by key and age: memtables of a fixed length, written out as tables when
  * they are full. Entries are pointers, so what is written are keys and a few bytes each.
+ *
+ * <p>Numbers that are guessed may be those of several records of a key. Of these the one that was
+ * added last is kept; where they are in different tables, each.
  */
 final class SortedRuns implements AutoCloseable {
   /** Runs are read by nobody but this object. */
@@ -118,7 +121,7 @@ final class SortedRuns implements AutoCloseable {
                 number,
                 TableOptions.defaults(OWNER),
                 ledger)) {
-      for (entries.seekToFirst(); entries.isValid(); entries.next()) {
+      for (entries.seekToFirst(); entries.isValid(); toNext(entries)) {
         writer.add(entries);
       }
       runs.add(writer.finish());
@@ -127,6 +130,21 @@ final class SortedRuns implements AutoCloseable {
     }
     memtable.free();
     memtable = newMemtable();
+  }
+
+  /** To the next entry with another key or tag: of those that share both the last one is first. */
+  private static void toNext(InternalIterator entries) {
+    Region key = entries.keyRegion();
+    long offset = entries.keyOffset();
+    int length = entries.keyLength();
+    long tag = entries.tag();
+    do {
+      entries.next();
+    } while (entries.isValid()
+        && entries.tag() == tag
+        && Region.compare(
+                entries.keyRegion(), entries.keyOffset(), entries.keyLength(), key, offset, length)
+            == 0);
   }
 
   private Memtable newMemtable() {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.repair;
 
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
@@ -79,10 +80,31 @@ final class Versions implements AutoCloseable {
     byte[] next = entries.keyRegion().getBytes(entries.keyOffset(), entries.keyLength());
     take();
     key = next;
-    do {
+    entries.next();
+    while (entries.isValid()
+        && entries.keyRegion().compareTo(entries.keyOffset(), entries.keyLength(), next) == 0) {
+      if (isLaterTwin()) {
+        take();
+      }
       entries.next();
-    } while (entries.isValid()
-        && entries.keyRegion().compareTo(entries.keyOffset(), entries.keyLength(), next) == 0);
+    }
+  }
+
+  /**
+   * Whether there is a record with the same number, which may be a guess, further on in the log.
+   */
+  private boolean isLaterTwin() {
+    int otherKind = Tag.kind(entries.tag());
+    if (!isPointer()
+        || Tag.sequence(entries.tag()) != sequence
+        || Tag.baseKind(otherKind) != Tag.POINTER) {
+      return false;
+    }
+    Region payload = entries.payloadRegion();
+    long at = entries.payloadOffset() + Payload.headerLength(otherKind);
+    LogPosition place =
+        new LogPosition(ValuePointer.segment(payload, at), ValuePointer.offset(payload, at));
+    return place.compareTo(new LogPosition(segment, offset)) > 0;
   }
 
   private void take() {
