@@ -2,6 +2,7 @@ package io.kvsep;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.EngineConfig;
@@ -12,12 +13,14 @@ import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -26,8 +29,15 @@ import org.junit.jupiter.api.Test;
 final class RepairRelocatedTest {
   private static final int KEYS = 1_000;
 
+  /** Keys that were in the log once, far behind those of other records that moved. */
+  private static final String GONE = "key-0900-gone-";
+
   /** What the clock of {@link Engines#config} says. */
   private static final long NOW_MILLIS = 1_000;
+
+  /** Where the first half of all keys is written first. */
+  private static final List<String> OLDER =
+      List.of(StoreFiles.segment(1), StoreFiles.segment(2), StoreFiles.segment(3));
 
   private final Random random = new Random(1);
   private final CrashableStorage storage = new CrashableStorage();
@@ -88,8 +98,19 @@ final class RepairRelocatedTest {
     return StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE;
   }
 
+  private TreeSet<String> logFiles() {
+    TreeSet<String> names = new TreeSet<>(RepairHistory.files(storage).keySet());
+    names.removeIf(name -> StoreFiles.kindOf(name) != StoreFiles.Kind.SEGMENT);
+    return names;
+  }
+
   private static boolean isManifest(String name) {
     return name.equals(StoreFiles.CURRENT) || StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST;
+  }
+
+  private void delete(String key) {
+    store.delete(key.getBytes(UTF_8));
+    model.remove(key);
   }
 
   /** What came out of a repair. */
@@ -156,5 +177,102 @@ final class RepairRelocatedTest {
       assertEquals(model, outcome.entries);
       assertTrue(outcome.uncertain.containsAll(model.subMap("key-", "key.").keySet()));
     }
+  }
+
+  /**
+   * A store with values in the log, and newer ones in a relocated file of which all tables know.
+   */
+  private List<String> fillAndMoveNewer() {
+    for (int i = 0; i < KEYS; i += 50) {
+      WriteBatch batch = new WriteBatch();
+      for (int j = i; j < i + 50; j++) {
+        put(batch, key(j), 100);
+      }
+      store.write(batch);
+    }
+    putLasting("lasting-");
+    List<String> moved = new ArrayList<>();
+    for (int i = 20; i < KEYS / 2; i += 30) {
+      moved.add(key(i));
+      put(key(i));
+    }
+    for (int i = 0; i < 200; i++) {
+      put(key(100) + "-" + i);
+    }
+    for (int i = 0; i < 3; i++) {
+      put(GONE + i);
+    }
+    store.reclaim();
+    assertTrue(logFiles().containsAll(OLDER), "what was written first stays where it is");
+    refreshPointers();
+    return moved;
+  }
+
+  /** Repairs without one table after the other, and hands out what came of it. */
+  private void withoutEachTable(BiConsumer<String, Outcome> check) {
+    for (String table : RepairHistory.files(storage).keySet()) {
+      if (isTable(table)) {
+        Outcome outcome = repairWithout(table::equals);
+        outcome.entries.forEach(
+            (key, value) ->
+                assertTrue(
+                    value.equals(model.get(key)) || outcome.uncertain.contains(key),
+                    () -> key + " without " + table));
+        check.accept(table, outcome);
+      }
+    }
+  }
+
+  /** The older ones are still in the log. The table that pointed to the newer ones is lost. */
+  @Test
+  void aNewerRecordCountsThoughTheManifestHasForgottenItsSegment() {
+    List<String> moved = fillAndMoveNewer();
+    int[] uncertain = {0};
+    withoutEachTable(
+        (table, outcome) -> {
+          for (String key : moved) {
+            assertEquals(model.get(key), outcome.entries.get(key), () -> key + " without " + table);
+            uncertain[0] += outcome.uncertain.contains(key) ? 1 : 0;
+          }
+        });
+    assertEquals(moved.size(), uncertain[0], "each is in one table");
+  }
+
+  @Test
+  void recordsThatWereReplacedLaterStayDeadInTheFileTheyWereMovedTo() {
+    List<String> moved = fillAndMoveNewer();
+    List<String> overwritten = moved.subList(0, 5);
+    List<String> deleted = moved.subList(5, 10);
+    overwritten.forEach(this::put);
+    deleted.forEach(this::delete);
+    store.compact();
+    withoutEachTable(
+        (table, outcome) -> {
+          for (String key : moved) {
+            assertEquals(model.get(key), outcome.entries.get(key), () -> key + " without " + table);
+          }
+        });
+  }
+
+  /** Nothing else tells of their delete: it was dropped with the entries, and with its segment. */
+  @Test
+  void aRecordThatNoLostTablePointedToIsDead() {
+    fillAndMoveNewer();
+    for (int i = 0; i < 3; i++) {
+      delete(GONE + i);
+    }
+    store.compact();
+    TreeSet<String> before = logFiles();
+    String deletes = before.last();
+    store.reclaim();
+    before.remove(deletes);
+    assertTrue(logFiles().containsAll(before), "also the file of the newer values");
+    assertFalse(logFiles().contains(deletes));
+    withoutEachTable(
+        (table, outcome) -> {
+          for (int i = 0; i < 3; i++) {
+            assertFalse(outcome.entries.containsKey(GONE + i), table);
+          }
+        });
   }
 }

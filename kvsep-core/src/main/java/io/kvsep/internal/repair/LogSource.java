@@ -14,8 +14,10 @@ import io.kvsep.internal.vlog.RecordReader;
 import io.kvsep.internal.vlog.RecordView;
 import io.kvsep.internal.vlog.SegmentSurvey;
 import io.kvsep.internal.vlog.SurveySink;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +52,9 @@ final class LogSource {
 
   /** Of the first record of each segment that has one. */
   private final TreeMap<Long, Long> firstSequences = new TreeMap<>();
+
+  /** Segments without a file of which their relocated records tell that they were of the log. */
+  private final Set<Long> framed = new HashSet<>();
 
   private long expected = NOT_BEGUN;
   private long completeFrom;
@@ -142,6 +147,9 @@ final class LogSource {
    * order of the log among each other. Where there are more records than numbers between the two,
    * the last ones share one: their name is that of a relocated file, whose records were written
    * before the segments in front, or of a load, whose entries have few numbers.
+   *
+   * @param all else those alone that an entry which is lost may have pointed to: all others are
+   *     dead
    */
   void readRelocated(RecordReader reader, SortedRuns target, boolean all) {
     long before = 0;
@@ -156,16 +164,26 @@ final class LogSource {
       Map.Entry<Long, Long> behind = firstSequences.higherEntry(segment);
       long last = behind == null ? Long.MAX_VALUE : behind.getValue() - 1;
       long first = before + base;
-      reader.relocated(
-          segment,
-          (region, record, oldSegment, oldOffset, rank) -> {
-            if (all || lostKeys.contains(key(region, record))) {
-              long sequence = Math.min(first + rank, last);
-              target.add(region, record, oldSegment, oldOffset, sequence);
-            }
-          });
+      long home = reader.homeOf(segment);
+      boolean ofLog =
+          reader.relocated(
+              segment,
+              (region, record, oldSegment, oldOffset, rank) -> {
+                if (all || lostKeys.mayHaveNamed(key(region, record), oldSegment, home)) {
+                  long sequence = Math.min(first + rank, last);
+                  target.add(region, record, oldSegment, oldOffset, sequence);
+                }
+              });
+      if (ofLog) {
+        framed.add(segment);
+      }
       base += reader.relocatedCount(segment);
     }
+  }
+
+  /** Whether a segment that has no file any more is known to have been one of the log. */
+  boolean wasOfLog(long segment) {
+    return framed.contains(segment);
   }
 
   /**

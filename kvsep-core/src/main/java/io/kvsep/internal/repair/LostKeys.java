@@ -1,5 +1,6 @@
 package io.kvsep.internal.repair;
 
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -12,17 +13,36 @@ import org.jspecify.annotations.Nullable;
 final class LostKeys {
   /** Both ends inclusive, null for open. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Range(byte @Nullable [] from, byte @Nullable [] to, long largestSequence) {
+  private record Range(
+      byte @Nullable [] from,
+      byte @Nullable [] to,
+      long largestSequence,
+      @Nullable List<SegmentUse> uses) {
     boolean contains(byte[] key) {
       return (from == null || Arrays.compareUnsigned(from, key) <= 0)
           && (to == null || Arrays.compareUnsigned(key, to) <= 0);
+    }
+
+    boolean names(long segment) {
+      return uses == null || uses.stream().anyMatch(use -> use.segment() == segment);
     }
   }
 
   private final List<Range> ranges = new ArrayList<>();
 
-  void add(byte @Nullable [] from, byte @Nullable [] to, long largestSequence) {
-    ranges.add(new Range(from, to, largestSequence));
+  /**
+   * Adds what is lost of a table.
+   *
+   * @param from the first key, inclusive, null for open
+   * @param to the last one, inclusive, null for open
+   * @param uses what the table's pointers name, null if nobody knows
+   */
+  void add(
+      byte @Nullable [] from,
+      byte @Nullable [] to,
+      long largestSequence,
+      @Nullable List<SegmentUse> uses) {
+    ranges.add(new Range(from, to, largestSequence, uses));
   }
 
   boolean isEmpty() {
@@ -42,5 +62,15 @@ final class LostKeys {
 
   boolean contains(byte[] key) {
     return largestSequence(key) > 0;
+  }
+
+  /** Whether an entry of this key that is lost may have named one of two segments. */
+  boolean mayHaveNamed(byte[] key, long segment, long other) {
+    for (Range range : ranges) {
+      if (range.contains(key) && (range.names(segment) || range.names(other))) {
+        return true;
+      }
+    }
+    return false;
   }
 }

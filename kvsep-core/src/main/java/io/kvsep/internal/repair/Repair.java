@@ -382,7 +382,7 @@ public final class Repair {
     if (inLog != null && (other == null || inLog.sequence() > other.sequence())) {
       other = inLog;
     }
-    boolean moved = relocated != null && isNewer(sources.manifest(), relocated, other);
+    boolean moved = relocated != null && isNewer(sources, key, relocated, other);
     // The table that named the record would still do so, or has been replaced by something newer.
     boolean dead = other != null && tablesKnow(sources, key);
     Versions newest = moved && !dead ? relocated : other;
@@ -420,17 +420,20 @@ public final class Repair {
   /**
    * Sequence numbers of relocated records are guesses, their places are not, as long as they are
    * those in the log: a record that moved again after a compaction had pointed to it in a relocated
-   * file goes by its place there, which says nothing. What no segment of the manifest names is
-   * dead.
+   * file goes by its place there, which says nothing. Of a segment that the manifest does not have
+   * any more, since all tables point to where its records are now, these tell which it was.
    */
-  private static boolean isNewer(
-      SalvagedManifest manifest, Versions relocated, @Nullable Versions other) {
+  private boolean isNewer(
+      Sources sources, byte[] key, Versions relocated, @Nullable Versions other) {
     if (other == null) {
       return true;
     }
-    if (manifest.sound()) {
-      SegmentState state = manifest.segments().get(relocated.segment());
-      if (state == null || state.relocated()) {
+    if (sources.manifest().sound()) {
+      SegmentState state = sources.manifest().segments().get(relocated.segment());
+      boolean ofLog =
+          state == null ? sources.log().wasOfLog(relocated.segment()) : !state.relocated();
+      // An entry that pointed to it is among those that are lost.
+      if (!ofLog || other.sequence() > lostKeys.largestSequence(key)) {
         return false;
       }
     }

@@ -211,9 +211,9 @@ final class TableSource implements AutoCloseable {
 
   private void loseKeys(@Nullable TableMeta meta) {
     if (meta == null) {
-      lostKeys.add(null, null, Long.MAX_VALUE);
+      lostKeys.add(null, null, Long.MAX_VALUE, null);
     } else {
-      lostKeys.add(meta.smallestKey(), meta.largestKey(), meta.largestSequence());
+      lostKeys.add(meta.smallestKey(), meta.largestKey(), meta.largestSequence(), meta.segments());
     }
   }
 
@@ -229,7 +229,11 @@ final class TableSource implements AutoCloseable {
         lost.from(),
         lost.to(),
         "entries with stored keys from " + text(from) + " to " + text(to));
-    lostKeys.add(from, to, meta == null ? Long.MAX_VALUE : meta.largestSequence());
+    if (meta == null) {
+      lostKeys.add(from, to, Long.MAX_VALUE, null);
+    } else {
+      lostKeys.add(from, to, meta.largestSequence(), meta.segments());
+    }
   }
 
   private static String text(byte @Nullable [] key) {

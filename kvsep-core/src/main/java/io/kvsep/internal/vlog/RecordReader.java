@@ -100,18 +100,36 @@ public final class RecordReader implements AutoCloseable {
     return home.relocations().firstOf(index + 1) - home.relocations().firstOf(index);
   }
 
-  /** Walks the sound records of such a segment by ascending old offset. */
-  public void relocated(long segment, RelocatedSink sink) {
+  /** The file in which such a segment's records are now. */
+  public long homeOf(long segment) {
+    return newestHome(segment).id();
+  }
+
+  /**
+   * Walks the sound records of such a segment by ascending old offset.
+   *
+   * @return whether it was one of the log, as far as the places of its records tell: somewhere
+   *     there is just the room of a frame's header in front of one. In a file that reclaim or a
+   *     load wrote, one record lies right behind the other; only a dead one of just that length,
+   *     with a value of some twenty bytes, could leave such a gap
+   */
+  public boolean relocated(long segment, RelocatedSink sink) {
     Home home = newestHome(segment);
     Relocations relocations = home.relocations();
     int index = java.util.Arrays.binarySearch(relocations.oldSegments(), segment);
     long first = relocations.firstOf(index);
+    long end = LogFormat.SEGMENT_HEADER_BYTES;
+    boolean framed = false;
     for (long i = first; i < relocations.firstOf(index + 1); i++) {
       long at = relocations.newOffset(i);
       if (holds(home.region(), home.id(), at, home.region().length())) {
-        sink.record(home.region(), record, segment, relocations.oldOffset(i), i - first);
+        long offset = relocations.oldOffset(i);
+        framed |= offset == end + LogFormat.FRAME_HEADER_BYTES;
+        end = offset + record.length();
+        sink.record(home.region(), record, segment, offset, i - first);
       }
     }
+    return framed;
   }
 
   /**
