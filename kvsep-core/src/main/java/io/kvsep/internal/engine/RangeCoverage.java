@@ -82,6 +82,11 @@ final class RangeCoverage {
     return newest > entrySequence;
   }
 
+  /** The newest delete that covers the key {@link #hides} was asked about last. */
+  long newest() {
+    return newest;
+  }
+
   /** Number of the source of the delete that {@link #hides} found last. */
   int child() {
     return child;

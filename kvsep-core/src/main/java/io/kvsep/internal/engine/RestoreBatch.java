@@ -1,6 +1,8 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,10 +24,16 @@ final class RestoreBatch extends RecordSource {
   private long payloadBytes;
   private int next;
 
-  /** Adds a record with a stored key. */
+  /**
+   * Adds a record with a stored key, but no delete of a key that nobody can have: older backups
+   * have such beside a range, and whoever follows the changes could not carry them out.
+   */
   void add(int kind, byte[] storedKey, byte @Nullable [] value, long expiresAtMillis) {
     int id = Keyspaces.of(storedKey);
     byte[] userKey = Arrays.copyOfRange(storedKey, Keyspaces.prefixLength(id), storedKey.length);
+    if (kind == Tag.DELETE && (userKey.length == 0 || userKey.length > Limits.KEY_BYTES_MAX)) {
+      return;
+    }
     entries.add(new Entry(kind, id, userKey, value, expiresAtMillis));
     payloadBytes += userKey.length + (value == null ? 0 : value.length);
     if (id != Keyspaces.DEFAULT) {

@@ -125,8 +125,8 @@ final class VisibleIterator implements AutoCloseable {
 
   /**
    * From now on shows, for each key, the newest version if its number is higher than {@code
-   * sequence}, also when it is a delete or has expired, unless its range was deleted later. Forward
-   * only.
+   * sequence}, also when it is a delete or has expired, unless its range was deleted later, or it
+   * is what a table has in place of an entry, which nobody wrote. Forward only.
    */
   void showChangesSince(long sequence) {
     since = sequence;
@@ -393,7 +393,21 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private boolean isShown() {
-    return since == ALL ? isPresent() : Tag.sequence(source.tag()) > since;
+    if (since == ALL) {
+      return isPresent();
+    }
+    long number = Tag.sequence(source.tag());
+    return number > since && !isOfRange(number);
+  }
+
+  /**
+   * Whether the source's entry, which no range hides, is the tombstone that a table of deleted
+   * ranges alone has been given: it says nothing that the range does not, and its key may be none
+   * that a user can have. No other entry has the number of a range.
+   */
+  private boolean isOfRange(long number) {
+    RangeCoverage ranges = coverage;
+    return ranges != null && ranges.newest() == number;
   }
 
   private boolean isPresent() {
