@@ -1,17 +1,21 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.Varint;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Blocks of a table whose index does not hold, found by their checksums: each place is tried where
- * the block behind the last one may end. What stands in front of the checksum there has to be a
- * number of restarts, and the first of these zero, or the mark of a packed block, so that few
- * checksums have to be computed. Where no block begins, what is behind the gap is found by its end:
- * from the next place that may be one, each beginning is tried, which takes up to half a second.
+ * the block behind the last one may end. What stands in front of the checksum there has to be what
+ * a block has at its end, so that few checksums have to be computed. Where no block begins, what is
+ * behind the gap is found by its end: from the next place that may be one, each beginning is tried
+ * at which an entry may stand, the nearest first. What looks like the ends of blocks and is none,
+ * such as the index itself, costs about a second before the search ends.
  */
 final class FoundBlocks implements BlockPlaces {
   /** The longest key and the longest value beside it, one behind a block that was nearly full. */
@@ -20,8 +24,11 @@ final class FoundBlocks implements BlockPlaces {
   /** The shortest entry, a restart and the trailer. */
   private static final int LENGTH_MIN = 5 + TableFormat.RESTART_BYTES + 8;
 
-  /** So many places look like the end of a block and are none, and there is none any more. */
-  private static final int MISSES_MAX = 256;
+  /** Bytes of which checksums are computed to get over a gap; there is no block any more then. */
+  private static final long GAP_WORK_MAX = 4L << 30;
+
+  /** Bytes whose checksum takes as long as a look at a place where a block may begin. */
+  private static final int LOOK_BYTES = 16;
 
   private record Place(long start, long end) {}
 
@@ -68,8 +75,9 @@ final class FoundBlocks implements BlockPlaces {
     Region table = bytes.mapping();
     long last = Math.min(limit, start + LENGTH_MAX);
     for (long end = start + LENGTH_MIN; end <= last; end++) {
-      int restarts = table.getInt(end - TableFormat.BLOCK_TRAILER_BYTES);
-      if (mayEnd(table, start, end, restarts) && holds(table, start, end)) {
+      if (earliest(table, start, end) == start
+          && mayBegin(table, start, end)
+          && holds(table, start, end)) {
         return end;
       }
     }
@@ -78,32 +86,94 @@ final class FoundBlocks implements BlockPlaces {
 
   private @Nullable Place behindGap(long from, long limit, Runnable pulse) {
     Region table = bytes.mapping();
-    int misses = 0;
-    for (long end = from + LENGTH_MIN; end <= limit && misses < MISSES_MAX; end++) {
-      int restarts = table.getInt(end - TableFormat.BLOCK_TRAILER_BYTES);
-      long first = Math.max(from, end - LENGTH_MAX);
-      if (!mayEnd(table, first, end, restarts)) {
+    long work = 0;
+    for (long end = from + LENGTH_MIN; end <= limit && work < GAP_WORK_MAX; end++) {
+      long first = earliest(table, from, end);
+      if (first > end - LENGTH_MIN) {
         continue;
       }
-      for (long start = first; end - start >= LENGTH_MIN; start++) {
-        pulse.run();
-        if (mayEnd(table, start, end, restarts) && holds(table, start, end)) {
-          return new Place(start, end);
+      pulse.run();
+      for (long start = end - LENGTH_MIN; start >= first && work < GAP_WORK_MAX; start--) {
+        work += LOOK_BYTES;
+        if (mayBegin(table, start, end)) {
+          pulse.run();
+          work += end - start;
+          if (holds(table, start, end)) {
+            return new Place(start, end);
+          }
         }
       }
-      misses++;
     }
     return null;
   }
 
-  private static boolean mayEnd(Region table, long start, long end, int restarts) {
-    if (restarts == PackedBlock.MARK) {
-      return true;
-    }
+  /**
+   * From where on, at or behind {@code from}, a block may begin that ends at {@code end}; the end
+   * itself where none ends.
+   */
+  private static long earliest(Region table, long from, long end) {
+    long first = Math.max(from, end - LENGTH_MAX);
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
-    return restarts >= 1
-        && restarts < (trailer - start) / TableFormat.RESTART_BYTES
-        && table.getInt(trailer - (long) TableFormat.RESTART_BYTES * restarts) == 0;
+    int restarts = table.getInt(trailer);
+    if (restarts == PackedBlock.MARK) {
+      return Math.max(first, end - PackedBlock.lengthMax(table, trailer));
+    }
+    boolean mayEnd =
+        restarts >= 1
+            && restarts < (trailer - first) / TableFormat.RESTART_BYTES
+            && ascend(table, trailer - (long) TableFormat.RESTART_BYTES * restarts, restarts);
+    return mayEnd ? first : end;
+  }
+
+  /** Whether these may be restarts: the first entry is one. */
+  private static boolean ascend(Region table, long at, int restarts) {
+    int last = table.getInt(at);
+    if (last != 0) {
+      return false;
+    }
+    for (int i = 1; i < restarts; i++) {
+      int next = table.getInt(at + (long) TableFormat.RESTART_BYTES * i);
+      if (next <= last) {
+        return false;
+      }
+      last = next;
+    }
+    return true;
+  }
+
+  /** Whether a block that ends where one may end has its first entry here, by the looks of it. */
+  private static boolean mayBegin(Region table, long start, long end) {
+    long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
+    int restarts = table.getInt(trailer);
+    if (restarts == PackedBlock.MARK) {
+      return PackedBlock.mayBegin(table, start, trailer);
+    }
+    long limit = trailer - (long) TableFormat.RESTART_BYTES * restarts;
+    int lastRestart = table.getInt(trailer - TableFormat.RESTART_BYTES);
+    return start < limit - lastRestart && mayBeEntry(table, start, limit);
+  }
+
+  /**
+   * Whether an entry that shares no bytes may stand here; eight bytes behind the limit are there.
+   */
+  private static boolean mayBeEntry(Region table, long start, long limit) {
+    if (table.getByte(start) != 0) {
+      return false;
+    }
+    // Both lengths are below 2^21, so that they take up to three bytes each.
+    long word = table.getLong(start + 1);
+    long ends = Varint.ends(word);
+    long keyLength = Varint.first(word, ends);
+    int keyLengthBytes = Varint.lengthTo(ends);
+    if (ends == 0 || keyLength < 1 || keyLength > Limits.STORED_KEY_BYTES_MAX) {
+      return false;
+    }
+    word >>>= 8 * keyLengthBytes;
+    ends = Varint.ends(word);
+    long tail = Varint.first(word, ends);
+    long kindAt = start + 1 + keyLengthBytes + Varint.lengthTo(ends) + keyLength;
+    // A kind and a sequence number at least.
+    return tail >= 2 && tail <= limit - kindAt && Tag.isKnown(table.getByte(kindAt));
   }
 
   private boolean holds(Region table, long start, long end) {

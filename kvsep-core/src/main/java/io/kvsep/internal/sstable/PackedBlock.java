@@ -53,7 +53,7 @@ final class PackedBlock {
         COMPRESSOR.compress(
             source.over(block, 0, count), 0, count, target.over(into, 0, most), 0, most);
     int packedLength = found + UNPACKED_LENGTH_BYTES + TableFormat.BLOCK_TRAILER_BYTES;
-    if (packedLength > length - length / 8) {
+    if (packedLength > worthwhile(length)) {
       return -1;
     }
     into.putInt(found, count);
@@ -61,6 +61,32 @@ final class PackedBlock {
     long checked = found + 8L;
     into.putInt(checked, TableFormat.checksum(target.crc32c(into, 0, checked), seed, fileOffset));
     return packedLength;
+  }
+
+  /** The most bytes that a packed block with this trailer takes, 0 if there is none. */
+  static long lengthMax(Region table, long trailer) {
+    long length = table.getInt(trailer - UNPACKED_LENGTH_BYTES) + 4L;
+    return length < TableFormat.BLOCK_TRAILER_BYTES ? 0 : worthwhile(length);
+  }
+
+  private static long worthwhile(long length) {
+    return length - length / 8;
+  }
+
+  /**
+   * Whether a packed block may begin here: an LZ4 block begins with literals, and the first entry
+   * with a zero.
+   */
+  static boolean mayBegin(Region table, long start, long trailer) {
+    int literals = (table.getByte(start) & 0xff) >>> 4;
+    long at = start + 1;
+    if (literals == 15) {
+      while (at < trailer && table.getByte(at) == -1) {
+        at++;
+      }
+      at++;
+    }
+    return literals > 0 && at < trailer && table.getByte(at) == 0;
   }
 
   /**

@@ -1,8 +1,10 @@
 package io.kvsep.internal.sstable;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.sstable.TableFixture.Entry;
@@ -11,6 +13,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +24,9 @@ final class TableSearchTest {
   private static final int ENTRIES = 60;
 
   private final TableFixture fixture = new TableFixture();
+
+  /** Blocks found, places that looked like the end of one, and checksums on their account. */
+  private int pulses;
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -85,6 +91,28 @@ final class TableSearchTest {
     assertTrue(found > 400 && found < 1_000, "found " + found);
   }
 
+  /** Much of an index looks like the ends of blocks, behind the last of which there is none. */
+  @Test
+  void aWrongByteInTheFooterDoesNotMakeTheSearchLong() throws IOException {
+    for (boolean packsBlocks : List.of(false, true)) {
+      Random random = new Random(11);
+      TreeSet<Entry> entries = new TreeSet<>();
+      for (int i = 0; i < 20_000; i++) {
+        byte[] key = new byte[8];
+        random.nextBytes(key);
+        entries.add(new Entry(key, Tag.of(1 + i, Tag.PUT), "value ".repeat(5).getBytes(UTF_8)));
+      }
+      CrashableStorage storage = new CrashableStorage();
+      fixture.write(storage, 1, TableFixture.options(512, 16, packsBlocks), entries);
+      byte[] table = storage.contents(StoreFiles.table(1));
+      table[table.length - 5] ^= 1;
+
+      assertEquals(entries.size(), check(table, entries));
+      int blocks = 20_000 / 12;
+      assertTrue(pulses < 5 * blocks, () -> pulses + " looks");
+    }
+  }
+
   /** How many entries of a damaged table are found; those that are not have to be called lost. */
   private int check(byte[] bytes, TreeSet<Entry> entries) {
     CrashableStorage storage = new CrashableStorage();
@@ -95,7 +123,8 @@ final class TableSearchTest {
     assertTrue(table != null, "a file of " + bytes.length + " bytes");
     try (table) {
       table.run((offset, key, length, tag, region, payload, payloadLength) -> {}, () -> {});
-      table.search((offset, key, length, tag, region, payload, payloadLength) -> {}, () -> {});
+      pulses = 0;
+      table.search((offset, key, length, tag, region, payload, payloadLength) -> {}, this::pulse);
       if (table.hasBlocks()) {
         try (InternalIterator found = table.iterator(fixture.ledger)) {
           for (found.seekToFirst(); found.isValid(); found.next()) {
@@ -115,6 +144,11 @@ final class TableSearchTest {
       assertEquals(List.of(), List.copyOf(missing), () -> bytes.length + " bytes, lost " + lost);
       return count;
     }
+  }
+
+  private void pulse() {
+    pulses++;
+    assertTrue(pulses < 10_000_000, "the search does not end");
   }
 
   private static boolean mayHold(LostBlocks lost, Entry entry) {
