@@ -3,6 +3,7 @@ package io.kvsep;
 import io.kvsep.internal.engine.EngineCursor;
 import io.kvsep.internal.engine.FoundEntry;
 import io.kvsep.internal.engine.ScanBounds;
+import io.kvsep.internal.engine.SnapshotHold;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.StoreReads;
 import io.kvsep.internal.engine.UnreadablePage;
@@ -16,7 +17,7 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** Reading one keyspace of an engine, at one sequence number or at the newest. */
+/** Reading one keyspace of an engine, at what a snapshot holds or at the newest. */
 class EngineReader implements KvReader {
   final StorageEngine engine;
   final int keyspace;
@@ -26,8 +27,8 @@ class EngineReader implements KvReader {
     this.keyspace = keyspace;
   }
 
-  /** The sequence number to read at, {@link StorageEngine#LATEST} for the newest. */
-  long readSequence() {
+  /** What holds that which is read, {@link StoreReads#LATEST} for the newest. */
+  SnapshotHold hold() {
     return StoreReads.LATEST;
   }
 
@@ -38,7 +39,7 @@ class EngineReader implements KvReader {
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      byte[] value = engine.reads().get(keyspace, key, readSequence());
+      byte[] value = engine.reads().get(keyspace, key, hold());
       confirm();
       return value;
     } catch (InternalError e) {
@@ -50,7 +51,7 @@ class EngineReader implements KvReader {
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      boolean present = engine.reads().contains(keyspace, key, readSequence());
+      boolean present = engine.reads().contains(keyspace, key, hold());
       confirm();
       return present;
     } catch (InternalError e) {
@@ -62,7 +63,7 @@ class EngineReader implements KvReader {
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      FoundEntry found = engine.reads().info(keyspace, key, readSequence());
+      FoundEntry found = engine.reads().info(keyspace, key, hold());
       confirm();
       return found == null ? null : info(found);
     } catch (InternalError e) {
@@ -84,7 +85,7 @@ class EngineReader implements KvReader {
       Objects.requireNonNull(key, "keys has a null element");
     }
     try {
-      List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, readSequence());
+      List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, hold());
       confirm();
       return values;
     } catch (InternalError e) {
@@ -97,7 +98,7 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
     try {
-      R result = engine.reads().read(keyspace, key, readSequence(), reader);
+      R result = engine.reads().read(keyspace, key, hold(), reader);
       confirm();
       return result;
     } catch (InternalError e) {
@@ -125,7 +126,7 @@ class EngineReader implements KvReader {
               .readWithInfo(
                   keyspace,
                   key,
-                  readSequence(),
+                  hold(),
                   valueBytesMax,
                   (found, view) -> reader.apply(info(found), view));
       confirm();
@@ -152,7 +153,7 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
     try {
-      long length = engine.reads().get(keyspace, key, target, readSequence());
+      long length = engine.reads().get(keyspace, key, target, hold());
       confirm();
       return length;
     } catch (InternalError e) {
@@ -170,7 +171,7 @@ class EngineReader implements KvReader {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
     EngineCursor cursor;
     try {
-      cursor = engine.reads().cursor(bounds, readSequence());
+      cursor = engine.reads().cursor(bounds, hold());
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }

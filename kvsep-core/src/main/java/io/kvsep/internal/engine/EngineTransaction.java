@@ -72,7 +72,7 @@ public final class EngineTransaction {
     try {
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.get(keyspace, key, sequence());
+        return reads.get(keyspace, key, start.hold());
       }
       return write.isDelete() ? null : write.value().clone();
     } finally {
@@ -84,7 +84,7 @@ public final class EngineTransaction {
     begin(keyspace);
     try {
       OwnWrite write = ownOrRead(keyspace, key);
-      return write == null ? reads.contains(keyspace, key, sequence()) : !write.isDelete();
+      return write == null ? reads.contains(keyspace, key, start.hold()) : !write.isDelete();
     } finally {
       end();
     }
@@ -96,7 +96,7 @@ public final class EngineTransaction {
     try {
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.info(keyspace, key, sequence());
+        return reads.info(keyspace, key, start.hold());
       }
       return write.isDelete() ? null : info(write);
     } finally {
@@ -116,7 +116,7 @@ public final class EngineTransaction {
     try {
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.read(keyspace, key, sequence(), reader);
+        return reads.read(keyspace, key, start.hold(), reader);
       }
       return write.isDelete() ? null : reader.apply(view(write));
     } finally {
@@ -138,7 +138,7 @@ public final class EngineTransaction {
     try {
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.readWithInfo(keyspace, key, sequence(), valueBytesMax, reader);
+        return reads.readWithInfo(keyspace, key, start.hold(), valueBytesMax, reader);
       }
       if (write.isDelete()) {
         return null;
@@ -157,7 +157,7 @@ public final class EngineTransaction {
       ReadContext.checkKeyLength(key.readRemaining());
       OwnWrite write = ownOrRead(keyspace, key.toByteArray());
       if (write == null) {
-        return reads.get(keyspace, key, target, sequence());
+        return reads.get(keyspace, key, target, start.hold());
       }
       if (write.isDelete()) {
         return -1;
@@ -183,7 +183,7 @@ public final class EngineTransaction {
         }
         values.add(write == null || write.isDelete() ? null : write.value().clone());
       }
-      List<byte @Nullable []> found = reads.getAll(keyspace, missing, sequence());
+      List<byte @Nullable []> found = reads.getAll(keyspace, missing, start.hold());
       for (int i = 0; i < places.size(); i++) {
         values.set(places.get(i), found.get(i));
       }
@@ -197,7 +197,7 @@ public final class EngineTransaction {
   public EntryCursor cursor(ScanBounds bounds) {
     begin(bounds.keyspace());
     try {
-      EngineCursor store = reads.cursor(bounds.unlimited(), sequence());
+      EngineCursor store = reads.cursor(bounds.unlimited(), start.hold());
       TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
       cursors.add(cursor);
       return cursor;

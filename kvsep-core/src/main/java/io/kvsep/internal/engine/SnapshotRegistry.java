@@ -50,11 +50,15 @@ final class SnapshotRegistry {
     }
   }
 
+  /** Once, however often it is called. */
   void release(SnapshotHold hold) {
     lock.lock();
     try {
-      holds.remove(hold);
-      released.incrementAndGet();
+      // In front of the boundaries of every job that may drop what was held.
+      hold.release();
+      if (holds.remove(hold)) {
+        released.incrementAndGet();
+      }
     } finally {
       lock.unlock();
     }

@@ -30,11 +30,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The reading half of an engine. Thread safe; takes no lock. Reads at {@link #LATEST} see the
- * newest commit; reads at another sequence number need that number to be held by a snapshot.
+ * newest commit, others what a hold holds: whether it still does is asked when there is a view. If
+ * so, every job whose result is in the view knew of the hold, and has left what is read at it.
  */
 public final class StoreReads {
-  /** Reads what is committed now. */
-  public static final long LATEST = -1;
+  /** Reads what is committed now; nobody's to release. */
+  public static final SnapshotHold LATEST = new SnapshotHold(-1, 0);
 
   /** In place of a sequence number: what there is, and not what has changed. */
   static final long EVERYTHING = -1;
@@ -74,49 +75,49 @@ public final class StoreReads {
   }
 
   /** A copy of the value, null when the key is absent. */
-  public byte @Nullable [] get(int keyspace, byte[] key, long sequence) {
+  public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, sequence) ? points.value(context).toArray() : null;
+      return find(context, hold) ? points.value(context).toArray() : null;
     } finally {
       leave(slot);
     }
   }
 
-  public boolean contains(int keyspace, byte[] key, long sequence) {
+  public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       live.get();
       slot.context().setKey(keyspace, key);
-      return find(slot.context(), sequence);
+      return find(slot.context(), hold);
     } finally {
       leave(slot);
     }
   }
 
   /** The newest entry of the key without its value, null when it is absent. */
-  public @Nullable FoundEntry info(int keyspace, byte[] key, long sequence) {
+  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       live.get();
       slot.context().setKey(keyspace, key);
-      return find(slot.context(), sequence) ? PointReader.info(slot.context()) : null;
+      return find(slot.context(), hold) ? PointReader.info(slot.context()) : null;
     } finally {
       leave(slot);
     }
   }
 
   public <R extends @Nullable Object> @Nullable R read(
-      int keyspace, byte[] key, long sequence, Function<ByteBuffer, R> reader) {
+      int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, sequence) ? reader.apply(points.value(context).toView()) : null;
+      return find(context, hold) ? reader.apply(points.value(context).toView()) : null;
     } finally {
       leave(slot);
     }
@@ -130,7 +131,7 @@ public final class StoreReads {
   public <R extends @Nullable Object> @Nullable R readWithInfo(
       int keyspace,
       byte[] key,
-      long sequence,
+      SnapshotHold hold,
       int valueBytesMax,
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
@@ -138,7 +139,7 @@ public final class StoreReads {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      if (!find(context, sequence)) {
+      if (!find(context, hold)) {
         return null;
       }
       FoundEntry found = PointReader.info(context);
@@ -150,13 +151,13 @@ public final class StoreReads {
   }
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
-  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, long sequence) {
+  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      if (!find(context, sequence)) {
+      if (!find(context, hold)) {
         return -1;
       }
       StoredValue value = points.value(context);
@@ -173,15 +174,15 @@ public final class StoreReads {
   }
 
   /** The values of all keys as of one moment, null where absent. */
-  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, long sequence) {
+  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotHold hold) {
     // First, since the list is not ours and whatever it does has to be done outside.
     byte[][] wanted = keys.toArray(new byte[0][]);
     return wanted.length <= MultiGet.GROUP_KEYS_MAX
-        ? getFew(keyspace, wanted, sequence)
-        : getMany(keyspace, wanted, sequence);
+        ? getFew(keyspace, wanted, hold)
+        : getMany(keyspace, wanted, hold);
   }
 
-  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, long sequence) {
+  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.enterWithContext();
     try {
       ReadContext context = slot.context();
@@ -189,7 +190,7 @@ public final class StoreReads {
       long moment;
       do {
         view = live.get();
-        moment = readable(sequence);
+        moment = readable(hold);
       } while (!live.isCurrent(view));
       MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
       while (!get.isComplete()) {
@@ -207,10 +208,10 @@ public final class StoreReads {
    * meanwhile is freed, and no file that is replaced is deleted. Not for fewer keys: whoever lets
    * go of a view last gives back what that held, which may be files.
    */
-  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, long sequence) {
+  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotHold hold) {
     // Before there is a view, so that closing either waits or has left none to be had.
     longCalls.incrementAndGet();
-    try (Moment held = held(sequence)) {
+    try (Moment held = held(hold)) {
       MultiGet get =
           new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
@@ -241,21 +242,21 @@ public final class StoreReads {
    * Looks the context's key up. The view is still the current one after the moment was read, so it
    * holds everything up to that moment, also of a batch that filled several memtables.
    */
-  private boolean find(ReadContext context, long sequence) {
+  private boolean find(ReadContext context, SnapshotHold hold) {
     while (true) {
       View view = live.get();
-      long moment = readable(sequence);
+      long moment = readable(hold);
       if (live.isCurrent(view)) {
         return points.find(view, context, moment);
       }
     }
   }
 
-  public EngineCursor cursor(ScanBounds bounds, long sequence) {
+  public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
-      Moment held = held(sequence);
+      Moment held = held(hold);
       return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING));
     } finally {
       epochs.exit(slot);
@@ -281,14 +282,21 @@ public final class StoreReads {
    * A view that the caller releases, and what it is read at. It is retained before the moment is
    * read, and still the current one afterwards: so it holds every entry up to that moment.
    */
-  private Moment held(long sequence) {
+  private Moment held(SnapshotHold hold) {
     while (true) {
       View view = live.retain();
-      long moment = readable(sequence);
-      if (live.isCurrent(view)) {
-        return new Moment(this, view, moment);
+      boolean kept = false;
+      try {
+        long moment = readable(hold);
+        if (live.isCurrent(view)) {
+          kept = true;
+          return new Moment(this, view, moment);
+        }
+      } finally {
+        if (!kept) {
+          view.release();
+        }
       }
-      view.release();
     }
   }
 
@@ -436,8 +444,9 @@ public final class StoreReads {
     cursors.remove(cursor);
   }
 
-  private long readable(long sequence) {
-    return sequence == LATEST ? snapshots.visibleSequence() : sequence;
+  /** Asked when there is a view, whatever was known before. */
+  private long readable(SnapshotHold hold) {
+    return hold == LATEST ? snapshots.visibleSequence() : hold.heldSequence();
   }
 
   private IteratorSources sources(View view, List<TableFile> levelZero) {

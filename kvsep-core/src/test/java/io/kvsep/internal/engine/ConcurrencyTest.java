@@ -267,12 +267,11 @@ final class ConcurrencyTest {
     int writer = random.nextInt(2);
     long least = acknowledged.get(writer);
     SnapshotHold hold = engine.reads().acquireSnapshot();
-    long sequence = hold.sequence();
     try {
-      long first = numberOf(engine, writer, sequence);
+      long first = numberOf(engine, writer, hold);
       assertTrue(first >= least, "a snapshot older than what was acknowledged");
       for (int i = 0; i < 3; i++) {
-        assertEquals(first, numberOf(engine, writer, sequence), "a snapshot that moved");
+        assertEquals(first, numberOf(engine, writer, hold), "a snapshot that moved");
         Thread.onSpinWait();
       }
     } finally {
@@ -304,10 +303,10 @@ final class ConcurrencyTest {
   }
 
   /** The number under all keys of the writer as of that moment. */
-  private static long numberOf(StorageEngine engine, int writer, long sequence) {
+  private static long numberOf(StorageEngine engine, int writer, SnapshotHold hold) {
     long number = -1;
     for (int i = 0; i < WRITER_KEYS; i++) {
-      byte[] found = engine.reads().get(0, pairKey(writer, i), sequence);
+      byte[] found = engine.reads().get(0, pairKey(writer, i), hold);
       long here = found == null ? 0 : number(found, i);
       assertTrue(number < 0 || number == here, "half a batch");
       number = here;

@@ -68,7 +68,7 @@ final class CursorPinTest {
         assertTrue(tracked.run(Step.FLUSH));
         assertTrue(tracked.run(Step.COMPACT));
         for (Map.Entry<byte[], byte[]> entry : moment.entrySet()) {
-          assertArrayEquals(entry.getValue(), reads.get(0, entry.getKey(), hold.sequence()));
+          assertArrayEquals(entry.getValue(), reads.get(0, entry.getKey(), hold));
         }
       }
       reads.releaseSnapshot(hold);

@@ -27,8 +27,8 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
 
   /** What can be read: a snapshot, or the present without a hold. */
   private record OpenSnapshot(@Nullable SnapshotHold hold, ModelState state) {
-    long sequence() {
-      return hold == null ? StoreReads.LATEST : hold.sequence();
+    SnapshotHold toRead() {
+      return hold == null ? StoreReads.LATEST : hold;
     }
   }
 
@@ -176,8 +176,8 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
     note("get " + keyspace + ":" + ModelState.text(key));
     OpenSnapshot moment = moment();
     byte[] expected = moment.state().value(keyspace, key, clock.millis());
-    assertArrayEquals(expected, engine().reads().get(keyspace, key, moment.sequence()));
-    assertEquals(expected != null, engine().reads().contains(keyspace, key, moment.sequence()));
+    assertArrayEquals(expected, engine().reads().get(keyspace, key, moment.toRead()));
+    assertEquals(expected != null, engine().reads().contains(keyspace, key, moment.toRead()));
     if (random.nextInt(8) == 0) {
       List<byte[]> keys = new ArrayList<>();
       List<byte @Nullable []> values = new ArrayList<>();
@@ -186,7 +186,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
         keys.add(next);
         values.add(moment.state().value(keyspace, next, clock.millis()));
       }
-      List<byte @Nullable []> found = engine().reads().getAll(keyspace, keys, moment.sequence());
+      List<byte @Nullable []> found = engine().reads().getAll(keyspace, keys, moment.toRead());
       assertArrayEquals(values.toArray(), found.toArray());
     }
   }
@@ -235,7 +235,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
     }
     ScanBounds bounds =
         new ScanBounds(keyspace, from, to, reverse, false, limit, random.nextInt(-1, 9));
-    EngineCursor cursor = engine().reads().cursor(bounds, moment.sequence());
+    EngineCursor cursor = engine().reads().cursor(bounds, moment.toRead());
     return new EngineModelCursor(cursor, expected, bounds);
   }
 

@@ -136,8 +136,8 @@ final class PublicationLincheckTest {
       SnapshotHold hold = reads.acquireSnapshot();
       long sequence = hold.sequence();
       try {
-        int first = readAt(sequence);
-        if (first != sequence || readAt(sequence) != first) {
+        int first = readAt(hold);
+        if (first != sequence || readAt(hold) != first) {
           throw new IllegalStateException("a snapshot of " + sequence + " reads " + first);
         }
         return first;
@@ -157,9 +157,8 @@ final class PublicationLincheckTest {
       }
     }
 
-    private int readAt(long sequence) {
-      List<byte @Nullable []> found =
-          reads.getAll(Keyspaces.DEFAULT, List.of(FIRST, SECOND), sequence);
+    private int readAt(SnapshotHold hold) {
+      List<byte @Nullable []> found = reads.getAll(Keyspaces.DEFAULT, List.of(FIRST, SECOND), hold);
       byte[] first = found.get(0);
       byte[] second = found.get(1);
       if (first == null && second == null) {

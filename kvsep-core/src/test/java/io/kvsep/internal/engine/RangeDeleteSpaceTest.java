@@ -78,7 +78,7 @@ final class RangeDeleteSpaceTest {
     engine.flush();
     collect();
     assertEquals(tables + 1, count(StoreFiles.Kind.TABLE));
-    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot.sequence()));
+    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot));
     engine.reads().releaseSnapshot(snapshot);
     // Nothing else is written: the timer has to see to it.
     collect();
@@ -95,7 +95,7 @@ final class RangeDeleteSpaceTest {
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.compact();
     collect();
-    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot.sequence()));
+    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot));
     int tables = count(StoreFiles.Kind.TABLE);
     engine.reads().releaseSnapshot(snapshot);
     collect();
@@ -114,7 +114,7 @@ final class RangeDeleteSpaceTest {
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.flush();
     collect();
-    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot.sequence()));
+    assertArrayEquals(value(7), engine.reads().get(0, key(7), snapshot));
     engine.close();
     CrashableStorage copy = storage.crashKeepingAll();
     ManualScheduler timer = new ManualScheduler(5, 2);
@@ -187,7 +187,7 @@ final class RangeDeleteSpaceTest {
     engine.writes().deleteRange(0, key(20), key(80));
     engine.compact();
     engine.compact();
-    assertArrayEquals(value(50), engine.reads().get(0, key(50), snapshot.sequence()));
+    assertArrayEquals(value(50), engine.reads().get(0, key(50), snapshot));
     assertNull(engine.reads().get(0, key(50), StoreReads.LATEST));
     long before = storageBytes();
     engine.reads().releaseSnapshot(snapshot);

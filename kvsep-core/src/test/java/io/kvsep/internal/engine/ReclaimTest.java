@@ -223,7 +223,7 @@ final class ReclaimTest {
       assertEquals(entry.getKey(), new String(cursor.key(), UTF_8));
       assertArrayEquals(entry.getValue(), cursor.value());
       byte[] key = entry.getKey().getBytes(UTF_8);
-      assertArrayEquals(entry.getValue(), engine.reads().get(0, key, snapshot.sequence()));
+      assertArrayEquals(entry.getValue(), engine.reads().get(0, key, snapshot));
       cursor.next();
     }
     long pinned = engine.stats().pinned().logBytes();
@@ -233,7 +233,7 @@ final class ReclaimTest {
     assertEquals(0, engine.stats().pinned().logBytes());
     for (Map.Entry<String, byte[]> entry : old.entrySet()) {
       byte[] key = entry.getKey().getBytes(UTF_8);
-      assertArrayEquals(entry.getValue(), engine.reads().get(0, key, snapshot.sequence()));
+      assertArrayEquals(entry.getValue(), engine.reads().get(0, key, snapshot));
     }
     engine.reads().releaseSnapshot(snapshot);
     engine.reclaim();

@@ -140,12 +140,11 @@ final class TableChurnTest {
     }
     engine.compact();
     for (int version = 0; version < 80; version++) {
-      EngineCursor cursor = engine.reads().cursor(ALL, snapshots.get(version).sequence());
+      EngineCursor cursor = engine.reads().cursor(ALL, snapshots.get(version));
       assertTrue(cursor.previous());
       assertArrayEquals(value(version), cursor.value());
       cursor.close();
-      assertArrayEquals(
-          value(version), engine.reads().get(0, key(1), snapshots.get(version).sequence()));
+      assertArrayEquals(value(version), engine.reads().get(0, key(1), snapshots.get(version)));
     }
     snapshots.forEach(engine.reads()::releaseSnapshot);
     engine.close();

@@ -20,8 +20,8 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
       case SNAPSHOT -> {
         SnapshotHold hold = reads.acquireSnapshot();
         try {
-          checkGets(hold.sequence());
-          checkScan(false, hold.sequence());
+          checkGets(hold);
+          checkScan(false, hold);
         } finally {
           reads.releaseSnapshot(hold);
         }
@@ -32,10 +32,10 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
     }
   }
 
-  private void checkGets(long sequence) {
+  private void checkGets(SnapshotHold hold) {
     for (int id = 0; id < 2; id++) {
       for (int i = 0; i < TrackedStore.KEYS; i++) {
-        byte[] found = engine.reads().get(id, TrackedEngine.key(i), sequence);
+        byte[] found = engine.reads().get(id, TrackedEngine.key(i), hold);
         assertEquals(digest(id, i), digest(found), "a get");
       }
     }
@@ -53,7 +53,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
     assertEquals(all, found, "getAll");
   }
 
-  private void checkScan(boolean reverse, long sequence) {
+  private void checkScan(boolean reverse, SnapshotHold hold) {
     for (int id = 0; id < StoreContent.IDS; id++) {
       List<String> lines = expected.lines(id, nowMillis);
       if (reverse) {
@@ -61,7 +61,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
       }
       List<String> found = new ArrayList<>();
       ScanBounds all = new ScanBounds(id, null, null, reverse, false, Long.MAX_VALUE);
-      try (EngineCursor cursor = engine.reads().cursor(all, sequence)) {
+      try (EngineCursor cursor = engine.reads().cursor(all, hold)) {
         while (cursor.next()) {
           byte[] value = cursor.value();
           found.add(StoreContent.line(id, cursor.key(), value, cursor.expiresAtMillis()));
