@@ -12,7 +12,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.Change.Kind;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -454,6 +460,37 @@ final class ChangeFeedTest {
       CorruptionException damage = assertThrows(CorruptionException.class, () -> drain(feed));
       assertEquals("000001.vlog", damage.file());
       assertEquals(damage.offset(), assertThrows(CorruptionException.class, feed::poll).offset());
+    }
+  }
+
+  /** Whoever follows them leaves out what has no name, and would not come back to it. */
+  @Test
+  void aKeyspaceHasItsNameAsLongAsDroppingItMayFail() {
+    CrashableStorage storage = new CrashableStorage();
+    List<Change> meanwhile = new ArrayList<>();
+    try (KvStore store = new OpenStore(Engines.open(storage, new ManualScheduler(1, 1)))) {
+      Keyspace space = store.keyspace("space");
+      store.in(space).put(bytes("a"), bytes("1"));
+      store.sync();
+      ChangeFeed feed = store.changes(0);
+      storage.failAt(
+          1,
+          Fault.EIO,
+          /* sticky= */ false,
+          (operation, name) -> {
+            boolean deletes = operation == Operation.WRITE && name.endsWith(".vlog");
+            if (deletes) {
+              meanwhile.addAll(drain(feed));
+            }
+            return deletes;
+          });
+      assertThrows(StorageException.class, () -> store.dropKeyspace(space));
+      assertEquals(List.of("PUT a=1 in space."), texts(meanwhile));
+      assertArrayEquals(bytes("1"), store.in(space).get(bytes("a")));
+
+      store.dropKeyspace(space);
+      assertEquals(
+          List.of("PUT a=1 in null.", "DELETE_RANGE ..end in null."), texts(after(store, 0)));
     }
   }
 

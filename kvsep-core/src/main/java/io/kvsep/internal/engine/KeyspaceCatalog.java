@@ -65,12 +65,13 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * The name of a keyspace, null when it was dropped.
+   * The name of a keyspace, null when it was dropped: not before everything in it is deleted for
+   * certain, since whoever asks takes the keyspace for gone for good then.
    *
    * @param guess a name that it probably has, null when there is none: then this costs a walk
    */
   public @Nullable String nameOf(int id, @Nullable String guess) {
-    if (shut.contains(id)) {
+    if (shut.isEmptied(id)) {
       return null;
     }
     Integer guessed = guess == null ? null : versions.current().keyspaces().get(guess);
@@ -105,6 +106,7 @@ public final class KeyspaceCatalog {
       boolean deleted = false;
       try {
         writes.deleteAll(id);
+        shut.addEmptied(id);
         deleted = true;
       } finally {
         if (!deleted) {

@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class ShutKeyspaces {
   private final Set<Integer> ids = ConcurrentHashMap.newKeySet();
+  private final Set<Integer> emptied = ConcurrentHashMap.newKeySet();
   private volatile boolean used;
 
   void add(int id) {
@@ -25,6 +26,16 @@ final class ShutKeyspaces {
 
   boolean contains(int id) {
     return used && ids.contains(id);
+  }
+
+  /** Everything in a keyspace that is shut is deleted, durably. */
+  void addEmptied(int id) {
+    emptied.add(id);
+  }
+
+  /** Whether it is. Until then dropping it may fail, and the keyspace goes on as it was. */
+  boolean isEmptied(int id) {
+    return used && emptied.contains(id);
   }
 
   /** Whether the write goes to a keyspace that is gone. */
