@@ -102,21 +102,27 @@ public final class KeyspaceCatalog {
       if (!versions.current().keyspaces().containsValue(id)) {
         return;
       }
-      shut.add(id);
-      boolean deleted = false;
-      try {
-        writes.deleteAll(id);
-        shut.addEmptied(id);
-        deleted = true;
-      } finally {
-        if (!deleted) {
-          shut.remove(id);
-        }
+      if (!shut.isEmptied(id)) {
+        empty(id);
       }
       apply(new VersionEdit().dropKeyspace(id));
     } finally {
       lock.unlock();
       writes.exit(slot);
+    }
+  }
+
+  private void empty(int id) {
+    shut.add(id);
+    boolean deleted = false;
+    try {
+      writes.deleteAll(id);
+      shut.addEmptied(id);
+      deleted = true;
+    } finally {
+      if (!deleted) {
+        shut.remove(id);
+      }
     }
   }
 

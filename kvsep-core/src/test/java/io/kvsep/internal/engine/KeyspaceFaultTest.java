@@ -1,11 +1,18 @@
 package io.kvsep.internal.engine;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.KvException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
 import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -90,6 +97,30 @@ final class KeyspaceFaultTest {
       run(failures, "room for " + room, storage -> storage.capacityBytes(capacity));
     }
     report(failures, 500);
+  }
+
+  /** The manifest may lack the name already: what is written then would be nobody's. */
+  @Test
+  void aDropThatEndedHalfWayLeavesNothingOpenHoweverTheNextOneFails() {
+    CrashableStorage storage = new CrashableStorage();
+    try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
+      int id = engine.keyspaces().open("a");
+      byte[] key = {1};
+      engine.writes().put(id, key, key, 0);
+      for (String failing : List.of("MANIFEST", "")) {
+        storage.failAt(
+            1,
+            Fault.EIO,
+            /* sticky= */ true,
+            (operation, name) -> operation == Operation.WRITE && name.startsWith(failing));
+        assertThrows(StorageException.class, () -> engine.keyspaces().drop(id));
+        storage.clearFaults();
+        assertThrows(IllegalStateException.class, () -> engine.writes().put(id, key, key, 0));
+      }
+      engine.keyspaces().drop(id);
+      assertEquals(List.of(), engine.keyspaces().names());
+      assertNull(engine.reads().get(id, key, StoreReads.LATEST));
+    }
   }
 
   /** The workload on a device that does not do everything, and then on one that does. */
