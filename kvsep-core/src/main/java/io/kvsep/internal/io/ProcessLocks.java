@@ -6,9 +6,11 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +25,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Another class loader of this JVM may have its own copy of this class. Its lock is noticed only
  * by trying, for which a channel must be opened, and closing that channel would release the other's
- * lock. So such a channel is kept for the next try instead.
+ * lock. So such a channel is kept for the next try instead. Where another file has taken the place
+ * of that one, as with a directory that was deleted and made again, it is kept all the same: the
+ * old one may only have been moved, with a lock on it.
  *
  * <p>Thread safe; one lock over everything, since a lock is taken once for each opening of a store.
  */
@@ -31,7 +35,7 @@ final class ProcessLocks {
   /** Guarded by itself. */
   private static final Map<Path, Holding> HELD = new HashMap<>();
 
-  /** Channels that must not be closed, at most two for each lock file; guarded by HELD. */
+  /** Channels that must not be closed, at most two for each file that was tried; under HELD. */
   private static final Map<Attempt, FileChannel> KEPT = new HashMap<>();
 
   private ProcessLocks() {}
@@ -58,11 +62,11 @@ final class ProcessLocks {
   }
 
   private static FileChannel channelLocked(Path path, boolean shared) throws IOException {
-    Attempt attempt = new Attempt(path, shared);
     boolean interrupted = Thread.interrupted();
     try {
       while (true) {
-        FileChannel kept = KEPT.remove(attempt);
+        Object file = keyOf(path);
+        FileChannel kept = KEPT.remove(new Attempt(path, shared, file));
         FileChannel channel = kept != null ? kept : opened(path, shared);
         boolean closes = true;
         try {
@@ -74,7 +78,7 @@ final class ProcessLocks {
           return channel;
         } catch (OverlappingFileLockException e) {
           closes = false;
-          KEPT.put(attempt, channel);
+          KEPT.put(new Attempt(path, shared, file != null ? file : keyOf(path)), channel);
           throw new StoreLockedException("store is open in this process, by other code: " + path);
         } catch (ClosedChannelException e) {
           interrupted |= Thread.interrupted();
@@ -88,6 +92,18 @@ final class ProcessLocks {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  /**
+   * What tells the file from all others there are, open ones included; null when there is none, or
+   * the system does not say.
+   */
+  private static @Nullable Object keyOf(Path path) {
+    try {
+      return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+    } catch (IOException e) {
+      return null;
     }
   }
 
@@ -116,7 +132,7 @@ final class ProcessLocks {
   }
 
   /** Channels to share a lock and to have it alone are opened differently. */
-  private record Attempt(Path path, boolean shared) {}
+  private record Attempt(Path path, boolean shared, @Nullable Object file) {}
 
   /** One lock of the operating system and how many share it. */
   private static final class Holding {

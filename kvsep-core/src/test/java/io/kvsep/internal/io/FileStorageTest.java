@@ -33,6 +33,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class FileStorageTest extends StorageContract {
   /** Of each kind of operation, so many interrupts must have hit while it ran. */
@@ -379,6 +381,27 @@ final class FileStorageTest extends StorageContract {
     }
     storage.lock("LOCK", false).close();
     storage.lock("LOCK", true).close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @Timeout(120)
+  @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a file that is open stays there")
+  void aTryAtAFileThatIsGoneDoesNotStandForTheOneInItsPlace(boolean shared) throws Exception {
+    Path path = Path.of(storage.location()).resolve("LOCK");
+    try (FileChannel other =
+        FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      assertTrue(other.tryLock().isValid());
+      assertThrows(StoreLockedException.class, () -> storage.lock("LOCK", shared));
+    }
+    Files.delete(path);
+    Files.createFile(path);
+
+    try (StorageLock lock = storage.lock("LOCK", shared)) {
+      assertEquals("refused", outcomeOfChild(false));
+      lock.close();
+    }
+    assertEquals("locked", outcomeOfChild(false));
   }
 
   @Test
