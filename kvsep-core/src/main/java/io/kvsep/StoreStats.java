@@ -19,9 +19,11 @@ import java.util.Map;
  * @param memoryPeakBytes the most off-heap bytes the store owned at once
  * @param levels tables in force per level, from level 0
  * @param userBytesWritten keys and values handed to the store
- * @param deviceBytesWritten bytes written to files
- * @param logBytesWritten those of them that were written to files of the value log, by writers and
- *     by reclaim; by userBytesWritten this is the write amplification of the log
+ * @param deviceBytesWritten bytes written to the log, tables and the manifest, whether they are
+ *     still there or not; what opening the store copied and what {@link KvStore#restore} sets aside
+ *     does not count
+ * @param logBytesWritten those of them that were written to files of the value log, by writers,
+ *     bulk loads and reclaim; by userBytesWritten this is the write amplification of the log
  * @param writeAmplification deviceBytesWritten / userBytesWritten, 0 before the first write
  * @param spaceAmplification bytes of log and tables / bytes that are live in them, 1 while nothing
  *     is live

@@ -9,11 +9,13 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Counts by kind of file how often somebody asked for a file's content, by a read or a mapping.
- * What is read through a mapping that was made before is not seen. Thread safe.
+ * Counts by kind of file how often somebody asked for a file's content, by a read or a mapping, and
+ * the bytes that were written. What is read through a mapping that was made before is not seen.
+ * Thread safe.
  */
 public final class CountingStorage extends ForwardingStorage {
   private final Map<StoreFiles.Kind, Integer> accesses = new EnumMap<>(StoreFiles.Kind.class);
+  private final Map<StoreFiles.Kind, Long> written = new EnumMap<>(StoreFiles.Kind.class);
 
   public CountingStorage(Storage storage) {
     super(storage);
@@ -22,6 +24,15 @@ public final class CountingStorage extends ForwardingStorage {
   /** Reads and mappings of files of a kind so far. */
   public synchronized int accesses(StoreFiles.Kind kind) {
     return accesses.getOrDefault(kind, 0);
+  }
+
+  /** Bytes written to files of a kind so far. */
+  public synchronized long bytesWritten(StoreFiles.Kind kind) {
+    return written.getOrDefault(kind, 0L);
+  }
+
+  private synchronized void countWritten(String name, long bytes) {
+    written.merge(StoreFiles.kindOf(name), bytes, Long::sum);
   }
 
   private synchronized void count(String name) {
@@ -36,6 +47,12 @@ public final class CountingStorage extends ForwardingStorage {
   private final class CountingFile extends ForwardingFile {
     CountingFile(StorageFile file) {
       super(file);
+    }
+
+    @Override
+    public void write(ByteBuffer source, long position) throws IOException {
+      countWritten(name(), source.remaining());
+      super.write(source, position);
     }
 
     @Override

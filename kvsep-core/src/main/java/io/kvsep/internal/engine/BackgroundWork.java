@@ -274,6 +274,7 @@ final class BackgroundWork {
     return compactions.get();
   }
 
+  /** By flushes and compactions. */
   long tableBytesWritten() {
     return tableBytesWritten.get();
   }
@@ -349,7 +350,6 @@ final class BackgroundWork {
           }
           failure.guard(() -> versions.apply(edit));
         });
-    tables.forEach(table -> tableBytesWritten.addAndGet(table.fileBytes()));
     live.installVersion(null);
   }
 

@@ -112,6 +112,16 @@ public final class BulkLoads {
     return owned.names();
   }
 
+  /** Written to tables, also for what came to nothing or was only to be merged. */
+  long tableBytesWritten() {
+    return owned.tableBytesWritten();
+  }
+
+  /** Written to files of values, also for what came to nothing. */
+  long valueBytesWritten() {
+    return owned.valueBytesWritten();
+  }
+
   private long run(int keyspace, LoadSource entries) throws IOException {
     LoadSyncs syncs = new LoadSyncs(config.storage(), config.scheduler());
     try {
@@ -170,7 +180,7 @@ public final class BulkLoads {
     int inline = config.inlineValueBytesMax();
     try (LoadValues ordered = new LoadValues(config, versions, ledger, owned, syncs);
         LoadValues unordered = new LoadValues(config, versions, ledger, owned, syncs);
-        LoadRuns runs = new LoadRuns(context, ordered, syncs, inline, first, ledger);
+        LoadRuns runs = new LoadRuns(context, ordered, owned, syncs, inline, first, ledger);
         LoadBuffer one = new LoadBuffer(ledger, bufferBytes);
         LoadBuffer other = new LoadBuffer(ledger, bufferBytes);
         // Closed before all that it works with.

@@ -15,7 +15,6 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Puts a bulk load in force between two commits: for everybody who reads later it is the newest
@@ -60,7 +59,6 @@ final class LoadInstallation {
   private final BackgroundWork background;
   private final KeyspaceCatalog keyspaces;
   private final Runnable flushAll;
-  private final AtomicLong valueBytes = new AtomicLong();
 
   LoadInstallation(
       EngineConfig config,
@@ -91,11 +89,6 @@ final class LoadInstallation {
     this.background = background;
     this.keyspaces = keyspaces;
     this.flushAll = flushAll;
-  }
-
-  /** Bytes of all files of values that were put in force. */
-  long valueBytesWritten() {
-    return valueBytes.get();
   }
 
   /**
@@ -168,7 +161,6 @@ final class LoadInstallation {
     } catch (RuntimeException | Error e) {
       throw failure.fail(e);
     }
-    load.values().forEach(file -> valueBytes.addAndGet(file.bytes()));
     return true;
   }
 

@@ -172,6 +172,7 @@ final class LoadMerge {
               new LoadRun(
                   job,
                   table -> {
+                    owned.finished(table);
                     if (last) {
                       syncs.begin(StoreFiles.table(table.number()));
                     }

@@ -28,6 +28,7 @@ final class LoadRuns implements AutoCloseable {
 
   private final JobContext context;
   private final LoadValues values;
+  private final LoadFiles owned;
   private final LoadSyncs syncs;
   private final int inlineValueBytesMax;
   private final long first;
@@ -48,12 +49,14 @@ final class LoadRuns implements AutoCloseable {
   LoadRuns(
       JobContext context,
       LoadValues values,
+      LoadFiles owned,
       LoadSyncs syncs,
       int inlineValueBytesMax,
       long first,
       MemoryLedger ledger) {
     this.context = context;
     this.values = values;
+    this.owned = owned;
     this.syncs = syncs;
     this.inlineValueBytesMax = inlineValueBytesMax;
     this.first = first;
@@ -118,6 +121,7 @@ final class LoadRuns implements AutoCloseable {
 
   /** The first run may be all there is; others are merged, and need not outlive the load. */
   private void unsynced(TableMeta table) {
+    owned.finished(table);
     if (finished.isEmpty()) {
       syncs.begin(StoreFiles.table(table.number()));
     }

@@ -123,7 +123,9 @@ final class LoadValues implements AutoCloseable {
   private void finishCurrent() throws IOException {
     RecordFile file = current;
     if (file != null) {
-      finished.add(new ValueFile(file.fileId(), file.finish()));
+      ValueFile written = new ValueFile(file.fileId(), file.finish());
+      finished.add(written);
+      owned.finished(written);
       file.close();
       current = null;
       syncs.begin(StoreFiles.segment(file.fileId()));

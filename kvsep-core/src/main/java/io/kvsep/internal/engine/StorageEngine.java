@@ -66,7 +66,6 @@ public final class StorageEngine implements AutoCloseable {
   private final IndexWriter index;
   private final KeyspaceCatalog keyspaces;
   private final StoreCopies copies;
-  private final LoadInstallation loadInstallation;
   private final BulkLoads loads;
   private final ChangeLog changes;
   private final CommitPipeline pipeline;
@@ -149,10 +148,7 @@ public final class StorageEngine implements AutoCloseable {
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
       copies = storeCopies();
-      loadInstallation = loadInstallation();
-      loads =
-          new BulkLoads(
-              config, writes, snapshots, versions, background, failure, ledger, loadInstallation);
+      loads = bulkLoads();
       changes = changeLog();
       releases.push(writes::free);
       live.start(List.of(index.firstMemtable(versions.current().replayFrom())));
@@ -269,7 +265,8 @@ public final class StorageEngine implements AutoCloseable {
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
       long logBytesWritten =
-          log.bytesWritten() + reclaim.bytesWritten() + loadInstallation.valueBytesWritten();
+          log.bytesWritten() + reclaim.bytesWritten() + loads.valueBytesWritten();
+      long tableBytesWritten = background.tableBytesWritten() + loads.tableBytesWritten();
       return new EngineStats(
           Math.max(0, entries),
           keyBytes,
@@ -282,7 +279,7 @@ public final class StorageEngine implements AutoCloseable {
           levelTables,
           levelBytes,
           pipeline.userBytes(),
-          logBytesWritten + background.tableBytesWritten() + versions.bytesWritten(),
+          logBytesWritten + tableBytesWritten + versions.bytesWritten(),
           logBytesWritten,
           pipeline.commits(),
           log.syncs(),
@@ -433,22 +430,25 @@ public final class StorageEngine implements AutoCloseable {
     return new ChangeLog(writes, appender, failure, source);
   }
 
-  private LoadInstallation loadInstallation() {
-    return new LoadInstallation(
-        config,
-        versions,
-        segments,
-        epochs,
-        ledger,
-        failure,
-        live,
-        pipeline,
-        index,
-        log,
-        appender,
-        background,
-        keyspaces,
-        this::flushAll);
+  private BulkLoads bulkLoads() {
+    LoadInstallation installation =
+        new LoadInstallation(
+            config,
+            versions,
+            segments,
+            epochs,
+            ledger,
+            failure,
+            live,
+            pipeline,
+            index,
+            log,
+            appender,
+            background,
+            keyspaces,
+            this::flushAll);
+    return new BulkLoads(
+        config, writes, snapshots, versions, background, failure, ledger, installation);
   }
 
   private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.Scheduler.Lane;
+import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.testing.CountingStorage;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -109,6 +111,37 @@ final class BulkLoadWorkTest {
       assertEquals(0, engine.loads().files().size());
       requireAll(engine, count);
     }
+  }
+
+  /** Runs as well as what they are merged into, also of a load that came to nothing. */
+  @Test
+  void whatWasOnlyWrittenToBeMergedCountsAsWritten() {
+    int count = 900;
+    CountingStorage counting = new CountingStorage(storage);
+    try (StorageEngine engine = Engines.open(counting, new ManualScheduler(1, 1))) {
+      requireAllCounted(engine.stats(), counting);
+      engine.loads().load(0, new Load(count, shuffled(count), () -> {}));
+      requireAllCounted(engine.stats(), counting);
+      assertTrue(counting.bytesWritten(Kind.TABLE) > 1.9 * engine.stats().tableBytes());
+
+      storage.failAt(1, Fault.EIO, /* sticky= */ true, operation -> operation == Operation.SYNC);
+      assertThrows(
+          StorageException.class,
+          () -> engine.loads().load(0, new Load(count, shuffled(count), () -> {})));
+      requireAllCounted(engine.stats(), counting);
+      storage.clearFaults();
+    }
+  }
+
+  private static void requireAllCounted(EngineStats stats, CountingStorage counting) {
+    long log = counting.bytesWritten(Kind.SEGMENT);
+    assertEquals(log, stats.logBytesWritten());
+    long others =
+        counting.bytesWritten(Kind.TABLE)
+            + counting.bytesWritten(Kind.MANIFEST)
+            + counting.bytesWritten(Kind.TEMPORARY)
+            + counting.bytesWritten(Kind.CURRENT);
+    assertEquals(log + others, stats.deviceBytesWritten());
   }
 
   /** Runs are merged so many at a time as there is memory for. */
