@@ -10,8 +10,8 @@ import java.io.IOException;
 
 /**
  * A manifest that this process has made and appends to. Owns the open file. Each edit is written at
- * once and synced; after any failure nothing more may be appended. Memory is held only during a
- * call. One thread at a time, except for the length.
+ * once and synced; after a failure nothing more may be appended unless it {@link #isIntact}. Memory
+ * is held only during a call. One thread at a time, except for the length.
  */
 final class ManifestWriter implements AutoCloseable {
   private static final long LARGE_BYTES = 1 << 20;
@@ -22,6 +22,7 @@ final class ManifestWriter implements AutoCloseable {
   private final long number;
   private volatile long length;
   private boolean marked;
+  private boolean intact = true;
   private long largeFrom;
 
   private ManifestWriter(DurableOutput output, StorageFile file, long number) {
@@ -47,12 +48,29 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  /** Writes and syncs one edit. */
+  /**
+   * Writes and syncs one edit. Where it cannot be written, as without space, what is there of it is
+   * taken back if that works, for which no space is needed.
+   */
   void append(VersionEdit edit) throws IOException {
     try (GrowingRegion scratch = scratch()) {
       long count = putRecord(scratch, 0, edit, length);
-      write(scratch.region(), count);
+      Region record = scratch.region();
+      intact = false;
+      try {
+        output.write(file, record, count, length);
+      } catch (IOException e) {
+        takeBack(record);
+        throw e;
+      }
+      finish(record, count);
+      intact = true;
     }
+  }
+
+  /** Whether it is certain to hold all edits that were appended, and nothing of any other one. */
+  boolean isIntact() {
+    return intact;
   }
 
   /** Whether a snapshot would be much shorter than what has piled up. */
@@ -94,7 +112,8 @@ final class ManifestWriter implements AutoCloseable {
       ManifestFormat.putHeader(region, ManifestFormat.MANIFEST_MAGIC, header, output.window());
       int offset = ManifestFormat.HEADER_BYTES;
       long count = offset + putRecord(scratch, offset, snapshot, offset);
-      write(scratch.region(), count);
+      output.write(file, scratch.region(), count, 0);
+      finish(scratch.region(), count);
       largeFrom = Math.max(LARGE_BYTES, LARGE_FACTOR * length);
     }
   }
@@ -111,11 +130,24 @@ final class ManifestWriter implements AutoCloseable {
   }
 
   @SuppressWarnings("NonAtomicVolatileUpdate") // under the version set's lock; others only read it
-  private void write(Region source, long count) throws IOException {
-    output.write(file, source, count, length);
+  private void finish(Region scratch, long count) throws IOException {
     output.sync(file);
     length += count;
-    mark(source);
+    mark(scratch);
+  }
+
+  private void takeBack(Region scratch) {
+    try {
+      file.truncate(length);
+      output.sync(file);
+    } catch (IOException e) {
+      // What is in doubt stays so; the failure that brought us here is the one worth reporting.
+      return;
+    }
+    mark(scratch);
+    intact = true;
+    // Another one had better be begun, if there is space: what failed here may fail for ever.
+    largeFrom = 0;
   }
 
   /**

@@ -39,11 +39,12 @@ import org.jspecify.annotations.Nullable;
  * read.
  *
  * <p>Failures of {@link #apply}: an edit that does not fit is an {@link IllegalStateException} and
- * changes nothing. A failed write is a {@link StorageException}; the edit may stand in the manifest
- * or not, so the next call begins a new manifest without it, and only then the files it added are
- * deleted, here. A failed sync is a {@link StoreFailedException}, now and for every later edit, and
- * so is whatever fails when the edit is durable: whoever is told that an edit failed would go on as
- * if it were not there.
+ * changes nothing. A failed write is a {@link StorageException}. What stands of the edit in the
+ * manifest is taken back, and the files it added are deleted, here. Where it cannot be taken back,
+ * it may be there whole: the next call begins a new manifest without it, and only then the files
+ * go. A failed sync is a {@link StoreFailedException}, now and for every later edit, and so is
+ * whatever fails when the edit is durable: whoever is told that an edit failed would go on as if it
+ * were not there.
  */
 public final class VersionSet implements AutoCloseable {
   private final Storage storage;
@@ -468,10 +469,12 @@ public final class VersionSet implements AutoCloseable {
     boolean recorded = false;
     try {
       ManifestWriter target = manifestToAppendTo();
-      manifestInDoubt = true;
-      target.append(numbers.record(edit));
-      manifestInDoubt = false;
-      recorded = true;
+      try {
+        target.append(numbers.record(edit));
+        recorded = true;
+      } finally {
+        manifestInDoubt = !target.isIntact();
+      }
     } catch (SyncFailure e) {
       failure = e;
       throw new StoreFailedException("cannot make a change of the store's files durable", e);
@@ -481,6 +484,11 @@ public final class VersionSet implements AutoCloseable {
       if (!recorded) {
         successor.newTables().forEach(number -> doubtfulFiles.add(StoreFiles.table(number)));
         edit.addedSegmentFiles().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
+        if (!manifestInDoubt) {
+          // On a full disk at once: to begin a manifest, which deletes them too, takes space.
+          withdrawnFiles.addAll(doubtfulFiles);
+          doubtfulFiles.removeIf(this::deleted);
+        }
       }
     }
   }

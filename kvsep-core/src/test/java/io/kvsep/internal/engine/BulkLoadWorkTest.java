@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.Scheduler.Lane;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.testing.CountingStorage;
@@ -170,6 +171,71 @@ final class BulkLoadWorkTest {
       engine.loads().load(0, new Load(900, shuffled(900), () -> {}));
       requireAll(engine, 900);
     }
+  }
+
+  /** What it has written is given back, and with that there is space for all the rest. */
+  @Test
+  void aLoadForWhoseEditThereIsNoSpaceLeavesNoFullDisk() {
+    int writes = manifestWritesOfALoad();
+    try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
+      engine.writes().put(0, key(1), value(1), 0);
+      int[] seen = new int[1];
+      storage.failAt(
+          1,
+          Fault.ENOSPC,
+          /* sticky= */ false,
+          (operation, name) -> {
+            // The load's edit, behind which there is its mark.
+            boolean edit = isManifestWrite(operation, name) && ++seen[0] == writes - 1;
+            if (edit) {
+              storage.capacityBytes(storage.usedBytes());
+            }
+            return edit;
+          });
+      assertThrows(
+          StorageException.class,
+          () -> engine.loads().load(0, new Load(900, shuffled(900), () -> {})));
+      assertEquals(writes - 1, seen[0]);
+      engine.writes().put(0, key(2), value(2), 0);
+      engine.flush();
+      requireOnlyTwo(engine);
+    }
+    try (StorageEngine engine =
+        Engines.open(storage.crashKeepingAll(), new ManualScheduler(1, 1))) {
+      requireOnlyTwo(engine);
+    }
+  }
+
+  private static int manifestWritesOfALoad() {
+    CrashableStorage twin = new CrashableStorage();
+    int[] writes = new int[1];
+    try (StorageEngine engine = Engines.open(twin, new ManualScheduler(1, 1))) {
+      engine.writes().put(0, key(1), value(1), 0);
+      twin.failAt(
+          Long.MAX_VALUE,
+          Fault.EIO,
+          /* sticky= */ false,
+          (operation, name) -> {
+            writes[0] += isManifestWrite(operation, name) ? 1 : 0;
+            return false;
+          });
+      engine.loads().load(0, new Load(900, shuffled(900), () -> {}));
+      return writes[0];
+    }
+  }
+
+  private static boolean isManifestWrite(Operation operation, String name) {
+    return operation == Operation.WRITE && StoreFiles.kindOf(name) == Kind.MANIFEST;
+  }
+
+  private static void requireOnlyTwo(StorageEngine engine) {
+    for (int n = 0; n < 5; n++) {
+      byte[] expected = n == 1 || n == 2 ? value(n) : null;
+      assertArrayEquals(expected, engine.reads().get(0, key(n), StoreReads.LATEST), "key " + n);
+    }
+    VerifyResult verified = engine.verify();
+    assertEquals(List.of(), verified.problems());
+    assertEquals(List.of(), verified.unknownFiles());
   }
 
   /** The input would never end. */

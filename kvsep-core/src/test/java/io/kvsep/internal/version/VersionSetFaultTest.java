@@ -1,13 +1,16 @@
 package io.kvsep.internal.version;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
@@ -15,6 +18,7 @@ import io.kvsep.testing.Operation;
 import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -41,11 +45,17 @@ final class VersionSetFaultTest {
           long seed = random.nextLong();
           long operations = new Run(seed).go();
           for (long at = 1; at <= operations; at++) {
-            Run run = new Run(seed);
-            run.failsLate = fault == Fault.LATE_EIO;
-            run.storage.failAt(at, fault, false);
-            run.go();
-            run.checkAfterPowerLoss(random);
+            for (boolean cuts : new boolean[] {true, false}) {
+              Run run = new Run(seed);
+              run.failsLate = fault == Fault.LATE_EIO;
+              run.storage.failAt(at, fault, false);
+              if (!cuts) {
+                // So that what failed stays where it is.
+                run.storage.failNext(Fault.EIO, operation -> operation == Operation.TRUNCATE);
+              }
+              run.go();
+              run.checkAfterPowerLoss(random);
+            }
           }
         });
   }
@@ -101,7 +111,7 @@ final class VersionSetFaultTest {
         } catch (StorageException e) {
           // The next edit is another one.
           refused = refused == null && failsLate ? edit : refused;
-          assertTrue(set.doubtfulFiles().size() >= edit.addedSegments().size() + newTables(edit));
+          checkFilesOf(edit, set);
         } catch (StoreFailedException e) {
           assertEquals(model.text(), FileSetModel.text(set.current()));
           set = afterFailedSync(set, e, edit);
@@ -114,6 +124,26 @@ final class VersionSetFaultTest {
       settleOn(last);
       last.close();
       return storage.operationCount();
+    }
+
+    /** Files of a failed edit stay as long as a crash may bring it back, and no longer. */
+    private void checkFilesOf(VersionEdit edit, VersionSet set) throws IOException {
+      long count = edit.addedSegments().size() + newTables(edit);
+      if (!set.doubtfulFiles().isEmpty()) {
+        assertTrue(set.doubtfulFiles().size() >= count);
+        return;
+      }
+      long seed = storage.operationCount();
+      for (CrashableStorage after : storage.moment().crashStates(STATES, seed)) {
+        VersionSet found = VersionSet.open(after, false, ledger, (t, s) -> {}, Readers.unbounded());
+        List<String> files = found.filesInUse();
+        edit.addedSegments().forEach(id -> assertFalse(files.contains(StoreFiles.segment(id))));
+        edit.addedTables().stream()
+            .map(table -> table.meta().number())
+            .filter(number -> !model.tables().containsKey(number))
+            .forEach(number -> assertFalse(files.contains(StoreFiles.table(number))));
+        found.close();
+      }
     }
 
     /** An edit that failed late may be in the manifest that was read. */
@@ -194,12 +224,10 @@ final class VersionSetFaultTest {
     CrashableStorage storage = new CrashableStorage();
     MemoryLedger ledger = new MemoryLedger();
     VersionSet set = create(storage, ledger);
-    storage.create("000009.sst").close();
-    storage.create("000004.vlog").close();
-    byte[] key = {1};
-    VersionEdit edit = new VersionEdit().addSegment(4).addTable(0, FileSetModel.meta(9, key, key));
+    VersionEdit edit = withFiles(storage);
 
     storage.failNext(Fault.SHORT_WRITE);
+    storage.failNext(Fault.EIO, operation -> operation == Operation.TRUNCATE);
     assertThrows(StorageException.class, () -> set.apply(edit));
     assertEquals(List.of("000009.sst", "000004.vlog"), set.doubtfulFiles());
     assertTrue(storage.exists("000009.sst") && storage.exists("000004.vlog"));
@@ -210,6 +238,64 @@ final class VersionSetFaultTest {
     assertEquals(List.of(), set.doubtfulFiles());
     assertTrue(!storage.exists("000009.sst") && !storage.exists("000004.vlog"));
     assertThrows(IllegalStateException.class, () -> set.apply(edit));
+    set.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Fault.class,
+      names = {"ENOSPC", "SHORT_WRITE", "LATE_EIO"})
+  void whatIsTakenBackIsInNoDoubtAndNeedsNoSpace(Fault fault) throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    MemoryLedger ledger = new MemoryLedger();
+    VersionSet set = create(storage, ledger);
+    set.apply(new VersionEdit().lastSequence(3));
+    List<String> before = storage.list();
+    VersionEdit edit = withFiles(storage);
+    storage.failNext(fault);
+    assertThrows(StorageException.class, () -> set.apply(edit));
+    assertEquals(List.of(), set.doubtfulFiles());
+    assertEquals(before, storage.list());
+    assertThrows(IllegalStateException.class, () -> set.apply(edit));
+    List<CorruptionException> problems = new ArrayList<>();
+    set.check(problems::add);
+    assertEquals(List.of(), problems);
+
+    storage.capacityBytes(storage.usedBytes() + 40);
+    set.settle();
+    set.apply(new VersionEdit().lastSequence(5));
+    assertEquals(before, storage.list());
+    set.close();
+    storage.capacityBytes(Long.MAX_VALUE);
+    VersionSet reopened =
+        VersionSet.open(
+            storage.crashSyncedOnly(), false, ledger, (t, s) -> {}, Readers.unbounded());
+    assertEquals(5, reopened.current().lastSequence());
+    assertEquals(0, reopened.current().segments().size());
+    reopened.close();
+  }
+
+  /** An edit that adds a table and a segment, whose files are there. */
+  private static VersionEdit withFiles(CrashableStorage storage) throws IOException {
+    storage.create("000009.sst").close();
+    storage.create("000004.vlog").close();
+    byte[] key = {1};
+    return new VersionEdit().addSegment(4).addTable(0, FileSetModel.meta(9, key, key));
+  }
+
+  /** After a write that failed the next edit goes elsewhere, if it can. */
+  @Test
+  void aManifestThatCannotBeWrittenToIsReplaced() throws Exception {
+    CrashableStorage storage = new CrashableStorage();
+    VersionSet set = create(storage, new MemoryLedger());
+    storage.failAt(
+        1,
+        Fault.EIO,
+        /* sticky= */ true,
+        (operation, name) -> operation == Operation.WRITE && name.equals("MANIFEST-000001"));
+    assertThrows(StorageException.class, () -> set.apply(new VersionEdit().lastSequence(3)));
+    set.apply(new VersionEdit().lastSequence(5));
+    assertFalse(storage.exists("MANIFEST-000001"));
     set.close();
   }
 
