@@ -15,12 +15,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -147,7 +147,7 @@ final class RestoreWork {
 
   /** Ids are those of the source, so they must not have been used here for others. */
   private void requireFits(Map<String, Integer> names, Version version) {
-    Collection<Integer> there = version.keyspaces().values();
+    Set<Integer> there = new HashSet<>(version.keyspaces().values());
     for (Map.Entry<String, Integer> name : names.entrySet()) {
       boolean same = name.getValue().equals(version.keyspaces().get(name.getKey()));
       if (!same && (there.contains(name.getValue()) || name.getValue() < version.nextKeyspace())) {
@@ -229,6 +229,10 @@ final class RestoreWork {
   /** Takes the names, and looks whether everything else belongs to one of them. */
   private static final class Names implements BackupReader.Sink {
     final Map<String, Integer> ids = new HashMap<>();
+
+    /** Those in the map: each record asks for one. */
+    private final Set<Integer> known = new HashSet<>();
+
     private final BackupReader survey;
 
     Names(BackupReader survey) {
@@ -237,8 +241,8 @@ final class RestoreWork {
 
     @Override
     public void keyspace(int id, String name) {
-      boolean known = ids.containsValue(id) || ids.put(name, id) != null;
-      if (known) {
+      boolean isNew = known.add(id) && ids.put(name, id) == null;
+      if (!isNew) {
         throw refused("a keyspace stands in it twice");
       }
     }
@@ -271,7 +275,7 @@ final class RestoreWork {
 
     private void requireNamed(byte[] storedKey) {
       int id = Keyspaces.of(storedKey);
-      if (id != Keyspaces.DEFAULT && !ids.containsValue(id)) {
+      if (id != Keyspaces.DEFAULT && !known.contains(id)) {
         throw new CorruptionException(
             BackupFormat.NAME, survey.bytes(), "a keyspace with a name", "keyspace " + id);
       }
@@ -281,7 +285,7 @@ final class RestoreWork {
   /** Writes records a batch at a time. */
   private final class Records implements BackupReader.Sink {
     private final RestoreBatch batch = new RestoreBatch();
-    private final HashSet<Integer> cleared = new HashSet<>();
+    private final Set<Integer> cleared = new HashSet<>();
     private long writes;
 
     void clearKeyspace(int id) {
