@@ -34,8 +34,16 @@ final class RestoreSpool implements AutoCloseable {
   RestoreSpool(Storage storage, long number, MemoryLedger ledger) throws IOException {
     this.storage = storage;
     this.name = StoreFiles.temporary(StoreFiles.table(number));
-    this.file = storage.create(name);
     this.buffer = ledger.allocate(MemoryPurpose.READ, BUFFER_BYTES);
+    boolean made = false;
+    try {
+      this.file = storage.create(name);
+      made = true;
+    } finally {
+      if (!made) {
+        buffer.free();
+      }
+    }
   }
 
   /** Reads {@code source} and keeps what was read. */
@@ -105,13 +113,20 @@ final class RestoreSpool implements AutoCloseable {
     }
   }
 
+  /** Frees the memory and deletes the file; what became of the restore is known by then. */
   @Override
-  public void close() throws IOException {
+  public void close() {
     buffer.free();
     try {
       file.close();
-    } finally {
+    } catch (IOException e) {
+      // Nobody reads it again.
+    }
+    try {
       storage.delete(name);
+    } catch (IOException e) {
+      // The file stays as an orphan; the next open removes it.
+      return;
     }
   }
 }

@@ -21,10 +21,19 @@ final class TableOutput implements AutoCloseable {
   private long flushed;
   private int buffered;
 
+  /** Takes over {@code file}, also when it fails. */
   TableOutput(StorageFile file, MemoryLedger ledger, NativeWindow window, int pieceBytes) {
     this.file = file;
     this.window = window;
-    this.buffer = ledger.allocateUncleared(MemoryPurpose.TABLE_BUILD, pieceBytes);
+    boolean made = false;
+    try {
+      this.buffer = ledger.allocateUncleared(MemoryPurpose.TABLE_BUILD, pieceBytes);
+      made = true;
+    } finally {
+      if (!made) {
+        closeFile();
+      }
+    }
   }
 
   /** Where the next byte goes. */
@@ -65,6 +74,10 @@ final class TableOutput implements AutoCloseable {
   @Override
   public void close() {
     buffer.free();
+    closeFile();
+  }
+
+  private void closeFile() {
     try {
       file.close();
     } catch (IOException e) {

@@ -48,10 +48,18 @@ public final class RecordFile implements AutoCloseable {
     this.memory = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.packed = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.sink = new RecordSink(memory);
-    sink.toFile(file.file(), 0, BUFFER_BYTES);
-    Region header = sink.reserve(LogFormat.SEGMENT_HEADER_BYTES);
-    LogFormat.putHeader(header, RelocatedFormat.MAGIC, storeId, fileId, window);
-    sink.advance(LogFormat.SEGMENT_HEADER_BYTES);
+    boolean made = false;
+    try {
+      sink.toFile(file.file(), 0, BUFFER_BYTES);
+      Region header = sink.reserve(LogFormat.SEGMENT_HEADER_BYTES);
+      LogFormat.putHeader(header, RelocatedFormat.MAGIC, storeId, fileId, window);
+      sink.advance(LogFormat.SEGMENT_HEADER_BYTES);
+      made = true;
+    } finally {
+      if (!made) {
+        close();
+      }
+    }
   }
 
   /** Most bytes the file may have once a record with such lengths is added and it ends. */
