@@ -52,6 +52,12 @@ public final class ConfigDraft {
     return this;
   }
 
+  /** Where there is no store yet. */
+  public ConfigDraft exclusive() {
+    mode = new OpenMode(false, true, true);
+    return this;
+  }
+
   public ConfigDraft syncIntervalNanos(long value) {
     syncIntervalNanos = value;
     return this;

@@ -71,11 +71,18 @@ final class StoreOpener {
       return () -> {};
     }
     StorageLock lock = storage.lock(StoreFiles.LOCK, config.mode().readOnly());
-    if (config.mode().exclusive() && VersionSet.exists(storage)) {
-      lock.close();
-      throw storeExists();
+    boolean kept = false;
+    try {
+      if (config.mode().exclusive() && VersionSet.exists(storage)) {
+        throw storeExists();
+      }
+      kept = true;
+      return lock;
+    } finally {
+      if (!kept) {
+        lock.close();
+      }
     }
-    return lock;
   }
 
   private StorageException storeExists() {
