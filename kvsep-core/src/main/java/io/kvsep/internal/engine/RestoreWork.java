@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,8 @@ import org.jspecify.annotations.Nullable;
  * of any writer, and the manifest says that it is done. A restore that dies in between leaves a
  * store that takes the same backup again, and nothing else: writing all of it once more leads to
  * the same content, as ranges are deleted before anything is put.
+ *
+ * <p>Thread safe; one restore at a time writes. Whoever comes next finds what that one has left.
  */
 final class RestoreWork {
   private final EngineConfig config;
@@ -44,6 +47,11 @@ final class RestoreWork {
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final CommitPipeline pipeline;
+
+  /**
+   * Held from the first change to the last, and not while a stream is read: that may take hours.
+   */
+  private final ReentrantLock oneAtATime = new ReentrantLock();
 
   RestoreWork(
       EngineConfig config,
@@ -81,7 +89,13 @@ final class RestoreWork {
       Names names = new Names(survey);
       survey.readAll(names);
       BackupReader again = new BackupReader(spool.recorded(), pulse);
-      apply(header, names.ids, again);
+      oneAtATime.lock();
+      try {
+        pulse.run();
+        apply(header, names.ids, again);
+      } finally {
+        oneAtATime.unlock();
+      }
       return header.until();
     }
   }

@@ -3,21 +3,34 @@ package io.kvsep.internal.engine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.ForwardingFile;
+import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Parked;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Restores that something comes in between of. */
+/** Restores beside others, and those that end in the middle. */
 final class RestoreTest {
   private record Backup(byte[] bytes, long until) {}
 
@@ -67,6 +80,96 @@ final class RestoreTest {
     assertTrue(hasTemporary(left));
     open(left).close();
     assertTrue(!hasTemporary(left.crashKeepingAll()));
+  }
+
+  /** Two calls with the same backup: one of them restores it, and what it says stays true. */
+  @Test
+  void aSecondRestoreWaitsForTheFirst() throws Exception {
+    CrashableStorage disk = new CrashableStorage();
+    LogSyncs syncs = new LogSyncs(disk);
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(syncs)) {
+      // Two writes, the first of which would take both away again.
+      put(source, "a", new byte[1 << 20]);
+      put(source, "z", new byte[] {1});
+      Backup backup = backup(source, 0);
+      FutureTask<Long> second = new FutureTask<>(() -> restore(target, backup));
+      Thread other = new Thread(second);
+      syncs.before(
+          () -> {
+            if (get(target, "z") != null && other.getState() == Thread.State.NEW) {
+              failLogWrite(disk, () -> get(target, "z") == null);
+              other.start();
+              Parked.await(List.of(other));
+            }
+          });
+
+      assertEquals(backup.until(), restore(target, backup));
+      ExecutionException refused = assertThrows(ExecutionException.class, second::get);
+      assertInstanceOf(IncompatibleFormatException.class, refused.getCause());
+      assertArrayEquals(new byte[1 << 20], get(target, "a"));
+      assertArrayEquals(new byte[] {1}, get(target, "z"));
+    }
+  }
+
+  /** Not even where it is the same thread. */
+  @Test
+  void aRestoreDoesNotWaitForTheStreamOfAnother() {
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(new CrashableStorage())) {
+      put(source, "a", new byte[] {1});
+      Backup backup = backup(source, 0);
+      InputStream around =
+          new ByteArrayInputStream(backup.bytes()) {
+            @Override
+            public synchronized int read(byte[] bytes, int offset, int length) {
+              if (pos == BackupFormat.HEADER_BYTES) {
+                assertEquals(backup.until(), restore(target, backup));
+              }
+              return super.read(bytes, offset, length);
+            }
+          };
+      assertThrows(IncompatibleFormatException.class, () -> target.copies().restore(around));
+      assertArrayEquals(new byte[] {1}, get(target, "a"));
+    }
+  }
+
+  /** A storage that has something done before each sync of the log. */
+  private static final class LogSyncs extends ForwardingStorage {
+    private volatile Runnable before = () -> {};
+
+    LogSyncs(Storage storage) {
+      super(storage);
+    }
+
+    void before(Runnable work) {
+      before = work;
+    }
+
+    @Override
+    protected StorageFile wrap(StorageFile file) {
+      return StoreFiles.kindOf(file.name()) != StoreFiles.Kind.SEGMENT
+          ? file
+          : new ForwardingFile(file) {
+            @Override
+            public void sync() throws IOException {
+              before.run();
+              super.sync();
+            }
+          };
+    }
+  }
+
+  /** Fails one write of the log, the first at which {@code when} holds. */
+  private static void failLogWrite(CrashableStorage disk, BooleanSupplier when) {
+    disk.failAt(
+        1,
+        Fault.ENOSPC,
+        false,
+        (operation, name) ->
+            operation == Operation.WRITE
+                && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+                && when.getAsBoolean());
   }
 
   private static boolean hasTemporary(CrashableStorage storage) throws Exception {
