@@ -331,7 +331,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * <p>Then it is written like other writes, so that readers see one part after the other; writing
    * meanwhile is for no good, and later backups are refused then. When the call returns everything
    * is durable. Where it fails after the first change, or the process dies, the store remembers
-   * that: it takes the same backup again, which completes it, and no other one.
+   * that: it takes the same backup again, or one of everything that reaches the same number, which
+   * completes it, and no other one.
    *
    * <p>Memory goes by the longest value. The new store has an identity and sequence numbers of its
    * own, and backups of it are for stores that are restored from these.

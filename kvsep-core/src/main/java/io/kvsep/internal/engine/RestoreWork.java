@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The stream is first read to its end, and checked, into a temporary file; until then nothing is
  * changed. Then the manifest says that a restore is under way, the records are written like those
  * of any writer, and the manifest says that it is done. A restore that dies in between leaves a
- * store that takes the same backup again, and nothing else: writing all of it once more leads to
- * the same content, as ranges are deleted before anything is put.
+ * store that takes the same backup again, or all of the source up to the same number, and nothing
+ * else: writing all of it once more leads to the same content, as ranges are deleted before
+ * anything is put.
  *
  * <p>Thread safe; one restore at a time writes. Whoever comes next finds what that one has left.
  */
@@ -102,53 +103,42 @@ final class RestoreWork {
 
   private void requireFits(Header header, Version version) {
     Restored restored = version.history().restored();
-    boolean fits;
-    if (header.since() == 0) {
-      // An earlier backup of the same store may have had keyspaces and nothing in them.
-      boolean sameSource = restored != null && restored.source().equals(header.source());
-      boolean untouched =
-          reads.visibleSequence() == 0
-              && (sameSource || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
-      boolean begun = restored != null && restored.isUnderWay() && restored.since() == 0;
-      fits = untouched || begun;
-    } else {
-      fits =
-          restored != null && restored.source().equals(header.source()) && goesOn(restored, header);
-    }
+    Restored ofSource =
+        restored != null && restored.source().equals(header.source()) ? restored : null;
+    // An earlier backup of the same store may have had keyspaces and nothing in them.
+    boolean untouched =
+        reads.visibleSequence() == 0
+            && (ofSource != null || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
+    boolean fits =
+        (untouched && header.since() == 0)
+            || (ofSource != null
+                && (isAt(ofSource, header.since()) || completes(ofSource, header)));
     if (!fits) {
-      throw refused(
+      String needed =
           header.since() == 0
               ? "a backup of everything needs a store that was never written to"
-              : "the backup goes on from "
-                  + header.since()
-                  + " of store "
-                  + header.source()
-                  + ", and this store is "
-                  + describe(restored));
+              : "the backup goes on from " + header.since() + " of store " + header.source();
+      throw refused(needed + ", and this store is " + describe(restored));
     }
   }
 
-  private boolean goesOn(Restored restored, Header header) {
-    return restored.isUnderWay()
-        ? restored.until() == header.until() && completes(restored, header)
-        : restored.until() == header.since() && restored.sequence() == reads.visibleSequence();
-  }
-
-  private static boolean completes(Restored underWay, Header header) {
-    return underWay.since() == header.since() || underWay.since() == sinceUnderWay(header);
+  private boolean isAt(Restored restored, long number) {
+    return restored.until() == number && restored.sequence() == reads.visibleSequence();
   }
 
   /**
-   * While one that stands for everything is under way, what was there may be gone: changes that
-   * reach the same number would not bring it back.
+   * Whether a backup of the same store leads to what is under way. One of changes does so only if
+   * these changes are: while everything is, what was there before may be gone.
    */
-  private static long sinceUnderWay(Header header) {
-    return header.complete() ? 0 : header.since();
+  private static boolean completes(Restored restored, Header header) {
+    return restored.isUnderWay()
+        && restored.until() == header.until()
+        && (header.complete() || restored.since() == header.since());
   }
 
   private String describe(@Nullable Restored restored) {
     if (restored == null) {
-      return "no restored one";
+      return "one of its own";
     }
     String what = restored.until() + " of store " + restored.source();
     if (restored.isUnderWay()) {
@@ -216,9 +206,8 @@ final class RestoreWork {
           requireFits(header, version);
           requireFits(names, version);
           start.set(new Start(reads.visibleSequence(), pipeline.changes(), version.keyspaces()));
-          note(
-              new Restored(
-                  header.source(), sinceUnderWay(header), header.until(), Restored.UNDER_WAY));
+          long since = header.complete() ? 0 : header.since();
+          note(new Restored(header.source(), since, header.until(), Restored.UNDER_WAY));
         });
     return Objects.requireNonNull(start.get());
   }

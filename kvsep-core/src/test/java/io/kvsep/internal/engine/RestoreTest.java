@@ -4,13 +4,16 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -24,6 +27,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.function.BooleanSupplier;
@@ -36,6 +40,12 @@ final class RestoreTest {
 
   private static StorageEngine open(Storage storage) {
     return Engines.open(storage, new ManualScheduler(3, 2));
+  }
+
+  /** All others have the same id. */
+  private static EngineConfig configOfAnother() {
+    EngineConfig config = Engines.config(new CrashableStorage(), new ManualScheduler(3, 2));
+    return ConfigDraft.of(config).random(new Random(2)).build();
   }
 
   private static Backup backup(StorageEngine engine, long since) {
@@ -90,8 +100,7 @@ final class RestoreTest {
     try (StorageEngine source = open(new CrashableStorage());
         StorageEngine target = open(syncs)) {
       // Two writes, the first of which would take both away again.
-      put(source, "a", new byte[1 << 20]);
-      put(source, "z", new byte[] {1});
+      putHalves(source);
       Backup backup = backup(source, 0);
       FutureTask<Long> second = new FutureTask<>(() -> restore(target, backup));
       Thread other = new Thread(second);
@@ -132,6 +141,73 @@ final class RestoreTest {
       assertThrows(IncompatibleFormatException.class, () -> target.copies().restore(around));
       assertArrayEquals(new byte[] {1}, get(target, "a"));
     }
+  }
+
+  @Test
+  void halfARestoreIsNotTakenUpByAnotherBackupOfEverything() {
+    CrashableStorage disk = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine other = StorageEngine.open(configOfAnother());
+        StorageEngine target = open(disk)) {
+      put(other, "a", new byte[] {3});
+      put(other, "b", new byte[] {3});
+      putHalves(source);
+      Backup backup = backup(source, 0);
+      put(source, "later", new byte[] {1});
+      Backup later = backup(source, 0);
+      assertEquals(backup.until(), backup(other, 0).until());
+
+      restoreHalf(target, disk, backup);
+      refused(target, backup(other, 0));
+      refused(target, later);
+      assertEquals(backup.until(), restore(target, backup));
+      assertArrayEquals(new byte[] {1}, get(target, "z"));
+      assertNull(get(target, "b"));
+    }
+  }
+
+  @Test
+  void halfOfChangesIsCompletedByEverythingUpToTheSameNumber() {
+    CrashableStorage disk = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(disk)) {
+      put(source, "gone", new byte[] {1});
+      Backup first = backup(source, 0);
+      restore(target, first);
+      source.writes().delete(0, "gone".getBytes(UTF_8));
+      putHalves(source);
+      Backup changes = backup(source, first.until());
+      Backup everything = backup(source, 0);
+      put(source, "later", new byte[] {1});
+
+      restoreHalf(target, disk, changes);
+      refused(target, first);
+      refused(target, backup(source, 0));
+      assertEquals(changes.until(), restore(target, everything));
+      assertNull(get(target, "gone"));
+      assertArrayEquals(new byte[] {1}, get(target, "z"));
+      restore(target, backup(source, changes.until()));
+      assertArrayEquals(new byte[] {1}, get(target, "later"));
+    }
+  }
+
+  /** What a restore takes two writes for. */
+  private static void putHalves(StorageEngine source) {
+    put(source, "a", new byte[1 << 20]);
+    put(source, "z", new byte[] {1});
+  }
+
+  /** Restores the first of them, and fails at the second. */
+  private static void restoreHalf(StorageEngine target, CrashableStorage disk, Backup backup) {
+    failLogWrite(disk, () -> get(target, "a") != null);
+    assertThrows(StorageException.class, () -> restore(target, backup));
+    disk.clearFaults();
+    assertArrayEquals(new byte[1 << 20], get(target, "a"));
+    assertNull(get(target, "z"));
+  }
+
+  private static void refused(StorageEngine engine, Backup backup) {
+    assertThrows(IncompatibleFormatException.class, () -> restore(engine, backup));
   }
 
   /** A storage that has something done before each sync of the log. */
