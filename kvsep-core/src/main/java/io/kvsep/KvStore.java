@@ -332,7 +332,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * meanwhile is for no good, and later backups are refused then. When the call returns everything
    * is durable. Where it fails after the first change, or the process dies, the store remembers
    * that: it takes the same backup again, or one of everything that reaches the same number, which
-   * completes it, and no other one.
+   * completes it, and no other one. Once anything else is written to it, it takes none any more.
    *
    * <p>Memory goes by the longest value. The new store has an identity and sequence numbers of its
    * own, and backups of it are for stores that are restored from these.

@@ -67,13 +67,14 @@ final class CommitPipeline {
   // Of the leader.
   private long nextSequence;
 
-  private long passedOver;
-
   /** Writes in the group before. */
   private int companions;
 
   /** What has to succeed before anything else is committed. */
   private @Nullable Runnable duty;
+
+  /** What has to succeed before anything is that is no part of a restore. */
+  private @Nullable Runnable dutyOfOthers;
 
   CommitPipeline(
       LogAppender log,
@@ -178,17 +179,8 @@ final class CommitPipeline {
    */
   void passOver(long sequence, long payloadBytes) {
     nextSequence = sequence + 1;
-    passedOver++;
     userBytes.addAndGet(payloadBytes);
     snapshots.publish(sequence);
-  }
-
-  /**
-   * How often anything came into force, by whichever way; from within {@link #exclusively}. Numbers
-   * do not tell: those of a write that failed are used up.
-   */
-  long changes() {
-    return commits.get() + passedOver;
   }
 
   /**
@@ -209,6 +201,31 @@ final class CommitPipeline {
     if (first != null) {
       first.run();
       duty = null;
+    }
+  }
+
+  /**
+   * Has this done once before anything comes into force but writes of a restore; null for nothing.
+   * From within {@link #exclusively}.
+   */
+  void firstOfOthers(@Nullable Runnable work) {
+    dutyOfOthers = work;
+  }
+
+  /** Does that for what comes into force by other ways. From within {@link #exclusively}. */
+  void beforeOthers() {
+    Runnable first = dutyOfOthers;
+    if (first != null) {
+      first.run();
+      dutyOfOthers = null;
+    }
+  }
+
+  private void beforeOthers(List<WriteRequest> requests) {
+    for (int i = 0; dutyOfOthers != null && i < requests.size(); i++) {
+      if (!requests.get(i).restores) {
+        beforeOthers();
+      }
     }
   }
 
@@ -363,6 +380,7 @@ final class CommitPipeline {
   /** Whether committing the frame takes more than writing and inserting it. */
   private boolean wouldWait(Frame frame) {
     return duty != null
+        || dutyOfOthers != null
         || log.wouldWait(frame.length())
         || index.wouldWait(frame.length(), frame.indexBytes(), frame.recordCount());
   }
@@ -431,6 +449,7 @@ final class CommitPipeline {
   private void commitTogether(List<WriteRequest> requests) {
     failure.check();
     runDuty();
+    beforeOthers(requests);
     long logBytes = 0;
     long indexBytes = 0;
     long count = 0;

@@ -96,6 +96,11 @@ public final class KeyspaceCatalog {
 
   /** Removes a keyspace and everything in it; nothing happens when it is gone already. */
   public void drop(int id) {
+    drop(id, /* restores= */ false);
+  }
+
+  /** As above; {@code restores} tells whether it is a restore that does it. */
+  void drop(int id, boolean restores) {
     EpochSlot<WriteRequest> slot = writes.enter();
     lock.lock();
     try {
@@ -103,7 +108,7 @@ public final class KeyspaceCatalog {
         return;
       }
       if (!shut.isEmptied(id)) {
-        empty(id);
+        empty(id, restores);
       }
       apply(new VersionEdit().dropKeyspace(id));
     } finally {
@@ -112,11 +117,11 @@ public final class KeyspaceCatalog {
     }
   }
 
-  private void empty(int id) {
+  private void empty(int id, boolean restores) {
     shut.add(id);
     boolean deleted = false;
     try {
-      writes.deleteAll(id);
+      writes.deleteAll(id, restores);
       shut.addEmptied(id);
       deleted = true;
     } finally {

@@ -145,6 +145,7 @@ final class LoadInstallation {
     if (!pipeline.isUnused(load.first())) {
       return false;
     }
+    pipeline.beforeOthers();
     // What a failed write left in the log must not come back as if it were newer than the load.
     appender.leaveRemains();
     index.switchMemtable(logEnd());

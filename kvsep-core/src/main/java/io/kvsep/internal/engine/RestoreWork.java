@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * of any writer, and the manifest says that it is done. A restore that dies in between leaves a
  * store that takes the same backup again, or all of the source up to the same number, and nothing
  * else: writing all of it once more leads to the same content, as ranges are deleted before
- * anything is put.
+ * anything is put. That is so until somebody else writes, which the manifest says first: from then
+ * on the store takes none, so that nobody's write is lost and nothing is called exact that is not.
  *
  * <p>Thread safe; one restore at a time writes. Whoever comes next finds what that one has left.
  */
@@ -73,6 +74,9 @@ final class RestoreWork {
     this.appender = appender;
     this.failure = failure;
     this.ledger = ledger;
+    if (underWay() != null) {
+      pipeline.firstOfOthers(this::noteOthers);
+    }
   }
 
   /**
@@ -141,12 +145,11 @@ final class RestoreWork {
       return "one of its own";
     }
     String what = restored.until() + " of store " + restored.source();
-    if (restored.isUnderWay()) {
-      return "on its way from " + restored.since() + " to " + what;
-    }
-    return restored.sequence() == reads.visibleSequence()
-        ? "at " + what
-        : "at " + what + ", and changed";
+    boolean mixed = restored.sequence() == Restored.MIXED;
+    String place =
+        restored.isUnderWay() || mixed ? "on its way from " + restored.since() + " to " : "at ";
+    boolean changed = !restored.isUnderWay() && restored.sequence() != reads.visibleSequence();
+    return place + what + (changed ? ", and changed" : "");
   }
 
   /** Ids are those of the source, so they must not have been used here for others. */
@@ -177,7 +180,7 @@ final class RestoreWork {
           }
         });
     for (int id : gone) {
-      catalog.drop(id);
+      catalog.drop(id, /* restores= */ true);
     }
     if (!missing.isEmpty()) {
       catalog.add(missing);
@@ -191,11 +194,11 @@ final class RestoreWork {
     backup.readAll(records);
     records.write();
     appender.sync();
-    end(header, start, gone.size() + records.writes);
+    end(header, start);
   }
 
   /** What the store was like when nothing of the backup was in it. */
-  private record Start(long sequence, long changes, Map<String, Integer> keyspaces) {}
+  private record Start(long sequence, Map<String, Integer> keyspaces) {}
 
   /** With nobody writing: reading the stream may have taken hours, and all may have changed. */
   private Start begin(Header header, Map<String, Integer> names) {
@@ -205,7 +208,8 @@ final class RestoreWork {
           Version version = versions.current();
           requireFits(header, version);
           requireFits(names, version);
-          start.set(new Start(reads.visibleSequence(), pipeline.changes(), version.keyspaces()));
+          start.set(new Start(reads.visibleSequence(), version.keyspaces()));
+          pipeline.firstOfOthers(this::noteOthers);
           long since = header.complete() ? 0 : header.since();
           note(new Restored(header.source(), since, header.until(), Restored.UNDER_WAY));
         });
@@ -216,13 +220,34 @@ final class RestoreWork {
    * Says where the store is now. With anybody else's writes in between, that is a number that it
    * has left behind; one that was used up by a write that failed makes no difference.
    */
-  private void end(Header header, Start start, long ownWrites) {
+  private void end(Header header, Start start) {
     pipeline.exclusively(
         () -> {
-          boolean alone = pipeline.changes() - start.changes == ownWrites;
+          boolean alone = underWay() != null;
           long sequence = alone ? reads.visibleSequence() : start.sequence;
           note(new Restored(header.source(), header.since(), header.until(), sequence));
+          pipeline.firstOfOthers(null);
         });
+  }
+
+  /**
+   * Before the first write of anybody else while one is under way, whether it is at work or has
+   * failed: what it would lead to is not what the source has any more, or would not have that
+   * write.
+   */
+  private void noteOthers() {
+    Restored restored = underWay();
+    if (restored == null) {
+      // To say that failed, and the next open may find it said all the same.
+      failure.guard(versions::settle);
+    } else {
+      note(new Restored(restored.source(), restored.since(), restored.until(), Restored.MIXED));
+    }
+  }
+
+  private @Nullable Restored underWay() {
+    Restored restored = versions.current().history().restored();
+    return restored != null && restored.isUnderWay() ? restored : null;
   }
 
   private void note(Restored restored) {
@@ -289,7 +314,6 @@ final class RestoreWork {
   private final class Records implements BackupReader.Sink {
     private final RestoreBatch batch = new RestoreBatch();
     private final Set<Integer> cleared = new HashSet<>();
-    private long writes;
 
     void clearKeyspace(int id) {
       if (cleared.add(id)) {
@@ -299,8 +323,7 @@ final class RestoreWork {
 
     void write() {
       if (batch.recordCount() > 0) {
-        RestoreWork.this.writes.write(batch, batch.keyspaces());
-        writes++;
+        writes.restore(batch, batch.keyspaces());
         batch.clear();
       }
     }

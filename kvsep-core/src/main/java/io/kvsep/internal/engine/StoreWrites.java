@@ -84,14 +84,19 @@ public final class StoreWrites {
     commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
   }
 
-  /** Deletes everything in a keyspace that is being dropped; durable on return. */
-  void deleteAll(int keyspace) {
+  /**
+   * Deletes everything in a keyspace that is being dropped; durable on return.
+   *
+   * @param restores whether a restore drops it
+   */
+  void deleteAll(int keyspace, boolean restores) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       request.prepare(/* withSync= */ true);
       request.keyspace = keyspace;
       request.dropsKeyspace = true;
+      request.restores = restores;
       request.single.set(keyspace, Tag.RANGE_DELETE, new byte[0], Keyspaces.end(keyspace), 0);
       encode(request, request.single);
       pipeline.commit(request);
@@ -186,12 +191,13 @@ public final class StoreWrites {
     }
   }
 
-  /** Writes records that are made already, all of them or none; without a sync of its own. */
-  void write(RecordSource records, Set<Integer> keyspaces) {
+  /** Writes records of a restore, all of them or none; without a sync of its own. */
+  void restore(RecordSource records, Set<Integer> keyspaces) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {
       request.prepare(/* withSync= */ false);
+      request.restores = true;
       request.keyspaces = keyspaces;
       encode(request, records);
       pipeline.commit(request);

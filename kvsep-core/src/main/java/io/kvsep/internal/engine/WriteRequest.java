@@ -50,6 +50,9 @@ final class WriteRequest implements SlotContext {
   /** Whether this is the delete of everything in a keyspace that is being dropped. */
   boolean dropsKeyspace;
 
+  /** Whether this is part of a restore. */
+  boolean restores;
+
   /** What the write depends on, null for nothing. */
   @Nullable CommitCondition condition;
 
@@ -76,6 +79,7 @@ final class WriteRequest implements SlotContext {
     keyspace = Keyspaces.DEFAULT;
     keyspaces = Set.of();
     dropsKeyspace = false;
+    restores = false;
     condition = null;
     applied = true;
     error = null;

@@ -28,11 +28,14 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
    * @param since the sequence number there from which it goes on; 0 when it is everything
    * @param until the sequence number there that it reaches
    * @param sequence the last one of this store when the restore was done; whatever was written
-   *     later has a higher one. {@link #UNDER_WAY} until then
+   *     later has a higher one. {@link #UNDER_WAY} until then, or {@link #MIXED}
    */
   public record Restored(StoreId source, long since, long until, long sequence) {
     /** In place of a sequence number, which no store reaches: only a part of it may be there. */
     public static final long UNDER_WAY = Long.MAX_VALUE;
+
+    /** Likewise: and others may have written before it was done. */
+    public static final long MIXED = Long.MAX_VALUE - 1;
 
     public boolean isUnderWay() {
       return sequence == UNDER_WAY;

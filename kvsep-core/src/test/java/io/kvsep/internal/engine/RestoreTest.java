@@ -3,12 +3,14 @@ package io.kvsep.internal.engine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
@@ -33,6 +35,8 @@ import java.util.concurrent.FutureTask;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Restores beside others, and those that end in the middle. */
 final class RestoreTest {
@@ -191,6 +195,171 @@ final class RestoreTest {
     }
   }
 
+  /** By whichever way others write between a restore that failed and the next try. */
+  private enum Write {
+    PUT,
+    TRY_WRITE,
+    INCREMENT,
+    DROP,
+    LOAD;
+
+    void into(StorageEngine target) {
+      switch (this) {
+        case PUT -> put(target, "mine", new byte[] {7});
+        case TRY_WRITE -> {
+          WriteBuffer batch = new WriteBuffer();
+          batch.put(0, "mine".getBytes(UTF_8), new byte[] {7}, 0);
+          assertFalse(target.writes().tryWrite(batch));
+          target.writes().write(batch, null);
+        }
+        case INCREMENT -> target.writes().increment(0, "mine".getBytes(UTF_8), 7);
+        case DROP -> target.keyspaces().drop(target.keyspaces().open("mine"));
+        case LOAD -> {
+          TestLoad.Item mine = new TestLoad.Item("mine".getBytes(UTF_8), new byte[] {7});
+          assertEquals(1, target.loads().load(0, new TestLoad(List.of(mine))));
+        }
+      }
+    }
+
+    void check(StorageEngine target) {
+      assertEquals(this == DROP, get(target, "mine") == null);
+    }
+  }
+
+  /** A backup of everything, or of changes and those before and behind them. */
+  private record Chain(@Nullable Backup before, Backup halved, Backup next) {
+    static Chain of(boolean complete) {
+      try (StorageEngine source = open(new CrashableStorage())) {
+        put(source, "first", new byte[] {1});
+        Backup before = complete ? null : backup(source, 0);
+        putHalves(source);
+        Backup halved = backup(source, before == null ? 0 : before.until());
+        put(source, "next", new byte[] {1});
+        return new Chain(before, halved, backup(source, halved.until()));
+      }
+    }
+
+    void begin(StorageEngine target) {
+      if (before != null) {
+        restore(target, before);
+      }
+    }
+
+    void restoreHalf(StorageEngine target, CrashableStorage disk) {
+      begin(target);
+      RestoreTest.restoreHalf(target, disk, halved);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsWrittenIntoHalfARestoreIsKeptAndHasEachBackupRefused(Write write) {
+    for (boolean complete : new boolean[] {true, false}) {
+      Chain chain = Chain.of(complete);
+      CrashableStorage disk = new CrashableStorage();
+      try (StorageEngine target = open(disk)) {
+        chain.restoreHalf(target, disk);
+        write.into(target);
+        assertTrue(refused(target, chain.halved()).contains("and changed"));
+        refused(target, chain.next());
+        write.check(target);
+        target.sync();
+      }
+      try (StorageEngine target = open(disk.crashSyncedOnly())) {
+        refused(target, chain.halved());
+        refused(target, chain.next());
+        write.check(target);
+      }
+    }
+  }
+
+  /** The next opening knows of the half, and in whichever state a crash leaves the store. */
+  @Test
+  void whatIsWrittenAfterAnotherOpeningIsKeptToo() {
+    for (boolean complete : new boolean[] {true, false}) {
+      Chain chain = Chain.of(complete);
+      CrashableStorage disk = new CrashableStorage();
+      try (StorageEngine target = open(disk)) {
+        chain.restoreHalf(target, disk);
+      }
+      CrashableStorage again = disk.crashSyncedOnly();
+      StorageEngine target = open(again);
+      put(target, "mine", new byte[] {7});
+      int kept = 0;
+      for (CrashableStorage left : again.crashStates(40)) {
+        try (StorageEngine last = open(left)) {
+          kept += get(last, "mine") == null ? 0 : 1;
+          refused(last, chain.halved());
+        }
+      }
+      assertTrue(kept > 0);
+      assertThrows(KvException.class, target::close);
+    }
+  }
+
+  /** Nothing is noted but for a write: neither by closing, nor for one that is not done. */
+  @Test
+  void halfARestoreIntoWhichNobodyWroteIsTakenUp() {
+    for (boolean complete : new boolean[] {true, false}) {
+      Chain chain = Chain.of(complete);
+      CrashableStorage disk = new CrashableStorage();
+      try (StorageEngine target = open(disk)) {
+        chain.restoreHalf(target, disk);
+        byte[] key = "first".getBytes(UTF_8);
+        assertFalse(target.writes().compareAndSet(0, key, new byte[] {2}, new byte[] {3}));
+        target.compact();
+        disk.failNext(Fault.ENOSPC, Operation::changes);
+        assertThrows(StorageException.class, () -> put(target, "mine", new byte[] {7}));
+        disk.clearFaults();
+      }
+      try (StorageEngine target = open(disk.crashSyncedOnly())) {
+        assertEquals(chain.halved().until(), restore(target, chain.halved()));
+        assertEquals(chain.next().until(), restore(target, chain.next()));
+        assertArrayEquals(new byte[] {1}, get(target, "next"));
+        put(target, "mine", new byte[] {7});
+        assertTrue(refused(target, chain.next()).contains("and changed"));
+      }
+    }
+  }
+
+  /** Whether it says that one is under way nobody knows; so that has to be settled first. */
+  @Test
+  void whatIsWrittenBehindARestoreThatCouldNotBeginIsNoticed() {
+    Chain chain = Chain.of(/* complete= */ false);
+    CrashableStorage disk = new CrashableStorage();
+    StorageEngine target = open(disk);
+    chain.begin(target);
+    failManifestWrite(disk, Fault.LATE_EIO);
+    assertThrows(StorageException.class, () -> restore(target, chain.halved()));
+    // Into the segment that there is: to make one would settle it as well.
+    put(target, "mine", new byte[] {7});
+    try (StorageEngine again = open(disk.crashKeepingAll())) {
+      assertTrue(refused(again, chain.halved()).contains("and changed"));
+      assertArrayEquals(new byte[] {7}, get(again, "mine"));
+    }
+    assertThrows(KvException.class, target::close);
+  }
+
+  /** A restore that is at work does not know how it will end. */
+  @Test
+  void whatIsWrittenDuringARestoreThatFailsIsKept() {
+    Chain chain = Chain.of(/* complete= */ true);
+    CrashableStorage disk = new CrashableStorage();
+    LogSyncs syncs = new LogSyncs(disk);
+    try (StorageEngine target = open(syncs)) {
+      syncs.before(
+          () -> {
+            if (get(target, "z") != null && get(target, "mine") == null) {
+              put(target, "mine", new byte[] {7});
+              failManifestWrite(disk, Fault.ENOSPC);
+            }
+          });
+      assertThrows(StorageException.class, () -> restore(target, chain.halved()));
+      assertTrue(refused(target, chain.halved()).contains("and changed"));
+      assertArrayEquals(new byte[] {7}, get(target, "mine"));
+    }
+  }
+
   /** What a restore takes two writes for. */
   private static void putHalves(StorageEngine source) {
     put(source, "a", new byte[1 << 20]);
@@ -206,8 +375,10 @@ final class RestoreTest {
     assertNull(get(target, "z"));
   }
 
-  private static void refused(StorageEngine engine, Backup backup) {
-    assertThrows(IncompatibleFormatException.class, () -> restore(engine, backup));
+  /** What is said. */
+  private static String refused(StorageEngine engine, Backup backup) {
+    return assertThrows(IncompatibleFormatException.class, () -> restore(engine, backup))
+        .toString();
   }
 
   /** A storage that has something done before each sync of the log. */
@@ -246,6 +417,15 @@ final class RestoreTest {
             operation == Operation.WRITE
                 && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
                 && when.getAsBoolean());
+  }
+
+  private static void failManifestWrite(CrashableStorage disk, Fault fault) {
+    disk.failAt(
+        1,
+        fault,
+        false,
+        (operation, name) ->
+            operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
   }
 
   private static boolean hasTemporary(CrashableStorage storage) throws Exception {
