@@ -13,14 +13,6 @@ const (
 	passesMin     = 3
 )
 
-// Streams of random numbers, far enough apart for the threads of each to have their own.
-const (
-	streamRead uint64 = (iota + 1) << 16
-	streamWarming
-	streamOverwrite
-	streamMixed
-)
-
 // reading is one way to read an entry.
 type reading func(r *run, from reader, ordinal int64, a *arrays) error
 
@@ -71,23 +63,23 @@ func (r *run) read(threads int, each reading) error {
 	}
 	warming := work{threads: threads, count: max(1, count),
 		limit: r.command.seconds, block: readBlock,
-		operation: r.readRandom(each, streamWarming)}
+		operation: r.readRandom(each, true)}
 	if _, _, _, err := r.perform(warming); err != nil {
 		return err
 	}
 	return r.measure(work{threads: threads, count: count, limit: r.command.seconds,
-		block: readBlock, every: readsOfATimed, operation: r.readRandom(each, streamRead)})
+		block: readBlock, every: readsOfATimed, operation: r.readRandom(each, false)})
 }
 
 // readRandom reads random entries of one snapshot a thread.
-func (r *run) readRandom(each reading, stream uint64) func(*worker) (operation, error) {
+func (r *run) readRandom(each reading, warming bool) func(*worker) (operation, error) {
 	return func(w *worker) (operation, error) {
 		from, err := r.store.reader()
 		if err != nil {
 			return nil, err
 		}
 		w.atEnd = from.close
-		choice := newRandom(r.command.seed, stream+uint64(w.thread))
+		choice := r.choice(warming, w.thread)
 		a := &arrays{key: r.data.newKey()}
 		return func(int64) error {
 			return each(r, from, choice.below(r.data.entries), a)

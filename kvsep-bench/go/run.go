@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,6 +124,16 @@ func (r *run) measureOpen() error {
 	}
 	r.result("seconds", time.Since(start).Seconds(), "s")
 	return nil
+}
+
+// choice is what one thread chooses by. No other workload has the same numbers, and no warm-up those of what it
+// warms up for: else reads would find what was just read.
+func (r *run) choice(warming bool, thread int) *random {
+	stream := uint64(2 * slices.Index(workloadNames, r.workload))
+	if warming {
+		stream++
+	}
+	return newRandom(r.command.seed, stream<<16+uint64(thread))
 }
 
 func (r *run) result(metric string, value float64, unit string) {

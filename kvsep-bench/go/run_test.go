@@ -95,6 +95,28 @@ func TestOnlyWorkloadsThatWereAskedFor(t *testing.T) {
 	}
 }
 
+// Else a read would find what the one before has just brought into memory.
+func TestNoWorkloadChoosesAsAnotherOrAsItsWarmUp(t *testing.T) {
+	r := newRun(&command{seed: 7}, boltEngine, nil)
+	seen := map[[4]int64]string{}
+	for _, r.workload = range workloadNames {
+		for thread := range 3 {
+			for _, warming := range []bool{true, false} {
+				choice := r.choice(warming, thread)
+				var first [4]int64
+				for i := range first {
+					first[i] = choice.below(1 << 40)
+				}
+				name := fmt.Sprintf("%s, thread %d, warming %t", r.workload, thread, warming)
+				if other, known := seen[first]; known {
+					t.Errorf("%s chooses as %s", name, other)
+				}
+				seen[first] = name
+			}
+		}
+	}
+}
+
 func TestFailureIsToldInOneLine(t *testing.T) {
 	var output bytes.Buffer
 	broken := engine{name: "broken", module: "none", settings: func(*command) []string {

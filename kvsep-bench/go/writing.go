@@ -176,7 +176,7 @@ func (r *run) overwrite() error {
 	if err != nil {
 		return err
 	}
-	choice := newRandom(r.command.seed, streamOverwrite)
+	choice := r.choice(false, 0)
 	start := time.Now()
 	var done *written
 	write := func() (err error) {
@@ -219,21 +219,20 @@ func (r *run) mixed() error {
 	}
 	return r.synced(func() error {
 		reads := work{threads: r.command.threads, limit: r.command.seconds, block: 16,
-			operation: r.readOrWrite(streamWarming)}
+			operation: r.readOrWrite(true)}
 		if _, _, _, err := r.perform(reads); err != nil {
 			return err
 		}
-		reads.operation = r.readOrWrite(streamMixed)
+		reads.operation = r.readOrWrite(false)
 		return r.measure(reads)
 	})
 }
 
-func (r *run) readOrWrite(stream uint64) func(*worker) (operation, error) {
-	return func(w *worker) (operation, error) { return r.readOrWriteOf(w, stream+uint64(w.thread)) }
+func (r *run) readOrWrite(warming bool) func(*worker) (operation, error) {
+	return func(w *worker) (operation, error) { return r.readOrWriteOf(w, r.choice(warming, w.thread)) }
 }
 
-func (r *run) readOrWriteOf(w *worker, stream uint64) (operation, error) {
-	choice := newRandom(r.command.seed, stream)
+func (r *run) readOrWriteOf(w *worker, choice *random) (operation, error) {
 	key := r.data.newKey()
 	written := make([]byte, r.data.longestValue())
 	var found []byte

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.SplittableRandom;
 
 /** What a child is told; see docs/compare.md. */
 record ChildOptions(
@@ -109,5 +110,14 @@ record ChildOptions(
 
   boolean does(String workload) {
     return workloads.contains(workload);
+  }
+
+  /**
+   * What one thread chooses by. No other workload has the same numbers, no warm-up those of what it
+   * warms up for, and no round those of another one: else reads would find what was just read.
+   */
+  SplittableRandom random(String workload, boolean warming, int thread) {
+    long stream = 2L * Workload.ALL.indexOf(workload) + (warming ? 1 : 0);
+    return new SplittableRandom((seed << 16) + (stream << 10) + thread);
   }
 }

@@ -26,22 +26,21 @@ final class MixedWorkload {
     Workers.Outcome outcome;
     try (SyncTimer timer = SyncTimer.of(engine, options.durability())) {
       // The first run warms up code and caches: what no read before it did was to find a memtable.
-      run(/* stream= */ 0, Latencies.ofThreads(options.threads()));
-      outcome = run(/* stream= */ 1, all);
+      run(/* warming= */ true, Latencies.ofThreads(options.threads()));
+      outcome = run(/* warming= */ false, all);
     }
     output.rate("mixed", "rate", outcome.operations(), outcome.nanos());
     output.seconds("mixed", "seconds", outcome.nanos());
     output.latencies("mixed", Latencies.sum(all));
   }
 
-  private Workers.Outcome run(int stream, List<Latencies> all) {
+  private Workers.Outcome run(boolean warming, List<Latencies> all) {
     long start = System.nanoTime();
     return Workers.run(
         options.threads(),
         options.time(),
         (worker, running) -> {
-          int number = stream * options.threads() + worker;
-          SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + number);
+          SplittableRandom random = options.random("mixed", warming, worker);
           byte[] key = entries.newKey();
           Entries.Values values = entries.values();
           long done = 0;

@@ -87,22 +87,22 @@ final class ReadWorkloads {
 
   private void measure(String name, int threads, long operations, Reads reads) {
     // The first run warms up code and caches.
-    run(name, threads, Math.max(1, operations), reads, Latencies.ofThreads(threads));
+    run(name, /* warming= */ true, operations, reads, Latencies.ofThreads(threads));
     List<Latencies> all = Latencies.ofThreads(threads);
-    Workers.Outcome outcome = run(name, threads, operations, reads, all);
+    Workers.Outcome outcome = run(name, /* warming= */ false, operations, reads, all);
     output.rate(name, "rate", outcome.operations(), outcome.nanos());
     output.seconds(name, "seconds", outcome.nanos());
     output.latencies(name, Latencies.sum(all));
   }
 
   private Workers.Outcome run(
-      String name, int threads, long operations, Reads reads, List<Latencies> all) {
+      String name, boolean warming, long operations, Reads reads, List<Latencies> all) {
     AtomicLong taken = new AtomicLong();
     return Workers.run(
-        threads,
+        all.size(),
         options.time(),
         (worker, running) -> {
-          SplittableRandom random = new SplittableRandom(options.seed() * 1_000 + worker);
+          SplittableRandom random = options.random(name, warming, worker);
           Latencies latencies = all.get(worker);
           long done = 0;
           try (Engine.Reader reader = engine.reader(/* changing= */ false)) {

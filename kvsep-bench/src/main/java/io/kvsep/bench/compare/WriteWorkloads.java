@@ -143,7 +143,7 @@ final class WriteWorkloads {
   /** Random entries, as many as there are. */
   Written overwrite() {
     Latencies latencies = new Latencies();
-    SplittableRandom random = new SplittableRandom(options.seed() ^ 0x6f76);
+    SplittableRandom random = options.random("overwrite", /* warming= */ false, 0);
     long start = System.nanoTime();
     try (Engine.Writer writer = engine.writer()) {
       Batches batches = new Batches(writer, OVERWRITE_BATCH, latencies);

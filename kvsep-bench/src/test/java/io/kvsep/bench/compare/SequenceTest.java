@@ -154,6 +154,28 @@ final class SequenceTest {
     }
   }
 
+  /** Else a read would find what the one before has just brought into memory. */
+  @Test
+  void noReadsAreThoseOfAnotherWorkloadOrOfTheWarmUp() {
+    ChildOptions options = options("recording", "128", "get");
+    RecordingEngine engine = new RecordingEngine(options.entries());
+    ChildOutput output = new ChildOutput(new PrintStream(said, true, UTF_8));
+    ReadWorkloads reads = new ReadWorkloads(options, options.entries(), engine, output);
+    reads.gets("get", 2, 2000);
+    reads.gets("get1", 1, 2000);
+    reads.views("get_view", 2, 2000);
+    reads.misses("miss", 2, 2000);
+    new MixedWorkload(options, options.entries(), engine, output).run();
+    // A thread that comes late may find nothing left to do.
+    List<List<Long>> first =
+        engine.read.stream()
+            .filter(all -> all.size() >= 32)
+            .map(all -> all.subList(0, 32))
+            .toList();
+    assertTrue(first.size() >= 10, first::toString);
+    assertEquals(first.size(), new HashSet<>(first).size(), first::toString);
+  }
+
   private static Engine open(ChildOptions options) {
     Entries entries = options.entries();
     return Engines.open(
