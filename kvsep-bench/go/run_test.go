@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWholeSequence(t *testing.T) {
@@ -114,6 +116,25 @@ func TestNoWorkloadChoosesAsAnotherOrAsItsWarmUp(t *testing.T) {
 				seen[first] = name
 			}
 		}
+	}
+}
+
+func TestEveryOperationOfTheMixIsTimed(t *testing.T) {
+	c := &command{dir: t.TempDir(), data: dataset{500, []int{64}}, batch: 100, threads: 2,
+		seconds: 50 * time.Millisecond, durability: durabilityNone}
+	r := newRun(c, boltEngine, &protocol{target: io.Discard})
+	if err := r.load(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.open(c.durability); err != nil {
+		t.Fatal(err)
+	}
+	done, _, latencies, err := r.perform(r.mixing(false))
+	if err != nil || latencies.total != done || done == 0 {
+		t.Errorf("%d operations, %d of them timed, %v", done, latencies.total, err)
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
 	}
 }
 

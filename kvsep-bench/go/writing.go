@@ -218,39 +218,36 @@ func (r *run) mixed() error {
 		}
 	}
 	return r.synced(func() error {
-		reads := work{threads: r.command.threads, limit: r.command.seconds, block: 16,
-			operation: r.readOrWrite(true)}
-		if _, _, _, err := r.perform(reads); err != nil {
+		if _, _, _, err := r.perform(r.mixing(true)); err != nil {
 			return err
 		}
-		reads.operation = r.readOrWrite(false)
-		return r.measure(reads)
+		return r.measure(r.mixing(false))
 	})
 }
 
-func (r *run) readOrWrite(warming bool) func(*worker) (operation, error) {
-	return func(w *worker) (operation, error) { return r.readOrWriteOf(w, r.choice(warming, w.thread)) }
+// mixing is timed as a whole: percentiles of a part of the reads and all of the writes would be those of neither.
+func (r *run) mixing(warming bool) work {
+	return work{threads: r.command.threads, limit: r.command.seconds, block: 16, every: 1,
+		operation: r.readOrWrite(warming)}
 }
 
-func (r *run) readOrWriteOf(w *worker, choice *random) (operation, error) {
-	key := r.data.newKey()
-	written := make([]byte, r.data.longestValue())
-	var found []byte
-	return func(index int64) error {
-		ordinal := choice.below(r.data.entries)
-		if choice.below(10) == 0 {
-			start := time.Now()
-			err := r.put(ordinal, key, written)
-			w.latencies.add(int64(time.Since(start)))
-			return err
-		}
-		return w.timed(index%readsOfATimed == 0, func() (err error) {
+func (r *run) readOrWrite(warming bool) func(*worker) (operation, error) {
+	return func(w *worker) (operation, error) {
+		choice := r.choice(warming, w.thread)
+		key := r.data.newKey()
+		written := make([]byte, r.data.longestValue())
+		var found []byte
+		return func(int64) (err error) {
+			ordinal := choice.below(r.data.entries)
+			if choice.below(10) == 0 {
+				return r.put(ordinal, key, written)
+			}
 			putKey(ordinal, key)
 			found, err = r.store.get(key, found)
 			if err != nil {
 				return err
 			}
 			return r.data.checkEnds(ordinal, found)
-		})
-	}, nil
+		}, nil
+	}
 }
