@@ -179,16 +179,18 @@ func (r *run) overwrite() error {
 	choice := r.choice(false, 0)
 	start := time.Now()
 	var done *written
+	var writing time.Duration
 	write := func() (err error) {
 		done, err = r.batches(r.data.entries, overwriteBatch, patience*r.command.seconds,
 			func(int64) int64 { return choice.below(r.data.entries) })
+		// Before a collection that is under way is waited for, which is a part of settling.
+		writing = time.Since(start)
 		return err
 	}
 	err = r.synced(func() error { return r.beside(collectPause, r.collectAll, write) })
 	if err != nil {
 		return err
 	}
-	writing := time.Since(start)
 	if err := r.settle(); err != nil {
 		return err
 	}
