@@ -85,14 +85,16 @@ func (r *run) load() error {
 	}
 	start := time.Now()
 	var done *written
+	var writing time.Duration
 	err = r.synced(func() (err error) {
 		done, err = r.batches(r.data.entries, r.command.batch, 0, r.data.shuffled)
+		// Before a sync that is under way is waited for.
+		writing = time.Since(start)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	writing := time.Since(start)
 	if err := r.settle(); err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (r *run) overwrite() error {
 	write := func() (err error) {
 		done, err = r.batches(r.data.entries, overwriteBatch, patience*r.command.seconds,
 			func(int64) int64 { return choice.below(r.data.entries) })
-		// Before a collection that is under way is waited for, which is a part of settling.
+		// Before a collection or sync that is under way is waited for, which is a part of settling.
 		writing = time.Since(start)
 		return err
 	}

@@ -77,3 +77,22 @@ func TestOverwritingEndsBeforeTheCollectionDoes(t *testing.T) {
 		requireTimes(t, resultsOf(t, s, durabilityNone, (*run).overwrite), "rate")
 	})
 }
+
+func TestWritingEndsBeforeTheLastSyncDoes(t *testing.T) {
+	for rate, workload := range map[string]func(*run) error{
+		"until_written": (*run).load, "rate": (*run).overwrite,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			syncing := make(chan struct{})
+			s := &slowStore{
+				beforeWrite: func() { <-syncing },
+				collecting:  func() {},
+				syncing: sync.OnceFunc(func() {
+					close(syncing)
+					time.Sleep(time.Hour)
+				}),
+			}
+			requireTimes(t, resultsOf(t, s, durabilityAsync, workload), rate)
+		})
+	}
+}

@@ -78,8 +78,9 @@ final class Sequence implements AutoCloseable {
     output.engine(options.engine(), opened);
     long written = ProcessStatus.writtenBytes();
     long start = System.nanoTime();
-    new WriteWorkloads(options, entries, opened, output).load();
-    output.rate("load", "until_written", entries.count(), System.nanoTime() - start);
+    try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
+      new WriteWorkloads(options, entries, opened, output).load();
+    }
     long quiet = settle(opened, QUIET_NANOS);
     close();
     long nanos = System.nanoTime() - start - quiet;
@@ -161,7 +162,6 @@ final class Sequence implements AutoCloseable {
     try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
       done = new WriteWorkloads(options, entries, opened, output).overwrite();
     }
-    output.rate("overwrite", "rate", done.entries(), System.nanoTime() - start);
     long quiet = settle(opened, QUIET_NANOS);
     long nanos = System.nanoTime() - start - quiet;
     output.rate("overwrite", "until_settled", done.entries(), nanos);

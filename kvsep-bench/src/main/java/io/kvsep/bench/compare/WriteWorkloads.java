@@ -35,10 +35,11 @@ final class WriteWorkloads {
     this.output = output;
   }
 
+  /** All entries. The time ends with the last batch: a sync at work then is not waited for. */
   void load() {
     Latencies latencies = new Latencies();
-    try (SyncTimer timer = SyncTimer.of(engine, options.durability());
-        Engine.Writer writer = engine.writer()) {
+    long start = System.nanoTime();
+    try (Engine.Writer writer = engine.writer()) {
       Batches batches = new Batches(writer, options.batch(), latencies);
       for (long index = 0; index < entries.count(); index++) {
         batches.add(entries.shuffled(index));
@@ -47,6 +48,7 @@ final class WriteWorkloads {
         }
       }
       batches.end();
+      output.rate("load", "until_written", batches.written, System.nanoTime() - start);
     }
     output.latencies("load", latencies);
   }
@@ -140,7 +142,7 @@ final class WriteWorkloads {
     return new Written(outcome.operations(), rawBytes.sum());
   }
 
-  /** Random entries, as many as there are. */
+  /** Random entries, as many as there are. The time ends as that of {@link #load}. */
   Written overwrite() {
     Latencies latencies = new Latencies();
     SplittableRandom random = options.random("overwrite", /* warming= */ false, 0);
@@ -154,6 +156,7 @@ final class WriteWorkloads {
         }
       }
       batches.end();
+      output.rate("overwrite", "rate", batches.written, System.nanoTime() - start);
       output.latencies("overwrite", latencies);
       return new Written(batches.written, batches.writtenBytes);
     }

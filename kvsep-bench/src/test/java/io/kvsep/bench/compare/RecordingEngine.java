@@ -41,6 +41,9 @@ class RecordingEngine implements Engine {
   @Override
   public void close() {}
 
+  /** Called for each batch and each put. */
+  void commit() {}
+
   @Override
   public Writer writer() {
     return new Writer() {
@@ -48,7 +51,9 @@ class RecordingEngine implements Engine {
       public void add(byte[] key, byte[] value) {}
 
       @Override
-      public void commit() {}
+      public void commit() {
+        RecordingEngine.this.commit();
+      }
 
       @Override
       public void close() {}

@@ -17,6 +17,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -174,6 +176,48 @@ final class SequenceTest {
             .toList();
     assertTrue(first.size() >= 10, first::toString);
     assertEquals(first.size(), new HashSet<>(first).size(), first::toString);
+  }
+
+  /** Engines that sync by themselves do not wait for it either. */
+  @Test
+  void timeOfWritingEndsBeforeTheLastSyncDoes() {
+    ChildOptions options = options("recording", "128", "overwrite");
+    ChildOutput output = new ChildOutput(new PrintStream(said, true, UTF_8));
+    for (String rate : List.of("load metric=until_written", "overwrite metric=rate")) {
+      CountDownLatch syncing = new CountDownLatch(1);
+      CountDownLatch told = new CountDownLatch(1);
+      RecordingEngine engine =
+          new RecordingEngine(options.entries()) {
+            @Override
+            void commit() {
+              await(syncing);
+            }
+
+            @Override
+            public void sync() {
+              syncing.countDown();
+              await(told);
+            }
+          };
+      WriteWorkloads writes = new WriteWorkloads(options, options.entries(), engine, output);
+      try (SyncTimer timer = SyncTimer.of(engine, SyncMode.ASYNC)) {
+        if (rate.startsWith("load")) {
+          writes.load();
+        } else {
+          writes.overwrite();
+        }
+        assertTrue(said.toString(UTF_8).contains(rate), said::toString);
+        told.countDown();
+      }
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(1, TimeUnit.MINUTES));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static Engine open(ChildOptions options) {
