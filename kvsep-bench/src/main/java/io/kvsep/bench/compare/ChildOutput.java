@@ -28,7 +28,8 @@ final class ChildOutput {
   }
 
   synchronized void result(String workload, String metric, double value, String unit) {
-    say("result workload=%s metric=%s value=%.3f unit=%s", workload, metric, value, unit);
+    // All digits: an engine may be open within a millisecond.
+    say("result workload=%s metric=%s value=%s unit=%s", workload, metric, value, unit);
   }
 
   void rate(String workload, String metric, long operations, long nanos) {

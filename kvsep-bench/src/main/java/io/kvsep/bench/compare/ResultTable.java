@@ -144,7 +144,7 @@ final class ResultTable {
       case "/s" -> scaled(number);
       case "B" -> String.format(Locale.ROOT, "%,.0f MiB", number / (1 << 20));
       case "us" -> micros(number);
-      case "s" -> String.format(Locale.ROOT, number < 1 ? "%.3f s" : "%.1f s", number);
+      case "s" -> seconds(number);
       default -> String.format(Locale.ROOT, "%.2f", number);
     };
   }
@@ -156,6 +156,12 @@ final class ResultTable {
     return rate >= 1e4
         ? String.format(Locale.ROOT, "%.1f k/s", rate / 1e3)
         : String.format(Locale.ROOT, "%,.0f /s", rate);
+  }
+
+  private static String seconds(double seconds) {
+    return seconds < 1
+        ? String.format(Locale.ROOT, "%.1f ms", seconds * 1e3)
+        : String.format(Locale.ROOT, "%.1f s", seconds);
   }
 
   private static String micros(double micros) {

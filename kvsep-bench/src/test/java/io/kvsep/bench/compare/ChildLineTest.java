@@ -47,12 +47,16 @@ final class ChildLineTest {
     ChildOutput output = new ChildOutput(new java.io.PrintStream(bytes, true));
     output.progress("load", 12, 10);
     output.rate("get", "rate", 1_000, 2_000_000_000L);
+    output.seconds("open", "seconds", 140_000);
     output.failed("get", "two\nlines");
     var lines = bytes.toString(java.nio.charset.StandardCharsets.UTF_8).lines().toList();
     assertEquals(Optional.of(new ChildLine.Done("load", 10, 10)), ChildLine.parse(lines.get(0)));
     assertEquals(
         Optional.of(new ChildLine.Result("get", "rate", 500, "/s")), ChildLine.parse(lines.get(1)));
     assertEquals(
-        Optional.of(new ChildLine.Failed("get", "two lines")), ChildLine.parse(lines.get(2)));
+        Optional.of(new ChildLine.Result("open", "seconds", 0.000_14, "s")),
+        ChildLine.parse(lines.get(2)));
+    assertEquals(
+        Optional.of(new ChildLine.Failed("get", "two lines")), ChildLine.parse(lines.get(3)));
   }
 }

@@ -16,6 +16,8 @@ final class ResultTableTest {
           rate(1, "rocksdb", 500_000),
           rate(2, "rocksdb", 700_000),
           rate(1, "lmdb", 1_000_000),
+          new ResultRow(1, "128", "kvsep", "open", "seconds", 0.0126, "s"),
+          new ResultRow(1, "128", "lmdb", "open", "seconds", 0.0004, "s"),
           new ResultRow(1, "128", "kvsep", "load", "disk_by_raw", 1.02, "x"),
           new ResultRow(1, "128", "rocksdb", "load", "disk_by_raw", 2.04, "x"),
           new ResultRow(1, "128", "lmdb", "mixed", ResultRow.FAILED, 1, "x"));
@@ -40,6 +42,8 @@ final class ResultTableTest {
         lines.contains("get, random, copied|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)"),
         lines::toString);
     assertTrue(lines.contains("90 % get, 10 % put [none]|-|-|FAILED"), lines::toString);
+    assertTrue(
+        lines.contains("open|12.6 ms|-|0.4 ms|31.50 (lmdb, less is better)"), lines::toString);
   }
 
   @Test
