@@ -100,8 +100,17 @@ final class ChildProcess {
       Thread.currentThread().interrupt();
       fail("interrupted");
     } finally {
-      process.destroyForcibly();
+      kill(process);
     }
+  }
+
+  /**
+   * Waits for the end, if it comes: a process that is still there writes into the store that is
+   * removed next, and takes the processor from the one that is measured next.
+   */
+  private static void kill(Process process) {
+    process.destroyForcibly();
+    process.onExit().completeOnTimeout(process, EXIT_SECONDS_MAX, TimeUnit.SECONDS).join();
   }
 
   /** Keeps the reason that the child itself gave, if there is one. */

@@ -1,6 +1,7 @@
 package io.kvsep.bench.compare;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -68,6 +71,19 @@ final class ChildProcessTest {
         run(Duration.ofMillis(300), "echo progress workload=get done=1 total=2; exec sleep 300");
     assertTrue(reason(outcome).startsWith("get: silent for"), outcome::toString);
     assertTrue(System.nanoTime() - start < 200_000_000_000L);
+  }
+
+  @Test
+  void oneThatIsKilledIsGoneBeforeAnythingElseIsDone() {
+    Set<ProcessHandle> before = ProcessHandle.current().children().collect(Collectors.toSet());
+    List<ProcessHandle> killed = new ArrayList<>();
+    ChildProcess.run(
+        List.of("/bin/sh", "-c", "echo progress workload=get done=1 total=2; exec sleep 300"),
+        Duration.ofMillis(300),
+        done -> ProcessHandle.current().children().forEach(killed::add));
+    killed.removeAll(before);
+    assertEquals(1, killed.size());
+    assertFalse(killed.get(0).isAlive());
   }
 
   @Test
