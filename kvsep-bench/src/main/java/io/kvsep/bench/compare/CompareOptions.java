@@ -5,6 +5,7 @@ import io.kvsep.bench.Dataset;
 import io.kvsep.bench.UsageException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -47,11 +48,13 @@ record CompareOptions(
         throw new UsageException("--engines must be of " + String.join(", ", all) + ": " + engine);
       }
     }
+    requireDistinct("engines", engines);
     List<DataSet> sets = new ArrayList<>();
     for (String set :
         list(arguments.text("sets"), List.of("128", "1024", "16384", "alternating"))) {
       sets.add(dataSet(set, scale));
     }
+    requireDistinct("sets", sets.stream().map(DataSet::name).toList());
     List<String> workloads = list(arguments.text("workloads"), Workload.ALL);
     Sequence.requireKnown(workloads);
     CompareOptions options =
@@ -75,6 +78,16 @@ record CompareOptions(
             goDirectory(arguments.text("go-dir")));
     arguments.requireAllUsed();
     return options;
+  }
+
+  /** Figures of the same name would become one median. */
+  private static void requireDistinct(String option, List<String> names) {
+    Set<String> seen = new HashSet<>();
+    for (String name : names) {
+      if (!seen.add(name)) {
+        throw new UsageException("--" + option + " has " + name + " twice");
+      }
+    }
   }
 
   private static DataSet dataSet(String word, double scale) {

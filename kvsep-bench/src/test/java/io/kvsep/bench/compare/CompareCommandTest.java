@@ -67,7 +67,10 @@ final class CompareCommandTest {
   @ValueSource(
       strings = {
         "--engines oracle",
+        "--engines kvsep,lmdb,kvsep",
         "--sets 77",
+        "--sets 1024:1000,1024:1000000",
+        "--sets 128,128:10",
         "--sets 77:x",
         "--scale 0",
         "--scale x",
