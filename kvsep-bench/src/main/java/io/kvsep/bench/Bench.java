@@ -105,7 +105,8 @@ public final class Bench {
         --charts DIR             the medians as pictures
         --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)
         --tune NAME=VALUE,..     other settings of the engines of the JVM, to find the best
-        --dir D                  where the stores are made, one at a time
+        --dir D                  in which a directory for the stores is made, and removed at the
+                                 end                            (that of the system for such)
       kill      kills processes that write into one store, at random moments and at certain points,
                 and checks each time that everything acknowledged is there
         --kills N                how often                        (20)

@@ -16,8 +16,17 @@ public final class Directories {
 
   /** A new folder under {@code java.io.tmpdir}. */
   public static Path temporary() {
+    return temporary(Path.of(System.getProperty("java.io.tmpdir")));
+  }
+
+  /** A new folder in {@code parent}, which is made if need be. */
+  public static Path temporary(Path parent) {
     try {
-      return Files.createTempDirectory("kvsep-bench-");
+      // Some versions of the JDK take a link to a folder for something in the way.
+      if (!Files.isDirectory(parent)) {
+        Files.createDirectories(parent);
+      }
+      return Files.createTempDirectory(parent, "kvsep-bench-");
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -5,9 +5,9 @@ import io.kvsep.bench.FailedMeasurementException;
 import io.kvsep.bench.Progress;
 import io.kvsep.bench.UsageException;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -41,8 +41,9 @@ public final class CompareCommand {
 
   public static void run(List<String> words) {
     CompareOptions options = CompareOptions.parse(words);
-    Path given = options.directory();
-    Path directory = given == null ? Directories.temporary() : create(given);
+    requireWritable(options.csv(), options.charts());
+    Path parent = options.directory();
+    Path directory = parent == null ? Directories.temporary() : Directories.temporary(parent);
     try (MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
       Path program =
           Collections.disjoint(options.engines(), Engines.GO)
@@ -50,26 +51,21 @@ public final class CompareCommand {
               : GoProgram.build(options.goDirectory(), directory);
       new CompareCommand(options, program, group).run(directory);
     } finally {
-      if (given == null) {
-        Directories.remove(directory);
-      }
+      Directories.remove(directory);
     }
   }
 
-  private static Path create(Path directory) {
+  /** Before the work of hours is done whose figures go there. */
+  private static void requireWritable(@Nullable Path csv, @Nullable Path charts) {
     try {
-      if (Files.exists(directory) && !isEmpty(directory)) {
-        throw new UsageException("--dir is not empty: " + directory);
+      if (csv != null) {
+        Files.newOutputStream(csv, StandardOpenOption.CREATE, StandardOpenOption.APPEND).close();
       }
-      return Files.createDirectories(directory);
+      if (charts != null) {
+        Files.createDirectories(charts);
+      }
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static boolean isEmpty(Path directory) throws IOException {
-    try (var files = Files.list(directory)) {
-      return files.findAny().isEmpty();
+      throw new UsageException("figures cannot be written there: " + e);
     }
   }
 

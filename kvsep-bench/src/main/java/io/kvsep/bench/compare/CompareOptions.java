@@ -123,13 +123,13 @@ record CompareOptions(
     throw new UsageException("--scale must be above 0, up to 1000: " + word);
   }
 
-  /** A number with K, M or G of 1,024 behind it, or without; 0 is none. */
+  /** A number above 0 with K, M or G of 1,024 behind it, or without; 0 where there is no word. */
   private static long bytes(@Nullable String word) {
     if (word == null) {
       return 0;
     }
     String upper = word.toUpperCase(Locale.ROOT);
-    int shift = 10 * (1 + "KMG".indexOf(upper.charAt(upper.length() - 1)));
+    int shift = upper.isEmpty() ? 0 : 10 * (1 + "KMG".indexOf(upper.charAt(upper.length() - 1)));
     return number(shift == 0 ? upper : upper.substring(0, upper.length() - 1), word) << shift;
   }
 

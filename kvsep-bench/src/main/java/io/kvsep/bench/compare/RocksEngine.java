@@ -44,28 +44,28 @@ final class RocksEngine implements Engine {
     // Mapped files are much faster than its own cache as long as all of them stay in memory.
     boolean mapped = tuning.flag("rocksdb.mmap", 2 * given.rawBytes() < given.memoryBytes());
     long readahead = tuning.number("rocksdb.readahead", 0);
+    boolean fillCache = tuning.flag("rocksdb.fillcache", true);
+    boolean cacheIndex = tuning.flag("rocksdb.cacheindex", false);
+    long memtableMebibytes = tuning.number("rocksdb.buffer_mib", 64);
+    int memtables = (int) tuning.number("rocksdb.buffers", 4);
+    int jobs = (int) tuning.number("rocksdb.jobs", 2);
     String write = tuning.text("rocksdb.write", "plain");
-    Cache cache =
-        own(
-            clock
-                ? new HyperClockCache(given.cacheBytes(), 0, -1, false)
-                : new LRUCache(given.cacheBytes()));
     BlockBasedTableConfig table =
         new BlockBasedTableConfig()
-            .setBlockCache(cache)
+            .setBlockCache(own(cache(given.cacheBytes(), clock)))
             .setBlockSize(block)
             .setFilterPolicy(own(new BloomFilter(10, false)))
-            .setCacheIndexAndFilterBlocks(tuning.flag("rocksdb.cacheindex", false))
+            .setCacheIndexAndFilterBlocks(cacheIndex)
             .setPinL0FilterAndIndexBlocksInCache(true)
             .setFormatVersion(6);
     Options options =
         own(new Options())
             .setCreateIfMissing(true)
             .setTableFormatConfig(table)
-            .setMaxBackgroundJobs((int) tuning.number("rocksdb.jobs", 2))
+            .setMaxBackgroundJobs(jobs)
             .setBytesPerSync(MIB)
-            .setWriteBufferSize(tuning.number("rocksdb.buffer_mib", 64) * MIB)
-            .setMaxWriteBufferNumber((int) tuning.number("rocksdb.buffers", 4))
+            .setWriteBufferSize(memtableMebibytes * MIB)
+            .setMaxWriteBufferNumber(memtables)
             .setLevelCompactionDynamicLevelBytes(true)
             .setCompressionType(CompressionType.NO_COMPRESSION)
             .setAllowMmapReads(mapped)
@@ -77,25 +77,34 @@ final class RocksEngine implements Engine {
             .setEnableBlobGarbageCollection(blobs);
     writeOptions = own(new WriteOptions()).setSync(given.durability() == SyncMode.SYNC);
     readOptions = own(new ReadOptions());
-    scanOptions =
-        own(new ReadOptions())
-            .setReadaheadSize(readahead)
-            .setFillCache(tuning.flag("rocksdb.fillcache", true));
+    scanOptions = own(new ReadOptions()).setReadaheadSize(readahead).setFillCache(fillCache);
     direct = tuning.text("rocksdb.get", "array").equals("direct");
     valueBytesMax = given.valueBytesMax();
     settings =
         String.format(
             Locale.ROOT,
-            "cache_mib=%d,cache=%s,block=%d,bloom=10,memtables=4x64MiB,jobs=2,compression=none,"
-                + "mmap_reads=%b,write=%s,blob_from=%d,durability=%s",
+            "cache_mib=%d,cache=%s,cache_index=%b,block=%d,bloom=10,memtables=%dx%dMiB,jobs=%d,"
+                + "compression=none,mmap_reads=%b,readahead=%d,fill_cache=%b,get=%s,write=%s,"
+                + "blob_from=%d,durability=%s",
             given.cacheBytes() / MIB,
             clock ? "clock" : "lru",
+            cacheIndex,
             block,
+            memtables,
+            memtableMebibytes,
+            jobs,
             mapped,
+            readahead,
+            fillCache,
+            direct ? "direct" : "array",
             write,
             blobs ? BLOB_BYTES_MIN : 0,
             given.durability().word);
     db = own(open(options, given.directory().toString()));
+  }
+
+  private static Cache cache(long bytes, boolean clock) {
+    return clock ? new HyperClockCache(bytes, 0, -1, false) : new LRUCache(bytes);
   }
 
   private static RocksDB open(Options options, String directory) {

@@ -2,7 +2,9 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.UsageException;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +12,27 @@ import org.jspecify.annotations.Nullable;
  * find out which of an engine's alternatives is the faster one. Immutable.
  */
 final class Tuning {
+  /** Every name that an engine asks for. */
+  private static final Set<String> NAMES =
+      Set.of(
+          "kvsep.compression",
+          "kvsep.fresh",
+          "lmdb.readahead",
+          "mvstore.page",
+          "mvstore.retention",
+          "rocksdb.block",
+          "rocksdb.buffer_mib",
+          "rocksdb.buffers",
+          "rocksdb.cache",
+          "rocksdb.cacheindex",
+          "rocksdb.fillcache",
+          "rocksdb.get",
+          "rocksdb.jobs",
+          "rocksdb.mmap",
+          "rocksdb.readahead",
+          "rocksdb.write",
+          "xodus.tree");
+
   private final Map<String, String> values;
 
   private Tuning(Map<String, String> values) {
@@ -24,7 +47,11 @@ final class Tuning {
         if (equals < 1) {
           throw new UsageException("--tune takes name=value,name=value: " + words);
         }
-        values.put(word.substring(0, equals), word.substring(equals + 1));
+        String name = word.substring(0, equals);
+        if (!NAMES.contains(name)) {
+          throw new UsageException("--tune must be of " + new TreeSet<>(NAMES) + ": " + name);
+        }
+        values.put(name, word.substring(equals + 1));
       }
     }
     return new Tuning(values);
@@ -34,18 +61,26 @@ final class Tuning {
     return values.isEmpty();
   }
 
+  private @Nullable String value(String name) {
+    if (!NAMES.contains(name)) {
+      throw new IllegalArgumentException("not in the list: " + name);
+    }
+    return values.get(name);
+  }
+
   long number(String name, long missing) {
-    String value = values.get(name);
+    String value = value(name);
     return value == null ? missing : Long.parseLong(value);
   }
 
   boolean flag(String name, boolean missing) {
-    String value = values.get(name);
+    String value = value(name);
     return value == null ? missing : Boolean.parseBoolean(value);
   }
 
   String text(String name, String missing) {
-    return values.getOrDefault(name, missing);
+    String value = value(name);
+    return value == null ? missing : value;
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +24,8 @@ final class CompareCommandTest {
 
   @Test
   void enginesTakeTurnsAndEveryFigureIsKept() throws IOException {
+    Path run = directory.resolve("run");
+    Path old = Files.writeString(Files.createDirectories(run).resolve("old"), "of somebody");
     Path csv = directory.resolve("a.csv");
     Path charts = directory.resolve("charts");
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
@@ -39,7 +42,7 @@ final class CompareCommandTest {
                       + " --charts "
                       + charts
                       + " --dir "
-                      + directory.resolve("run"))
+                      + run)
                   .split(" ")));
     } finally {
       System.setOut(output);
@@ -54,7 +57,21 @@ final class CompareCommandTest {
         List.of("1,100,kvsep", "1,100,lmdb-writemap", "2,100,lmdb-writemap", "2,100,kvsep"), order);
     assertTrue(hasPicture(charts));
     assertTrue(printed.toString(UTF_8).contains("get, random, copied"), printed::toString);
-    assertFalse(Files.exists(directory.resolve("run/store")));
+    try (var left = Files.list(run)) {
+      assertEquals(List.of(old), left.toList());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--csv", "--charts"})
+  void placeForTheFiguresIsTriedBeforeAnythingIsRun(String option) throws IOException {
+    Path file = Files.writeString(directory.resolve("file"), "");
+    Path run = directory.resolve("run");
+    String below = file.resolve("figures").toString();
+    List<String> words = new ArrayList<>(List.of(option, below, "--dir", run.toString()));
+    words.addAll(List.of("--engines", "kvsep", "--sets", "8:1", "--seconds", "1"));
+    assertThrows(UsageException.class, () -> CompareCommand.run(words));
+    assertFalse(Files.exists(run));
   }
 
   private static boolean hasPicture(Path folder) throws IOException {
@@ -80,10 +97,16 @@ final class CompareCommandTest {
         "--memory-limit M",
         "--rounds 0",
         "--tune rocksdb",
+        "--tune rocksdb.bloc=8192",
         "--nothing 1"
       })
   void misspeltOptionsAreRefused(String words) {
     assertThrows(UsageException.class, () -> CompareOptions.parse(List.of(words.split(" "))));
+  }
+
+  @Test
+  void limitOfNothingIsRefused() {
+    assertThrows(UsageException.class, () -> CompareOptions.parse(List.of("--memory-limit", "")));
   }
 
   @Test

@@ -89,6 +89,16 @@ final class SequenceTest {
   }
 
   @Test
+  void settingsOfRocksAreThoseItHas() {
+    String tuned = "get --tune rocksdb.buffers=3,rocksdb.buffer_mib=8,rocksdb.jobs=1";
+    ChildOptions options = options("rocksdb", "128", tuned);
+    try (Engine engine = open(options)) {
+      String settings = engine.settings();
+      assertTrue(settings.contains(",memtables=3x8MiB,jobs=1,"), settings);
+    }
+  }
+
+  @Test
   void onlyWhatIsAskedForIsDone() {
     ChildOptions options = options("kvsep", "128", "miss");
     assertTrue(CompareChild.run(options, new ChildOutput(new PrintStream(said, true, UTF_8))));
