@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Xodus: a tree that is appended to a log. */
 final class XodusEngine implements Engine {
-  private static final int SYNC_MILLIS = 1000;
+  private static final long SYNC_MILLIS = 1000;
+
+  /** Added to a clock. */
+  private static final long NO_SYNC_MILLIS = Long.MAX_VALUE / 2;
 
   private final Environment environment;
   private final Store store;
@@ -21,12 +24,13 @@ final class XodusEngine implements Engine {
 
   XodusEngine(EngineOptions options) {
     boolean synced = options.durability() == SyncMode.SYNC;
+    boolean syncsItself = options.durability() == SyncMode.ASYNC;
     boolean prefixing = options.tuning().text("xodus.tree", "patricia").equals("patricia");
     EnvironmentConfig config =
         new EnvironmentConfig()
             .setMemoryUsage(options.cacheBytes())
             .setLogDurableWrite(synced)
-            .setLogSyncPeriod(SYNC_MILLIS)
+            .setLogSyncPeriod(syncsItself ? SYNC_MILLIS : NO_SYNC_MILLIS)
             .setLogCacheShared(false)
             .setManagementEnabled(false)
             .setEnvCloseForcedly(true);
@@ -42,7 +46,7 @@ final class XodusEngine implements Engine {
             + ",tree="
             + (prefixing ? "patricia" : "btree")
             + ",sync_ms="
-            + SYNC_MILLIS
+            + (syncsItself ? SYNC_MILLIS : "never")
             + ",durability="
             + options.durability().word;
   }

@@ -92,9 +92,20 @@ final class SequenceTest {
   void settingsOfRocksAreThoseItHas() {
     String tuned = "get --tune rocksdb.buffers=3,rocksdb.buffer_mib=8,rocksdb.jobs=1";
     ChildOptions options = options("rocksdb", "128", tuned);
-    try (Engine engine = open(options)) {
+    try (Engine engine = open(options, SyncMode.NONE)) {
       String settings = engine.settings();
       assertTrue(settings.contains(",memtables=3x8MiB,jobs=1,"), settings);
+    }
+  }
+
+  @Test
+  void xodusSyncsOnceASecondWhereThatIsAskedForAlone() {
+    ChildOptions options = options("xodus", "128", "get");
+    for (SyncMode mode : SyncMode.values()) {
+      try (Engine engine = open(options, mode)) {
+        String period = mode == SyncMode.ASYNC ? ",sync_ms=1000," : ",sync_ms=never,";
+        assertTrue(engine.settings().contains(period), engine::settings);
+      }
     }
   }
 
@@ -134,7 +145,7 @@ final class SequenceTest {
     ChildOptions options = options("kvsep", "128", "get");
     ChildOptions others = options("kvsep", "136", "get");
     ChildOutput output = new ChildOutput(new PrintStream(said, true, UTF_8));
-    try (Engine engine = open(options)) {
+    try (Engine engine = open(options, SyncMode.NONE)) {
       new WriteWorkloads(options, options.entries(), engine, output).load();
       ReadWorkloads right = new ReadWorkloads(options, options.entries(), engine, output);
       right.gets("get", 1, 100);
@@ -230,14 +241,14 @@ final class SequenceTest {
     }
   }
 
-  private static Engine open(ChildOptions options) {
+  private static Engine open(ChildOptions options, SyncMode mode) {
     Entries entries = options.entries();
     return Engines.open(
         options.engine(),
         new EngineOptions(
             options.directory(),
             options.cacheBytes(),
-            SyncMode.NONE,
+            mode,
             entries.valueBytesMax(),
             entries.rawBytes(),
             ProcessStatus.memoryBytes(),
