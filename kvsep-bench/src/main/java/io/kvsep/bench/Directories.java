@@ -47,6 +47,7 @@ public final class Directories {
     }
   }
 
+  /** Removes all that is there; what somebody else removes meanwhile is no failure. */
   public static void remove(Path directory) {
     try {
       Files.walkFileTree(
@@ -55,14 +56,23 @@ public final class Directories {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
                 throws IOException {
-              Files.delete(file);
+              Files.deleteIfExists(file);
               return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException problem)
+                throws IOException {
+              if (problem instanceof NoSuchFileException) {
+                return FileVisitResult.CONTINUE;
+              }
+              throw problem;
             }
 
             @Override
             public FileVisitResult postVisitDirectory(Path folder, IOException problem)
                 throws IOException {
-              Files.delete(folder);
+              Files.deleteIfExists(folder);
               return FileVisitResult.CONTINUE;
             }
           });

@@ -76,7 +76,7 @@ final class KillChild {
             Long.parseLong(words[2]), Integer.parseInt(words[3]), Integer.parseInt(words[4]));
     KillLedger ledger = KillLedger.open(Path.of(words[1]), workload.writers);
     StopPoint point = words[6].isEmpty() ? null : StopPoint.parse(words[6]);
-    endWithInput();
+    Parent.haltWithIt(FAILED);
     Storage files = new FileStorage(Path.of(words[0]), /* createIfMissing= */ true);
     KvStore store =
         StoreOnStorage.open(
@@ -114,24 +114,6 @@ final class KillChild {
   private static synchronized void say(String word) {
     System.out.println(word);
     System.out.flush();
-  }
-
-  private static void endWithInput() {
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                while (System.in.read() >= 0) {
-                  // Only the end counts.
-                }
-              } catch (IOException e) {
-                // As good as the end.
-              }
-              Runtime.getRuntime().halt(FAILED);
-            },
-            "input");
-    thread.setDaemon(true);
-    thread.start();
   }
 
   private void start(String name, Runnable work) {

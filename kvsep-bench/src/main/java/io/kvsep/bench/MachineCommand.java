@@ -34,7 +34,7 @@ final class MachineCommand {
     Scaling scaling = Scaling.from(arguments, new Figures(System.out));
     arguments.requireAllUsed();
     Path directory = Directories.temporary();
-    try {
+    try (Cleanup removal = Cleanup.of(() -> Directories.remove(directory))) {
       MappedByteBuffer mapped = mapped(directory.resolve("mapped"));
       scaling.measure("arithmetic", MachineCommand::arithmetic);
       scaling.measure(
@@ -43,8 +43,6 @@ final class MachineCommand {
           "independent random lines", (worker, running) -> independent(mapped, worker, running));
       scaling.measure("random KiB", (worker, running) -> chunks(mapped, worker, running));
       scaling.measure("new byte[1024]", (worker, running) -> arrays(running));
-    } finally {
-      Directories.remove(directory);
     }
   }
 

@@ -75,10 +75,8 @@ record StoreArguments(
       return;
     }
     Path temporary = Directories.temporary();
-    try {
+    try (Cleanup removal = Cleanup.of(() -> Directories.remove(temporary))) {
       work.accept(temporary);
-    } finally {
-      Directories.remove(temporary);
     }
   }
 

@@ -2,6 +2,7 @@ package io.kvsep.bench.compare;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.kvsep.bench.Cleanup;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -64,25 +65,23 @@ final class ChildProcess {
   }
 
   private Outcome run() {
-    Path errors = null;
     try {
-      errors = Files.createTempFile("kvsep-bench-", ".err");
-      runToEnd(errors);
-      return new Outcome(about, results, failed, failed == null ? List.of() : tail(errors));
+      Path errors = Files.createTempFile("kvsep-bench-", ".err");
+      try (Cleanup removal = Cleanup.of(() -> remove(errors))) {
+        runToEnd(errors);
+        return new Outcome(about, results, failed, failed == null ? List.of() : tail(errors));
+      }
     } catch (IOException e) {
       return new Outcome(about, results, new ChildLine.Failed(workload, e.toString()), List.of());
-    } finally {
-      remove(errors);
     }
   }
 
   private void runToEnd(Path errors) throws IOException {
     Process process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
-    process.getOutputStream().close();
     Thread reader = new Thread(() -> read(process), "kvsep-bench-child");
     reader.setDaemon(true);
     reader.start();
-    try {
+    try (Cleanup killing = Cleanup.of(() -> kill(process))) {
       String line = lines.poll(silenceMax.toMillis(), TimeUnit.MILLISECONDS);
       while (line != null && !line.equals(END)) {
         take(line);
@@ -99,8 +98,6 @@ final class ChildProcess {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       fail("interrupted");
-    } finally {
-      kill(process);
     }
   }
 
@@ -156,11 +153,9 @@ final class ChildProcess {
     return lines.subList(Math.max(0, lines.size() - ERROR_LINES_MAX), lines.size());
   }
 
-  private static void remove(@Nullable Path file) {
+  private static void remove(Path file) {
     try {
-      if (file != null) {
-        Files.deleteIfExists(file);
-      }
+      Files.deleteIfExists(file);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -1,5 +1,6 @@
 package io.kvsep.bench.compare;
 
+import io.kvsep.bench.Parent;
 import io.kvsep.bench.UsageException;
 import java.util.Arrays;
 
@@ -11,6 +12,7 @@ public final class CompareChild {
   private CompareChild() {}
 
   public static void main(String[] words) {
+    Parent.haltWithIt(FAILED);
     ChildOutput output = new ChildOutput(System.out);
     int code = 0;
     try {

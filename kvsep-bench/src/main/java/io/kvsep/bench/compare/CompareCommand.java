@@ -1,5 +1,6 @@
 package io.kvsep.bench.compare;
 
+import io.kvsep.bench.Cleanup;
 import io.kvsep.bench.Directories;
 import io.kvsep.bench.FailedMeasurementException;
 import io.kvsep.bench.Progress;
@@ -44,14 +45,13 @@ public final class CompareCommand {
     requireWritable(options.csv(), options.charts());
     Path parent = options.directory();
     Path directory = parent == null ? Directories.temporary() : Directories.temporary(parent);
-    try (MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
+    try (Cleanup removal = Cleanup.of(() -> Directories.remove(directory));
+        MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
       Path program =
           Collections.disjoint(options.engines(), Engines.GO)
               ? null
               : GoProgram.build(options.goDirectory(), directory);
       new CompareCommand(options, program, group).run(directory);
-    } finally {
-      Directories.remove(directory);
     }
   }
 

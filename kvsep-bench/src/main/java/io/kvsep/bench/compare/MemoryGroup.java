@@ -1,5 +1,6 @@
 package io.kvsep.bench.compare;
 
+import io.kvsep.bench.Cleanup;
 import io.kvsep.bench.UsageException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -18,9 +19,11 @@ final class MemoryGroup implements AutoCloseable {
   private static final String LEGACY_LIMIT = "memory.limit_in_bytes";
 
   private final Path directory;
+  private final Cleanup removal;
 
   private MemoryGroup(Path directory) {
     this.directory = directory;
+    this.removal = Cleanup.of(() -> removeAtEnd(directory));
   }
 
   /** Null without a limit, and where the system does not allow one, which standard error tells. */
@@ -119,6 +122,10 @@ final class MemoryGroup implements AutoCloseable {
 
   @Override
   public void close() {
+    removal.close();
+  }
+
+  private static void removeAtEnd(Path directory) {
     try {
       Files.deleteIfExists(directory);
     } catch (IOException e) {
