@@ -322,7 +322,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Puts a backup into this store. One of everything needs a store that was never written to. One
    * of changes needs a store that was restored up to the very number from which it goes on, and in
-   * which nothing was written since.
+   * which nothing was written since and no keyspace made.
    *
    * <p>The stream is read to the end of the backup, and checked, before anything is changed: one
    * that is cut, damaged or does not fit leaves the store as it was. It is kept in a temporary file

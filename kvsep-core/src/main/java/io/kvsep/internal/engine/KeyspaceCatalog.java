@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.version.History.Restored;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.nio.charset.StandardCharsets;
@@ -131,16 +132,21 @@ public final class KeyspaceCatalog {
     }
   }
 
-  /** Gives names to ids that were never used, as another store has them. */
-  void add(Map<String, Integer> keyspaces) {
+  /** Does something with no keyspace being made or dropped meanwhile. */
+  void exclusively(Runnable action) {
     lock.lock();
     try {
-      VersionEdit edit = new VersionEdit();
-      keyspaces.forEach((name, id) -> edit.addKeyspace(id, name));
-      apply(edit);
+      action.run();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Gives names to ids that were never used, as another store has them. */
+  void add(Map<String, Integer> keyspaces) {
+    VersionEdit edit = new VersionEdit();
+    keyspaces.forEach((name, id) -> edit.addKeyspace(id, name));
+    exclusively(() -> apply(edit));
   }
 
   /** Throws when the store is closed or the keyspace was dropped. */
@@ -170,12 +176,24 @@ public final class KeyspaceCatalog {
       if (id == Integer.MAX_VALUE - 1) {
         throw new LimitExceededException("ids of keyspaces are used up");
       }
-      apply(new VersionEdit().addKeyspace(id, name));
+      apply(changed(new VersionEdit().addKeyspace(id, name)));
       return id;
     } finally {
       lock.unlock();
       writes.exit(slot);
     }
+  }
+
+  /**
+   * Has the edit say that this store is no copy of the one it was restored from any more: to a
+   * restore, which drops what its source does not have, the new keyspace is no write.
+   */
+  private VersionEdit changed(VersionEdit edit) {
+    Restored restored = versions.current().history().restored();
+    return restored == null
+        ? edit
+        : edit.restored(
+            new Restored(restored.source(), restored.since(), restored.until(), Restored.MIXED));
   }
 
   private void apply(VersionEdit edit) {

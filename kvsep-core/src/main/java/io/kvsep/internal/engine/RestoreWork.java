@@ -110,9 +110,10 @@ final class RestoreWork {
     Restored ofSource =
         restored != null && restored.source().equals(header.source()) ? restored : null;
     // An earlier backup of the same store may have had keyspaces and nothing in them.
+    boolean keyspacesOfSource = ofSource != null && ofSource.sequence() != Restored.MIXED;
     boolean untouched =
         reads.visibleSequence() == 0
-            && (ofSource != null || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
+            && (keyspacesOfSource || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
     boolean fits =
         (untouched && header.since() == 0)
             || (ofSource != null
@@ -203,7 +204,7 @@ final class RestoreWork {
   /** With nobody writing: reading the stream may have taken hours, and all may have changed. */
   private Start begin(Header header, Map<String, Integer> names) {
     AtomicReference<Start> start = new AtomicReference<>();
-    pipeline.exclusively(
+    alone(
         () -> {
           Version version = versions.current();
           requireFits(header, version);
@@ -221,13 +222,19 @@ final class RestoreWork {
    * has left behind; one that was used up by a write that failed makes no difference.
    */
   private void end(Header header, Start start) {
-    pipeline.exclusively(
+    alone(
         () -> {
-          boolean alone = underWay() != null;
-          long sequence = alone ? reads.visibleSequence() : start.sequence;
+          boolean others = underWay() == null;
+          long left = reads.visibleSequence() > start.sequence ? start.sequence : Restored.MIXED;
+          long sequence = others ? left : reads.visibleSequence();
           note(new Restored(header.source(), header.since(), header.until(), sequence));
           pipeline.firstOfOthers(null);
         });
+  }
+
+  /** With nobody writing, or making a keyspace. */
+  private void alone(Runnable action) {
+    catalog.exclusively(() -> pipeline.exclusively(action));
   }
 
   /**

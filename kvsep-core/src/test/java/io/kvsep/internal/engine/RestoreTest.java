@@ -201,6 +201,7 @@ final class RestoreTest {
     TRY_WRITE,
     INCREMENT,
     DROP,
+    KEYSPACE,
     LOAD;
 
     void into(StorageEngine target) {
@@ -214,6 +215,7 @@ final class RestoreTest {
         }
         case INCREMENT -> target.writes().increment(0, "mine".getBytes(UTF_8), 7);
         case DROP -> target.keyspaces().drop(target.keyspaces().open("mine"));
+        case KEYSPACE -> target.keyspaces().open("mine");
         case LOAD -> {
           TestLoad.Item mine = new TestLoad.Item("mine".getBytes(UTF_8), new byte[] {7});
           assertEquals(1, target.loads().load(0, new TestLoad(List.of(mine))));
@@ -222,7 +224,9 @@ final class RestoreTest {
     }
 
     void check(StorageEngine target) {
-      assertEquals(this == DROP, get(target, "mine") == null);
+      assertEquals(this == DROP || this == KEYSPACE, get(target, "mine") == null);
+      List<String> keyspaces = this == KEYSPACE ? List.of("mine") : List.of();
+      assertEquals(keyspaces, target.keyspaces().names());
     }
   }
 
@@ -357,6 +361,46 @@ final class RestoreTest {
       assertThrows(StorageException.class, () -> restore(target, chain.halved()));
       assertTrue(refused(target, chain.halved()).contains("and changed"));
       assertArrayEquals(new byte[] {7}, get(target, "mine"));
+    }
+  }
+
+  /** Nobody wrote an entry, but the next backup, which does not have it, would drop it. */
+  @Test
+  void aKeyspaceMadeBetweenTwoBackupsIsKept() {
+    Chain chain = Chain.of(/* complete= */ false);
+    try (StorageEngine target = open(new CrashableStorage())) {
+      chain.begin(target);
+      target.keyspaces().open("mine");
+      assertTrue(refused(target, chain.halved()).contains("and changed"));
+      assertEquals(List.of("mine"), target.keyspaces().names());
+    }
+  }
+
+  @Test
+  void aKeyspaceMadeInARestoredStoreWithoutEntriesIsKept() {
+    try (StorageEngine source = open(new CrashableStorage());
+        StorageEngine target = open(new CrashableStorage())) {
+      source.keyspaces().open("theirs");
+      restore(target, backup(source, 0));
+      restore(target, backup(source, 0));
+      target.keyspaces().open("mine");
+      refused(target, backup(source, 0));
+      assertEquals(List.of("mine", "theirs"), target.keyspaces().names());
+    }
+  }
+
+  /** The restore is done, and what it has is there; but it is not alone there. */
+  @Test
+  void aKeyspaceMadeDuringARestoreIsKept() {
+    Chain chain = Chain.of(/* complete= */ false);
+    LogSyncs syncs = new LogSyncs(new CrashableStorage());
+    try (StorageEngine target = open(syncs)) {
+      chain.begin(target);
+      syncs.before(() -> target.keyspaces().open("mine"));
+      restore(target, chain.halved());
+      assertArrayEquals(new byte[] {1}, get(target, "z"));
+      assertTrue(refused(target, chain.next()).contains("and changed"));
+      assertEquals(List.of("mine"), target.keyspaces().names());
     }
   }
 
