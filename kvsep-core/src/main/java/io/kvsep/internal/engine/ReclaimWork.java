@@ -417,6 +417,7 @@ final class ReclaimWork {
       Segment relocated =
           Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
       segments.add(relocated);
+      requireReadable(relocated);
       VersionEdit edit = new VersionEdit().addRelocated(file, bytes);
       List<Long> moved = new ArrayList<>();
       for (SegmentState segment : versions.current().segments().values()) {
@@ -436,6 +437,19 @@ final class ReclaimWork {
       if (!versions.current().segments().containsKey(file)) {
         withdraw(file, /* unknown= */ !named);
       }
+    }
+  }
+
+  /**
+   * Has the file mapped before anybody is led to it. Where the edit fails, its name goes before it
+   * is withdrawn, and by then it could not be mapped any more.
+   */
+  private static void requireReadable(Segment relocated) {
+    try {
+      relocated.relocatedBytes();
+    } catch (CorruptionException e) {
+      // No file of the store's, which would be left alone from now on.
+      throw new StorageException("cannot read what was written to " + relocated.name(), e);
     }
   }
 

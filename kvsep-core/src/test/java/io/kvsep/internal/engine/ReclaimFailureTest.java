@@ -16,9 +16,11 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
 import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -30,6 +32,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** A reclaim that fails leaves nothing behind, and does not keep others from their work. */
@@ -309,6 +312,77 @@ final class ReclaimFailureTest {
     assertTrue(result.filesRewritten() > 0, result::toString);
     checkAll(engine);
     close(engine);
+  }
+
+  /** Has something done when a file of the log was deleted. */
+  private static final class Deleting extends ForwardingStorage {
+    private Runnable behind = () -> {};
+
+    Deleting(CrashableStorage storage) {
+      super(storage);
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+      super.delete(name);
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
+        behind.run();
+      }
+    }
+  }
+
+  /** Readers are led to the newest file that has a record from before it is in force. */
+  @Test
+  void valuesAreReadWhileTheFileOfAFailedEditIsTakenAway() {
+    int checks = 0;
+    for (int edit = 1; edit < 5; edit++) {
+      storage = new CrashableStorage();
+      model.clear();
+      checks += checksWhileAnEditFails(edit);
+    }
+    assertTrue(checks > 0);
+  }
+
+  /** How often all was read just behind the deletion of a file of the log. */
+  private int checksWhileAnEditFails(int edit) {
+    Deleting deleting = new Deleting(storage);
+    StorageEngine engine = open(deleting, 1 << 20);
+    fill(engine);
+    engine.compact();
+    for (int i = 0; i < KEYS; i += 2) {
+      put(engine, i);
+    }
+    engine.flush();
+    engine.reclaim();
+    assertTrue(engine.segments().stream().anyMatch(EngineStats.SegmentFile::relocated));
+    for (int i = 1; i < KEYS; i += 4) {
+      put(engine, i);
+    }
+    engine.flush();
+    AtomicInteger checks = new AtomicInteger();
+    storage.failAt(
+        edit,
+        Fault.ENOSPC,
+        false,
+        (operation, name) ->
+            operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
+    deleting.behind =
+        () -> {
+          checkAll(engine);
+          checks.incrementAndGet();
+        };
+    try {
+      engine.reclaim();
+    } catch (StorageException e) {
+      String cause = String.valueOf(e.getCause());
+      assertTrue(cause.contains("No space left"), cause);
+    }
+    deleting.behind = () -> {};
+    storage.clearFaults();
+    engine.reclaim();
+    checkAll(engine);
+    close(engine);
+    return checks.get();
   }
 
   /**
