@@ -20,8 +20,8 @@ import java.util.Objects;
  * Looks single keys up: memtables from the newest to the oldest, level 0 likewise, then one table a
  * level. The first entry found is the newest, because data only ever moves down; for the same
  * reason a delete of a range around the key ends the search in the source where it is found. Takes
- * no lock and allocates nothing but what {@link Region#requirePagesRead} does; the caller is inside
- * the epochs.
+ * no lock and allocates nothing, unless a table's filter lets an absent key pass; the caller is
+ * inside the epochs.
  */
 final class PointReader {
   private final ValueReader values;
@@ -38,12 +38,7 @@ final class PointReader {
    * @return whether there is one that is neither a tombstone nor expired; the context then holds it
    */
   boolean find(View view, ReadContext context, long sequence) {
-    boolean found = locate(view, context, sequence);
-    if (view.version.tableCount() > 0) {
-      // A filter that said no may not have been read.
-      Region.requirePagesRead();
-    }
-    return found && isPresent(context);
+    return locate(view, context, sequence) && isPresent(context);
   }
 
   /** Reads the value of the entry that was found. */

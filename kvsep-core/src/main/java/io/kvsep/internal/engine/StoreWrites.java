@@ -7,6 +7,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.ScratchBudget;
@@ -106,8 +107,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Allocates nothing but what {@link Region#requirePagesRead} does, unless the entry is too large
-   * for the commit buffers.
+   * Allocates nothing, unless the thread has to ask for {@link LateFaults}, or the entry is too
+   * large for the commit buffers.
    */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
@@ -375,11 +376,18 @@ public final class StoreWrites {
    * the middle of a write the same error would be one after which the log is not trusted, and on
    * the way into the epochs one after which nobody leaves them.
    */
-  private static void requirePagesRead() {
+  private void requirePagesRead() {
+    if (!LateFaults.areExpected()) {
+      return;
+    }
     try {
       Region.requirePagesRead();
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
+    }
+    // Who writes while he has a view may go on with it.
+    if (!reads.epochs().isInside()) {
+      LateFaults.areOver();
     }
   }
 

@@ -25,6 +25,11 @@ public final class NativeWindow {
     return crc32cMore(region, offset, count);
   }
 
+  /** See {@link Region#requireReadable}. */
+  public void requireReadable(Region region, long offset, long count) {
+    region.requireReadable(offset, count, probe);
+  }
+
   /** Starts a checksum that {@link #crc32cMore} continues. */
   public void crc32cReset() {
     crc.reset();

@@ -5,6 +5,7 @@ import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +43,12 @@ public final class Region {
   private static final int TOUCHED_PARTS = 8;
 
   private static final byte UNLIKELY = (byte) 0xa7;
+  private static final long UNLIKELY_LONG = 0xa75c_39d1_6be4_028fL;
+
+  /** Longs that {@link #copyLine} copies. */
+  public static final int LINE_LONGS = CACHE_LINE_BYTES / 8;
+
+  private static final long LONGS_BASE = UNSAFE.arrayBaseOffset(long[].class);
 
   /** Not final, so that no compiler knows the length. */
   private static int nothing = 0;
@@ -156,6 +163,7 @@ public final class Region {
     if (!exposed) {
       exposed = true;
     }
+    LateFaults.mayFollow();
     return source.slice((int) offset, count);
   }
 
@@ -224,7 +232,8 @@ public final class Region {
    * leaves its target alone. It throws when this thread next comes back to Java code from the
    * runtime; from Java 25 on, when compiled code next returns, which may be far up the callers,
    * past those who would have caught the error. Making an array of two dimensions takes Java to its
-   * runtime; one without elements costs least, see docs/decisions/0018.
+   * runtime; one without elements costs least, see docs/decisions/0018. That takes 16 bytes of the
+   * heap, so lookups go by {@link #copyLine} and {@link #requireReadable} instead.
    *
    * @throws InternalError as Java does for such pages
    */
@@ -249,9 +258,11 @@ public final class Region {
     if (!isMapping() || count == 0) {
       return;
     }
-    requireReadable(offset + count - 1, probe);
-    for (long at = 0; at < count; at += PAGE_BYTES_MIN) {
-      requireReadable(offset + at, probe);
+    long at = offset;
+    while (at < offset + count) {
+      requireReadable(at, probe);
+      // The first byte of the next page.
+      at += PAGE_BYTES_MIN - (address + at & PAGE_BYTES_MIN - 1);
     }
   }
 
@@ -261,6 +272,33 @@ public final class Region {
       requirePagesRead();
       throw new InternalError("a page of a mapping cannot be read");
     }
+  }
+
+  /**
+   * Copies 64 bytes that lie within a page, as words in the order of {@link #getLong}: for those
+   * who draw conclusions from bytes that no checksum covers, and do not want to ask afterwards
+   * whether they could be read, as {@link #requirePagesRead} does.
+   *
+   * @param target of at least {@link #LINE_LONGS}
+   * @throws InternalError as Java does for pages that cannot be read
+   */
+  public void copyLine(long offset, long[] target) {
+    checkRange(offset, CACHE_LINE_BYTES);
+    Objects.checkFromIndexSize(0, LINE_LONGS, target.length);
+    // No line begins with both, and most do not with the first.
+    if (isUnchanged(offset, target, UNLIKELY_LONG) && isUnchanged(offset, target, ~UNLIKELY_LONG)) {
+      requirePagesRead();
+      throw new InternalError("a page of a mapping cannot be read");
+    }
+    for (int i = 0; BIG_ENDIAN && i < LINE_LONGS; i++) {
+      target[i] = Long.reverseBytes(target[i]);
+    }
+  }
+
+  private boolean isUnchanged(long offset, long[] target, long filler) {
+    target[0] = filler;
+    UNSAFE.copyMemory(null, address + offset, target, LONGS_BASE, CACHE_LINE_BYTES);
+    return target[0] == filler;
   }
 
   private boolean isUnchanged(long offset, byte[] probe, byte filler) {

@@ -11,6 +11,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,11 +23,15 @@ final class BlockCopy extends EntriesAhead {
   /** Longer blocks hold few entries. */
   private static final int BYTES_MAX = 4096;
 
+  /** With its restarts and trailer. */
+  private static final int WHOLE_BYTES_MAX = BYTES_MAX + 512;
+
   private static final int SLACK = HeapEntry.SLACK;
 
   private static final VarHandle LONGS =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
+  private final CRC32C crc = new CRC32C();
   private byte[] bytes = {};
 
   @SuppressWarnings("NullAway.Init") // there is nothing to read before copy
@@ -62,6 +67,34 @@ final class BlockCopy extends EntriesAhead {
     source = region;
     base = from;
     limit = length;
+  }
+
+  /**
+   * Copies a block of a table's file that was not verified, unless it is long or packed, and
+   * verifies the copy: that holds only if all of it was read, so nobody has to ask for pages that
+   * were not.
+   *
+   * @return how many restarts it has; 0 when nothing can be said of it, and nothing is held
+   */
+  int copyBlock(TableBytes file, long from, long end) {
+    long length = end - from;
+    if (length <= TableFormat.BLOCK_TRAILER_BYTES || length > WHOLE_BYTES_MAX) {
+      return 0;
+    }
+    copy(file.mapping(), from, end);
+    int trailer = (int) length - TableFormat.BLOCK_TRAILER_BYTES;
+    crc.reset();
+    crc.update(bytes, 0, trailer + 4);
+    int found = TableFormat.checksum((int) crc.getValue(), file.checksumSeed(), from);
+    int restarts = (int) word(trailer);
+    if (found != (int) (word(trailer) >>> 32)
+        || restarts < 1
+        || restarts > trailer / TableFormat.RESTART_BYTES) {
+      limit = 0;
+      return 0;
+    }
+    limit = trailer - restarts * TableFormat.RESTART_BYTES;
+    return restarts;
   }
 
   /** Whether an entry that begins there was copied. */

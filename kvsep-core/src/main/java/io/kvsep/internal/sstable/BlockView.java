@@ -22,7 +22,7 @@ final class BlockView {
   /** Packed blocks that were looked into. Written by the owner alone, read by others. */
   final AtomicLong packedReads = new AtomicLong();
 
-  private final NativeWindow window = new NativeWindow();
+  final NativeWindow window = new NativeWindow();
   private final PackedBlock packed = new PackedBlock();
 
   @SuppressWarnings("NullAway.Init") // there is nothing to read before enter
@@ -100,6 +100,14 @@ final class BlockView {
     enterUnpacked(unpacked, length);
   }
 
+  /** Goes to a block of the file of which a {@link BlockCopy} was verified. */
+  void enterCopied(Region mapping, long from, long trailer, int restarts) {
+    table = mapping;
+    start = from;
+    fileOffset = from;
+    setRestarts(trailer, restarts);
+  }
+
   /** Verifies a block in the file and returns where its trailer is. */
   private long enterStored(TableBytes bytes, long from, long end) {
     table = bytes.mapping();
@@ -127,7 +135,11 @@ final class BlockView {
 
   /** The number of restarts stands at {@code trailer}, they themselves in front of it. */
   private void setRestarts(long trailer) {
-    restartCount = table.getInt(trailer);
+    setRestarts(trailer, table.getInt(trailer));
+  }
+
+  private void setRestarts(long trailer, int restarts) {
+    restartCount = restarts;
     limit = trailer - (long) TableFormat.RESTART_BYTES * restartCount;
     if (restartCount < 1 || limit <= start) {
       throw new IndexOutOfBoundsException(restartCount + " restarts");

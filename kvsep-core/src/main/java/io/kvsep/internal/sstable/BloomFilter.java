@@ -52,13 +52,19 @@ final class BloomFilter {
     return new BloomFilter(table, bits, blockCount, probes);
   }
 
-  /** Whether a key with this hash may be in the table; false is certain. */
-  boolean mayContain(long hash) {
-    long block = bits + blockOf(hash, blockCount) * BLOCK_BYTES;
+  /**
+   * Whether a key with this hash may be in the table; false is certain.
+   *
+   * @param line of {@link Region#LINE_LONGS}; takes the block, so that a page of the table that
+   *     cannot be read is no answer
+   * @throws InternalError for such a page
+   */
+  boolean mayContain(long hash, long[] line) {
+    table.copyLine(bits + blockOf(hash, blockCount) * BLOCK_BYTES, line);
     long rest = hash * PROBE_MULTIPLIER;
     for (int i = 0; i < probes; i++) {
       long bit = rest >>> (64 - BITS_PER_PROBE);
-      if ((table.getLong(block + (bit >>> 6 << 3)) >>> bit & 1) == 0) {
+      if ((line[(int) (bit >>> 6)] >>> bit & 1) == 0) {
         return false;
       }
       rest <<= BITS_PER_PROBE;

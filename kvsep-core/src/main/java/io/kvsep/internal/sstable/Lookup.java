@@ -23,6 +23,9 @@ public final class Lookup {
 
   final BlockView block = new BlockView();
 
+  /** Takes a block of a filter. */
+  final long[] filterLine = new long[Region.LINE_LONGS];
+
   /** Lookups in a row that found something in a table below which there is none. */
   private int lastHits;
 

@@ -54,6 +54,7 @@ public final class TableCheck implements AutoCloseable {
   private final Consumer<CorruptionException> problems;
   private final NativeWindow window = new NativeWindow();
   private final BlockView block = new BlockView();
+  private final long[] filterLine = new long[Region.LINE_LONGS];
   private final GrowingRegion unpacked;
   private final GrowingRegion keyMemory;
   private final MetaBuilder counted = new MetaBuilder();
@@ -449,7 +450,7 @@ public final class TableCheck implements AutoCloseable {
   private void checkWhereItIsSought(int ordinal) {
     Region key = keyMemory.region();
     TableIndex blocks = index;
-    int sought = blocks == null ? ordinal : blocks.find(key, 0, keyLength, tag);
+    int sought = blocks == null ? ordinal : blocks.find(key, 0, keyLength, tag, block.window);
     if (sought != ordinal) {
       problem(
           indexAt,
@@ -457,7 +458,7 @@ public final class TableCheck implements AutoCloseable {
           "block " + sought + " instead of " + ordinal);
     }
     BloomFilter known = filter;
-    if (known != null && !known.mayContain(KeyHash.of(key, 0, keyLength))) {
+    if (known != null && !known.mayContain(KeyHash.of(key, 0, keyLength), filterLine)) {
       problem(
           filterAt,
           "a filter that lets all keys of the table pass",

@@ -1,6 +1,7 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
@@ -64,8 +65,15 @@ final class TableIndex {
     return table.getInt(record(block) + 12) & 0xffff_ffffL;
   }
 
-  /** The only block that can hold (key, tag), {@link #blockCount} when it is behind all of them. */
-  int find(Region key, long offset, int length, long tag) {
+  /**
+   * The only block that can hold (key, tag), {@link #blockCount} when it is behind all of them.
+   *
+   * @throws InternalError for a page of the table that cannot be read, before it is looked at; the
+   *     record of the block that is found, and the one behind it, are readable
+   */
+  int find(Region key, long offset, int length, long tag, NativeWindow window) {
+    // The common prefix lies right behind the sample.
+    window.requireReadable(table, sample, separators - sample);
     int matched = Region.commonPrefix(table, common, commonLength, key, offset, length);
     if (matched < commonLength) {
       boolean before =
@@ -76,27 +84,29 @@ final class TableIndex {
     long rest = offset + commonLength;
     int restLength = length - commonLength;
     long prefix = key.keyPrefix(rest, restLength);
-    int low = lowerBound(prefix);
+    int low = lowerBound(prefix, window);
     if (low == blockCount
         || prefixOf(low) != prefix
-        || !isBefore(low, key, rest, restLength, tag)) {
+        || !isBefore(low, key, rest, restLength, tag, window)) {
       return low;
     }
     int high = blockCount;
     low++;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (prefixOf(middle) == prefix && isBefore(middle, key, rest, restLength, tag)) {
+      requireRecords(middle, 1, window);
+      if (prefixOf(middle) == prefix && isBefore(middle, key, rest, restLength, tag, window)) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
+    requireRecords(low, 1, window);
     return low;
   }
 
   /** The first block whose prefix is not below {@code prefix}. */
-  private int lowerBound(long prefix) {
+  private int lowerBound(long prefix, NativeWindow window) {
     int group = 0;
     int count = sampleCount;
     // One conditional addition a round, so that the compiler needs no branch to mispredict.
@@ -109,10 +119,19 @@ final class TableIndex {
     int block = group * TableFormat.INDEX_GROUP;
     int limit = Math.min(block + TableFormat.INDEX_GROUP, blockCount);
     int smaller = 0;
+    // One is found, or the first of the group behind.
+    requireRecords(block, limit - block + 1, window);
     for (int i = block; i < limit; i++) {
       smaller += Long.compareUnsigned(prefixOf(i), prefix) < 0 ? 1 : 0;
     }
     return block + smaller;
+  }
+
+  /** Sees to it that these and the record behind them can be read, of those that there are. */
+  void requireRecords(int block, int count, NativeWindow window) {
+    int limit = Math.min(block + count, blockCount);
+    window.requireReadable(
+        table, record(block), TableFormat.INDEX_RECORD_BYTES * (limit - block + 1L));
   }
 
   private long record(int block) {
@@ -130,9 +149,11 @@ final class TableIndex {
   /**
    * Whether the separator is before the key, of which the part behind the common prefix is given.
    */
-  private boolean isBefore(int block, Region key, long rest, int restLength, long tag) {
+  private boolean isBefore(
+      int block, Region key, long rest, int restLength, long tag, NativeWindow window) {
     long at = separatorOffset(block);
     long limit = separatorOffset(block + 1);
+    window.requireReadable(table, at, limit - at);
     long separatorTag = Varint.get(table, at);
     at += Varint.length(separatorTag);
     int order = Region.compare(table, at, (int) (limit - at), key, rest, restLength);

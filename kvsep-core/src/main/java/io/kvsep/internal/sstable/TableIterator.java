@@ -8,6 +8,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -51,6 +52,9 @@ final class TableIterator extends InternalIterator {
 
   /** For {@link #ahead}; null until that is asked for. */
   private @Nullable BlockCopy copy;
+
+  /** Whether blocks are likely to be such that a copy can be entered. */
+  private boolean entersCopies = true;
 
   /** Which block is in it. */
   private int copiedBlock = NO_BLOCK;
@@ -99,10 +103,8 @@ final class TableIterator extends InternalIterator {
     target.keyPrefix(offset, length);
     valid = false;
     try {
-      int found = index.find(target, offset, length, seekTag);
+      int found = index.find(target, offset, length, seekTag, block.window);
       if (found == index.blockCount()) {
-        // No block is entered, so that nobody asks whether the index could be read.
-        Region.requirePagesRead();
         return;
       }
       boolean stays = found == blockIndex;
@@ -266,22 +268,47 @@ final class TableIterator extends InternalIterator {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
       copiedBlock = NO_BLOCK;
-      block.enter(table, target, unpacked);
-      int copied = NO_BLOCK;
-      if (entries != null && BlockCopy.takes(block.limit - block.start)) {
-        entries.copy(block.region(), block.start, block.limit);
-        copied = target;
+      boolean copied = entries != null && enterCopied(target, entries);
+      if (!copied) {
+        block.enter(table, target, unpacked);
+        if (entries != null && BlockCopy.takes(block.limit - block.start)) {
+          entries.copy(block.region(), block.start, block.limit);
+          copied = true;
+        }
+        // A block that the index names wrongly would be another sound one; a copy, as in ahead.
+        Region.requirePagesRead();
       }
-      // A block that the index names wrongly would be another sound one; a copy, as in ahead.
-      Region.requirePagesRead();
       blockIndex = target;
-      copiedBlock = copied;
+      copiedBlock = copied ? target : NO_BLOCK;
       source = block.region();
       here.payloadRegion = source;
       here.payloadPasses = source != table.mapping();
       foreseenTo = 0;
+      // Steps within the block do not ask.
+      LateFaults.mayFollow();
     }
     here.keyLength = 0;
+  }
+
+  /**
+   * Goes by the copy of a block rather than by the block, which spares asking whether that could be
+   * read; whether it could be done. What may be wrong with the block is left to the other way.
+   */
+  private boolean enterCopied(int target, BlockCopy entries) {
+    if (!entersCopies) {
+      return false;
+    }
+    index.requireRecords(target, 1, block.window);
+    long from = index.blockOffset(target);
+    long end = index.blockOffset(target + 1);
+    int restarts = entries.copyBlock(table.bytes(), from, end);
+    if (restarts == 0) {
+      // Other blocks of the table are likely to be packed as well, or as long.
+      entersCopies = false;
+      return false;
+    }
+    block.enterCopied(table.mapping(), from, end - TableFormat.BLOCK_TRAILER_BYTES, restarts);
+    return true;
   }
 
   /** Parses the entry that ends at {@code limit}. */

@@ -156,14 +156,18 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * Finds the newest entry of {@code key} with a tag not above {@code seekTag}. Allocates nothing.
+   * Finds the newest entry of {@code key} with a tag not above {@code seekTag}. Allocates nothing,
+   * unless a block is searched for a key that it does not have. Whatever the answer, no page of the
+   * table that it goes by was unreadable.
    *
    * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
    * @return whether there is one; {@code result} then holds its tag and the place of its payload
+   * @throws InternalError for a page that cannot be read
    */
   public boolean get(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
-    return filter.mayContain(keyHash) && find(key, keyOffset, keyLength, seekTag, result);
+    return filter.mayContain(keyHash, result.filterLine)
+        && find(key, keyOffset, keyLength, seekTag, result);
   }
 
   /**
@@ -178,10 +182,10 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     boolean found = false;
     try {
       found =
-          (result.expectsHit() || filter.mayContain(keyHash))
+          (result.expectsHit() || filter.mayContain(keyHash, result.filterLine))
               && find(key, keyOffset, keyLength, seekTag, result);
     } catch (CorruptionException e) {
-      if (filter.mayContain(keyHash)) {
+      if (filter.mayContain(keyHash, result.filterLine)) {
         throw e;
       }
     } finally {
@@ -195,12 +199,14 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     key.keyPrefix(keyOffset, keyLength);
     BlockView block = result.block;
     try {
-      int blockIndex = index.find(key, keyOffset, keyLength, seekTag);
+      int blockIndex = index.find(key, keyOffset, keyLength, seekTag, block.window);
       if (blockIndex == index.blockCount()) {
         return false;
       }
       block.enter(this, blockIndex);
       if (!block.find(key, keyOffset, keyLength, seekTag)) {
+        // Few lookups end here. A block may have left memory behind its checksum.
+        Region.requirePagesRead();
         return false;
       }
     } catch (IndexOutOfBoundsException e) {
@@ -220,7 +226,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
 
   /** Whether a key with this hash may be in the table; false is certain. */
   public boolean mayContain(long keyHash) {
-    return filter.mayContain(keyHash);
+    return filter.mayContain(keyHash, new long[Region.LINE_LONGS]);
   }
 
   /** A new iterator, which holds a pin of its own until it is closed. */

@@ -52,13 +52,14 @@ final class BloomFilterTest {
     file.put(40, table, 0, length);
     BloomFilter filter = BloomFilter.of("test", file, 40, 40 + length);
 
+    long[] line = new long[Region.LINE_LONGS];
     for (int i = 0; i < keyCount; i++) {
-      assertTrue(filter.mayContain(hash(i)));
+      assertTrue(filter.mayContain(hash(i), line));
     }
     int questions = 2_000_000;
     int falsePositives = 0;
     for (int i = keyCount; i < keyCount + questions; i++) {
-      if (filter.mayContain(hash(i))) {
+      if (filter.mayContain(hash(i), line)) {
         falsePositives++;
       }
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;
@@ -53,7 +54,7 @@ final class TableIndexTest {
         file.putByte(at, (byte) (sound ^ flip));
         try {
           TableIndex index = new TableIndex("test", file, OFFSET, file.length(), dataEnd(count));
-          int block = index.find(key, 0, 6, 0);
+          int block = index.find(key, 0, 6, 0, new NativeWindow());
           assertTrue(block >= 0 && block <= index.blockCount());
         } catch (CorruptionException | IndexOutOfBoundsException e) {
           refused++;
@@ -105,7 +106,7 @@ final class TableIndexTest {
 
   private int find(TableIndex index, String key) {
     Region region = region(key);
-    int block = index.find(region, 0, (int) region.length(), /* tag= */ 0);
+    int block = index.find(region, 0, (int) region.length(), /* tag= */ 0, new NativeWindow());
     region.free();
     return block;
   }
