@@ -213,15 +213,12 @@ final class Round {
     if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
       return "NOAUTH Authentication required.";
     }
-    if (session.queue != null && !TransactionCommands.mayBeQueued(command)) {
-      return "ERR Command not allowed inside a transaction";
-    }
     try {
       command.checkKeys(request.arguments);
     } catch (CommandError e) {
       return e.reply();
     }
-    return null;
+    return session.queue == null ? null : TransactionCommands.refusal(command);
   }
 
   private static String unknown(byte[][] arguments) {

@@ -32,9 +32,19 @@ final class TransactionCommands {
             "unwatch", 1, Kind.SESSION, TransactionCommands::unwatch, "Forgets watched keys"));
   }
 
-  /** Whether a command may come after MULTI. */
-  static boolean mayBeQueued(Command command) {
-    return command.kind() != Kind.GREETING && !command.name().equals("save");
+  /**
+   * Why a command may not come after MULTI, null when it may. One that goes over all keys would
+   * have everybody wait, and be repeated whenever any of the keys is written meanwhile.
+   */
+  static @Nullable String refusal(Command command) {
+    return switch (command.kind()) {
+      case GREETING -> "ERR Command not allowed inside a transaction";
+      case LONG_READ ->
+          "ERR Command not allowed inside a transaction: '"
+              + command.name()
+              + "' takes too long, send it outside of MULTI";
+      default -> null;
+    };
   }
 
   private static void multi(Call call) {

@@ -19,8 +19,8 @@ import java.util.concurrent.locks.LockSupport;
  * <p>A short command can have a long reply, and write a long value: GETEX does both. So a group is
  * also cut by what carrying it out makes, and connections have the commands behind the cut back.
  *
- * <p>Conflicts with other users of the store are met again and again until there is none; after a
- * few, other lanes are kept out meanwhile. Of one thread.
+ * <p>Conflicts with other users of the store are met again and again until there is none, for some
+ * time; after a few, other lanes are kept out meanwhile. Of one thread.
  */
 final class WriteGroup {
   private static final int COMMANDS_MAX = 1024;
@@ -32,7 +32,10 @@ final class WriteGroup {
   /** Tries beside other lanes. */
   private static final int SHARED_TRIES = 3;
 
-  /** With the pauses between them, more than a minute. */
+  /** From when a group begins, after which each of its commands has few tries left. */
+  static final long RETRY_MILLIS_MAX = 10_000;
+
+  /** For a clock that was set back: with the pauses between them, more than that time. */
   private static final int TRIES_MAX = 10_000;
 
   private static final long PAUSE_NANOS_MIN = 16_000;
@@ -52,6 +55,9 @@ final class WriteGroup {
   private final List<Entry> entries = new ArrayList<>();
   private final WriteBatch batch = new WriteBatch();
   private long bytes;
+
+  /** When what is there began to be committed. */
+  private long beganMillis;
 
   /** Bytes of values that the command that runs has written in its transaction. */
   private long writtenBytes;
@@ -96,6 +102,7 @@ final class WriteGroup {
   }
 
   private int commitSome() {
+    beganMillis = server.options().clock().millis();
     try {
       return commit(entries);
     } catch (RuntimeException | Error e) {
@@ -190,7 +197,7 @@ final class WriteGroup {
       try {
         return onlyWrites ? write(some) : transact(some);
       } catch (ConflictException e) {
-        if (tries == TRIES_MAX) {
+        if (tries > SHARED_TRIES && isInVain(some, tries)) {
           throw e;
         }
         some.forEach(entry -> cutBack(entry.session));
@@ -200,6 +207,13 @@ final class WriteGroup {
       LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause));
       pause = Math.min(PAUSE_NANOS_MAX, 2 * pause);
     }
+  }
+
+  /** Whether there was time enough, or nobody is left who waits for it. */
+  private boolean isInVain(List<Entry> some, int tries) {
+    return tries == TRIES_MAX
+        || server.options().clock().millis() - beganMillis >= RETRY_MILLIS_MAX
+        || some.stream().allMatch(entry -> entry.session.gone);
   }
 
   private int write(List<Entry> some) {

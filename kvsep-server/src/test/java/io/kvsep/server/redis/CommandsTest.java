@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.testing.ManualClock;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -343,8 +344,8 @@ final class CommandsTest {
         "INCR a", "+QUEUED^",
         "SELECT 1", "+QUEUED^",
         "SET a other", "+QUEUED^",
-        "KEYS *", "+QUEUED^",
-        "EXEC", "*6^+OK^" + NOT_AN_INTEGER + ":2^+OK^+OK^*1^$1^a^",
+        "SCAN 0", "+QUEUED^",
+        "EXEC", "*6^+OK^" + NOT_AN_INTEGER + ":2^+OK^+OK^*2^$1^0^*1^$1^a^",
         "GET a", "$5^other^",
         "SELECT 0", "+OK^",
         "GET a", "$1^2^",
@@ -379,6 +380,27 @@ final class CommandsTest {
         "UNWATCH", "+QUEUED^",
         "GET a", "+QUEUED^",
         "EXEC", "*2^+OK^$1^4^");
+  }
+
+  /** They would hold everybody up, and begin anew whenever anybody writes. */
+  @Test
+  void whatGoesOverAllKeysIsRefusedInTransactions() throws IOException {
+    for (String command : new String[] {"KEYS *", "DBSIZE", "SAVE"}) {
+      String name = command.split(" ", 2)[0].toLowerCase(Locale.ROOT);
+      all(
+          "MULTI",
+          "+OK^",
+          "SET a 1",
+          "+QUEUED^",
+          command,
+          "-ERR Command not allowed inside a transaction: '"
+              + name
+              + "' takes too long, send it outside of MULTI^",
+          "EXEC",
+          "-EXECABORT Transaction discarded because of previous errors.^",
+          "EXISTS a",
+          ":0^");
+    }
   }
 
   /** Time goes on between looking at a number and at its end. */

@@ -71,7 +71,7 @@ final class RedisModelTest {
         add(sent, lines, expected, "MULTI", "+OK^");
       }
       for (int i = 0; i < count; i++) {
-        String line = line(random);
+        String line = line(random, together);
         String reply = apply(model, line.split(" ", -1), clock);
         result.append(reply);
         add(sent, lines, expected, line, together ? "+QUEUED^" : reply);
@@ -94,7 +94,7 @@ final class RedisModelTest {
     expected.add(reply);
   }
 
-  private static String line(Random random) {
+  private static String line(Random random, boolean together) {
     String key = "k" + random.nextInt(KEYS);
     String other = "k" + random.nextInt(KEYS);
     int number = random.nextInt(1000);
@@ -112,7 +112,7 @@ final class RedisModelTest {
       case 11 -> "PTTL " + key;
       case 12 -> "RENAME " + key + " " + other;
       case 13 -> "EXISTS " + key + " " + other;
-      case 14 -> "KEYS k*";
+      case 14 -> together ? "SCAN 0 MATCH k*" : "KEYS k*";
       default -> "GETDEL " + key;
     };
   }
@@ -165,8 +165,9 @@ final class RedisModelTest {
         int count = (old == null ? 0 : 1) + (model.values.containsKey(words[2]) ? 1 : 0);
         yield ":" + count + "^";
       }
-      case "KEYS" -> {
-        StringBuilder reply = new StringBuilder("*" + model.values.size() + "^");
+      case "KEYS", "SCAN" -> {
+        StringBuilder reply = new StringBuilder(words[0].equals("SCAN") ? "*2^$1^0^" : "");
+        reply.append("*" + model.values.size() + "^");
         model.values.keySet().forEach(each -> reply.append("$2^").append(each).append('^'));
         yield reply.toString();
       }
