@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 final class ScanCursors {
   private static final long BYTES_MAX = 16 << 20;
 
+  /** Some clients carry a cursor as a signed number of 64 bits, others as a double. */
+  private static final int BITS = 53;
+
   /** About what one costs beside its key. */
   private static final int OVERHEAD_BYTES = 200;
 
@@ -55,7 +58,7 @@ final class ScanCursors {
   synchronized long add(Place place) {
     long cursor;
     do {
-      cursor = random.nextLong();
+      cursor = random.nextLong() >>> (Long.SIZE - BITS);
     } while (cursor == 0 || places.containsKey(cursor));
     places.put(cursor, place);
     bytes += cost(place);

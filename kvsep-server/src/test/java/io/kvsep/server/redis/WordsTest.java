@@ -105,6 +105,16 @@ final class WordsTest {
     assertTrue(cursors.size() < 50);
   }
 
+  /** JavaScript has doubles, and Java and Go signed numbers. */
+  @Test
+  void everyClientCanCarryACursor() {
+    ScanCursors cursors = new ScanCursors();
+    for (int i = 0; i < 10_000; i++) {
+      long cursor = cursors.add(new ScanCursors.Place(0, bytes("a"), 0));
+      assertTrue(cursor > 0 && cursor < 1L << 53, () -> "" + cursor);
+    }
+  }
+
   private static Glob glob(String pattern) {
     return new Glob(bytes(pattern));
   }
