@@ -73,9 +73,10 @@ final class Call {
     return expiresAtMillis != Entries.NEVER && expiresAtMillis <= nowMillis();
   }
 
-  /** Refuses a value that a command would make. */
+  /** Refuses a value that a command would make: no longer one than could have been sent. */
   void checkValueLength(long length) {
-    if (length > server.options().limits().commandBytes()) {
+    RedisLimits limits = server.options().limits();
+    if (length > Math.min(limits.commandBytes(), limits.requestBytes())) {
       throw new CommandError("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
     }
   }

@@ -8,8 +8,9 @@ import java.time.Duration;
  * @param connections at a time; one more is told so and closed
  * @param arguments of one command, its name included
  * @param commandBytes of all arguments of one command, and of a value that a command makes
- * @param requestBytes of all commands that are being received or carried out, beyond the first 64
- *     KiB of each; also what one transaction may queue
+ * @param requestBytes of all commands that are being received or carried out, and of what MGET and
+ *     KEYS read, beyond the first 64 KiB of each; also of what transactions queue, and of a value
+ *     that a command makes
  * @param replyBytes of one reply
  * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
  * @param slowReader how long a connection may take nothing of what waits to be sent to it

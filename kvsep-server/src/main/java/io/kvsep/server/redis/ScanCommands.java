@@ -18,6 +18,9 @@ final class ScanCommands {
 
   private static final int SCAN_BYTES_MAX = 1 << 20;
 
+  /** At most what a key takes on the heap in a list, besides its bytes. */
+  private static final int KEY_HEAP_BYTES = 48;
+
   private ScanCommands() {}
 
   static List<Command> all() {
@@ -99,23 +102,30 @@ final class ScanCommands {
   }
 
   private static void keys(Call call) {
-    Glob glob = new Glob(call.bytes(1));
+    try (RequestBudget.Share share = call.server.budget().share()) {
+      array(call, matching(call, new Glob(call.bytes(1)), share));
+    }
+  }
+
+  private static List<byte[]> matching(Call call, Glob glob, RequestBudget.Share share) {
     List<byte[]> found = new ArrayList<>();
     byte[] prefix = glob.prefix();
+    if (prefix.length > Keys.BYTES_MAX) {
+      return found;
+    }
     long bytes = 0;
-    if (prefix.length <= Keys.BYTES_MAX) {
-      try (KvCursor cursor = call.entries().cursor(ScanOptions.prefix(prefix).keysOnly())) {
-        while (!call.session.gone && cursor.next()) {
-          byte[] key = cursor.key();
-          if (glob.matches(key)) {
-            found.add(key);
-            bytes += key.length + 8L;
-            call.out.checkRoom(bytes);
-          }
+    try (KvCursor cursor = call.entries().cursor(ScanOptions.prefix(prefix).keysOnly())) {
+      while (!call.session.gone && cursor.next()) {
+        byte[] key = cursor.key();
+        if (glob.matches(key)) {
+          bytes += key.length + 8L;
+          call.out.checkRoom(bytes);
+          share.take(key.length + KEY_HEAP_BYTES);
+          found.add(key);
         }
       }
     }
-    array(call, found);
+    return found;
   }
 
   private static void array(Call call, List<byte[]> keys) {

@@ -204,10 +204,13 @@ final class StringCommands {
       bytes += info == null ? 0 : info.valueLength();
     }
     call.out.checkRoom(bytes);
-    List<byte @Nullable []> values = entries.getAll(keys);
-    call.out.array(values.size());
-    for (byte[] value : values) {
-      call.out.bulkOrNull(value);
+    try (RequestBudget.Share share = call.server.budget().share()) {
+      share.take(bytes);
+      List<byte @Nullable []> values = entries.getAll(keys);
+      call.out.array(values.size());
+      for (byte[] value : values) {
+        call.out.bulkOrNull(value);
+      }
     }
   }
 

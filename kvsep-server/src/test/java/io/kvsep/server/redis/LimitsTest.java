@@ -1,13 +1,16 @@
 package io.kvsep.server.redis;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.WriteBatch;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -225,6 +228,56 @@ final class LimitsTest {
       client.expect("EXEC", "-ERR the transaction is too large^");
       client.expect("TTL k", ":-1^");
       client.expect("EXPIRE k 1000", ":1^");
+    }
+  }
+
+  @Test
+  void whatShortCommandsReadCountsBesideThoseUnderWay() throws IOException {
+    String refusal = "-ERR no memory for this command beside those under way^";
+    String value = "v".repeat(300_000);
+    try (RawClient first = redis.connect();
+        RawClient second = redis.connect();
+        RawClient client = redis.connect()) {
+      assertEquals("+OK^", client.command("SET", "k", value));
+      begin(first);
+      begin(second);
+      client.expect("MGET k k", refusal);
+      client.expect("GET k", "$300000^" + value + "^");
+      first.expect(
+          "x".repeat(1_048_000), "-ERR a key must not be longer than 65535 bytes, has 1048000^");
+      client.expect("MGET k k", "*2^" + ("$300000^" + value + "^").repeat(2));
+    }
+  }
+
+  @Test
+  void keysCountWithWhatTheyTakeOnTheHeap() throws IOException {
+    WriteBatch batch = new WriteBatch();
+    for (int i = 10_000; i < 55_000; i++) {
+      batch.put(Integer.toString(i).getBytes(US_ASCII), new byte[0]);
+    }
+    redis.store.write(batch);
+    try (RawClient client = redis.connect()) {
+      client.expect("KEYS *", "-ERR no memory for this command beside those under way^");
+      assertTrue(client.ask("KEYS 1*").startsWith("*10000^$5^10000^"));
+      client.expect("PING", "+PONG^");
+    }
+    RedisLimits limits = RunningRedis.small();
+    assertEquals(limits.requestBytes(), redis.server.state().budget().left());
+  }
+
+  @Test
+  void valuesThatCommandsMakeAreNoLongerThanThoseThatCanBeSent() throws IOException {
+    redis.close();
+    RedisLimits limits =
+        new RedisLimits(
+            5, 20, 1 << 20, 100_000, 1 << 20, 8, Duration.ofSeconds(60), Duration.ofSeconds(10));
+    redis = RunningRedis.in(directory, Clock.systemUTC(), options -> options.withLimits(limits));
+    String refusal = "-ERR string exceeds maximum allowed size (proto-max-bulk-len)^";
+    try (RawClient client = redis.connect()) {
+      client.expect("SETRANGE k 100000 x", refusal);
+      client.expect("SETRANGE k 99999 x", ":100000^");
+      client.expect("APPEND k x", refusal);
+      client.expect("STRLEN k", ":100000^");
     }
   }
 
