@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import io.kvsep.ExpiringEntry;
 import java.io.ByteArrayOutputStream;
+import java.io.CharConversionException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Base64;
@@ -96,6 +97,9 @@ final class JsonEntries implements EntryFile {
       }
     } catch (JsonParseException | StreamConstraintsException e) {
       throw bad("no JSON: " + e.getOriginalMessage());
+    } catch (CharConversionException e) {
+      // Bytes that begin as UTF-16 and UTF-32 do are taken for it.
+      throw bad("no JSON: " + e.getMessage());
     }
     byte[] key = key(fields);
     EntryFile.checkKey("line " + number, key);

@@ -169,6 +169,21 @@ final class ImportCommandTest {
     assertEquals(4, content().size());
   }
 
+  /** As a file has them that was not written to its end when the power failed. */
+  @Test
+  void aLineOfJsonThatBeginsWithZerosIsLeftOut() throws IOException {
+    String text =
+        """
+        {"key":"a","value":"1"}
+        %s{"key":"b","value":"2"}
+        {"key":"c","value":"3"}
+        """;
+    CommandRun run = run(file("zeros.jsonl", text.formatted("\0".repeat(8))));
+    assertEquals(1, run.code());
+    assertTrue(run.errors().startsWith("kvsep: line 2: no JSON: "), run.errors());
+    assertEquals(Map.of("a", "1", "c", "3"), content());
+  }
+
   @Test
   void whatScanWritesComesBack() throws IOException {
     Random random = new Random(3);

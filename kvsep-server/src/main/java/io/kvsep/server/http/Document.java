@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import java.io.CharConversionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -127,6 +128,9 @@ final class Document {
         return count;
       } catch (JsonProcessingException e) {
         throw Problem.malformed("the body is no JSON that is taken: " + e.getOriginalMessage());
+      } catch (CharConversionException e) {
+        // A body that begins as UTF-16 and UTF-32 do is taken for it.
+        throw Problem.malformed("the body is no JSON that is taken: " + e.getMessage());
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

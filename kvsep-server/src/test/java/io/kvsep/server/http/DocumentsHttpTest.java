@@ -57,6 +57,12 @@ final class DocumentsHttpTest {
   }
 
   @Test
+  void whatIsNoTextIsMalformed() {
+    assertTells("/v1/batch", "{\0\0\0abcd", "the body is no JSON that is taken: ");
+    assertTells("/v1/batch", "\0".repeat(8) + "{}", "the body is no JSON that is taken: ");
+  }
+
+  @Test
   void listsStandWhereTheyHaveAMeaning() {
     for (String wrong :
         List.of(
