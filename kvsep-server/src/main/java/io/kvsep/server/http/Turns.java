@@ -6,12 +6,16 @@ import com.linecorp.armeria.common.logging.RequestLogProperty;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
 import io.netty.util.AttributeKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Has the requests of one HTTP/1.1 connection carried out one after the other: each begins when the
@@ -22,6 +26,9 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>While a request waits, nothing is read from the connection, so that no more of them are here
  * than came at once. Where nobody waits, the reading is the affair of the library alone.
+ *
+ * <p>An answer may be given before all of the body has come. The library drops the rest, and each
+ * byte of it shows that the connection is in use; so there is a time until the next request.
  *
  * <p>Belongs to the event loop of its connection.
  */
@@ -37,6 +44,9 @@ final class Turns {
   private final Queue<Waiting> waiting = new ArrayDeque<>();
   private boolean isTaken;
 
+  /** Ends the connection of a client that is not through with a body nobody waits for. */
+  private @Nullable Future<?> patience;
+
   /**
    * @param promised completes the answer, which the library has already
    * @param time how long it may take from its beginning
@@ -51,6 +61,7 @@ final class Turns {
 
   private Turns(Channel channel) {
     this.channel = channel;
+    ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> forgetRest());
   }
 
   /** Those of a connection. */
@@ -66,10 +77,12 @@ final class Turns {
   /** The answer of a request, which begins at once or in its turn. */
   HttpResponse answer(
       ServiceRequestContext context, HttpRequest request, Work work, Duration time) {
+    // It comes behind all of the one before.
+    forgetRest();
     if (!isTaken) {
       isTaken = true;
       HttpResponse answer = work.begin(context, request);
-      endWith(context, request);
+      endWith(context, request, time);
       return answer;
     }
     CompletableFuture<HttpResponse> promised = new CompletableFuture<>();
@@ -86,7 +99,7 @@ final class Turns {
    * when the log knows its end. Only then does the library let go of what is left of a body.
    * Without waiting for that, reading could be taken up again where it has stopped for such a body.
    */
-  private void endWith(ServiceRequestContext context, HttpRequest request) {
+  private void endWith(ServiceRequestContext context, HttpRequest request, Duration time) {
     CompletableFuture<?> unusedEnd =
         context
             .log()
@@ -94,17 +107,45 @@ final class Turns {
             .whenComplete(
                 (log, failure) -> {
                   CompletableFuture<?> unusedRest =
-                      request.whenComplete().whenComplete((nothing, cause) -> end());
+                      request
+                          .whenComplete()
+                          .whenComplete((nothing, dropped) -> end(dropped == null ? null : time));
                 });
   }
 
-  private void end() {
+  /**
+   * @param restTime how long what is left of the body may take; null where all of it was wanted
+   */
+  private void end(@Nullable Duration restTime) {
     EventLoop loop = channel.eventLoop();
     if (loop.inEventLoop() && waiting.isEmpty()) {
       isTaken = false;
+      awaitRest(restTime);
     } else {
       // Not from here: one that is answered at once would end in here, too, and so on.
-      loop.execute(this::next);
+      loop.execute(
+          () -> {
+            awaitRest(restTime);
+            next();
+          });
+    }
+  }
+
+  private void awaitRest(@Nullable Duration time) {
+    if (time != null && waiting.isEmpty() && channel.isActive()) {
+      Runnable givingUp =
+          () -> {
+            ChannelFuture unusedClose = channel.close();
+          };
+      patience = channel.eventLoop().schedule(givingUp, time.toMillis(), TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private void forgetRest() {
+    Future<?> waits = patience;
+    if (waits != null) {
+      waits.cancel(false);
+      patience = null;
     }
   }
 
@@ -125,7 +166,7 @@ final class Turns {
       return;
     }
     next.context().setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, next.time().toMillis());
-    endWith(next.context(), next.request());
+    endWith(next.context(), next.request(), next.time());
     next.promised().complete(next.work().begin(next.context(), next.request()));
   }
 }

@@ -14,6 +14,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -216,6 +217,48 @@ final class LimitsHttpTest {
   void connectionsThatAskNothingAreClosed() throws Exception {
     assertEquals("", hasty.raw(""));
     assertEquals("", hasty.raw("GET / HT"));
+  }
+
+  @Test
+  void aBodyThatDripsBehindItsAnswerIsGivenUp() throws Exception {
+    String head = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n";
+    try (Socket dripping = hasty.socket()) {
+      dripping.getOutputStream().write(head.getBytes(UTF_8));
+      assertEquals("HTTP/1.1 404", new String(dripping.getInputStream().readNBytes(12), UTF_8));
+      dripping.setSoTimeout(150);
+      assertTrue(endsWhileItDrips(dripping));
+    }
+  }
+
+  /** Sends a byte whenever nothing has come for half of the idle time, for some seconds at most. */
+  private static boolean endsWhileItDrips(Socket socket) throws IOException {
+    byte[] answer = new byte[1000];
+    int drips = 0;
+    while (drips < 60) {
+      try {
+        if (socket.getInputStream().read(answer) < 0) {
+          return true;
+        }
+      } catch (SocketTimeoutException e) {
+        drips++;
+        if (!sends(socket)) {
+          return true;
+        }
+      } catch (IOException e) {
+        // Reset, since it was closed with bytes on their way.
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean sends(Socket socket) {
+    try {
+      socket.getOutputStream().write('x');
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   @Test

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -34,7 +35,11 @@ final class TurnsTest {
     final HttpResponse answer;
 
     Sent(String path) {
-      request = HttpRequest.of(HttpMethod.GET, path);
+      this(HttpRequest.of(HttpMethod.GET, path));
+    }
+
+    Sent(HttpRequest request) {
+      this.request = request;
       context = ServiceRequestContext.builder(request).eventLoop(channel.eventLoop()).build();
       context.setRequestTimeout(Duration.ofSeconds(1));
       answer =
@@ -71,6 +76,13 @@ final class TurnsTest {
     void finish() {
       sendAnswer();
       dropBody();
+    }
+
+    /** Before all of the body has come. */
+    void refuse() {
+      sendAnswer();
+      request.abort();
+      channel.runPendingTasks();
     }
   }
 
@@ -135,6 +147,31 @@ final class TurnsTest {
     assertEquals(0, second.context.requestTimeoutMillis());
     first.finish();
     assertTrue(second.context.requestTimeoutMillis() >= TIME.toMillis());
+  }
+
+  @Test
+  void aBodyThatNobodyWaitsForHasItsTime() {
+    channel.freezeTime();
+    Sent first = new Sent("/1");
+    first.finish();
+    passTime();
+    assertTrue(channel.isOpen(), "all of it was read");
+
+    new Sent(HttpRequest.streaming(HttpMethod.PUT, "/2")).refuse();
+    Sent third = new Sent(HttpRequest.streaming(HttpMethod.PUT, "/3"));
+    passTime();
+    assertTrue(channel.isOpen(), "all of the second has come");
+
+    third.refuse();
+    assertTrue(channel.isOpen());
+    passTime();
+    assertFalse(channel.isOpen());
+    assertEquals(List.of("/1", "/2", "/3"), begun);
+  }
+
+  private void passTime() {
+    channel.advanceTimeBy(TIME.toMillis(), TimeUnit.MILLISECONDS);
+    channel.runScheduledPendingTasks();
   }
 
   @Test
