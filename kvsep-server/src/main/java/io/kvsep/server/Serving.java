@@ -87,6 +87,8 @@ final class Serving {
       streams.output().flush();
       Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "kvsep-stop"));
       isAskedToStop.await();
+      // Redis clients are closed first, which may take a while.
+      front.refuseRequests();
     } finally {
       redisLoops
           .shutdownGracefully(0, LOOP_STOP_SECONDS_MAX, TimeUnit.SECONDS)

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -48,6 +49,33 @@ final class ServeCommandTest {
       assertArrayEquals("x".getBytes(UTF_8), store.get("a".getBytes(UTF_8)));
       assertArrayEquals("y".getBytes(UTF_8), store.get("b".getBytes(UTF_8)));
       assertEquals(0, store.stats().replayedBytes());
+    }
+  }
+
+  /** It is stopped one listener after the other, and clients may hold the first one up. */
+  @Test
+  void aServerThatIsStoppingTakesNoRequests() throws Exception {
+    int count = 40;
+    int length = 1_000_000;
+    try (ServerProcess server = ServerProcess.at(folder.resolve("store"));
+        Socket slow = new Socket(InetAddress.getLoopbackAddress(), server.redisPort())) {
+      assertEquals(204, put(server.http(), "/v1/keys/a", "v".repeat(length), false));
+      slow.getOutputStream().write("GET a\r\n".repeat(count).getBytes(UTF_8));
+      InputStream replies = slow.getInputStream();
+      assertEquals('$', replies.read());
+
+      server.askToStop();
+
+      int status = 200;
+      while (status == 200) {
+        status = status(server.http(), "/v1/stats");
+      }
+      assertEquals(503, status);
+      int frame = ("$" + length + "\r\n\r\n").length();
+      replies.skipNBytes((long) count * (frame + length) - 1);
+      assertEquals(-1, replies.read());
+      server.terminate();
+      assertEquals("", server.errors());
     }
   }
 
@@ -112,6 +140,11 @@ final class ServeCommandTest {
   private static String text(String address, String path) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
     return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+  }
+
+  private static int status(String address, String path) throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.discarding()).statusCode();
   }
 
   private static int put(String address, String path, String value, boolean isSynced)

@@ -74,9 +74,14 @@ final class ServerProcess implements AutoCloseable {
     return redisPort;
   }
 
-  /** As an operator stops it. */
-  void terminate() throws InterruptedException {
+  /** As an operator does it. */
+  void askToStop() {
     process.toHandle().destroy();
+  }
+
+  /** And waits until it has. */
+  void terminate() throws InterruptedException {
+    askToStop();
     assertTrue(process.waitFor(60, TimeUnit.SECONDS));
   }
 

@@ -161,13 +161,21 @@ public final class HttpFront implements AutoCloseable {
     return routes;
   }
 
+  /**
+   * Refuses new requests from now on and ends change feeds: what {@link #close} begins with, for
+   * whoever has other listeners to close before.
+   */
+  public void refuseRequests() {
+    gate.stop();
+    feeds.stop();
+  }
+
   @Override
   public void close() {
     if (!isClosed.compareAndSet(false, true)) {
       return;
     }
-    gate.stop();
-    feeds.stop();
+    refuseRequests();
     try {
       server.stop().orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
     } finally {
