@@ -52,6 +52,17 @@ final class ClosedStoreTest {
   }
 
   @Test
+  void everyMethodOfAClosedStoreForReadingOnlySaysSo() {
+    KvStore writing = opened();
+    writing.keyspace("name");
+    writing.close();
+    KvStore store = KvStore.open(directory, KvOptions.builder().readOnly(true).build());
+    Map<Class<?>, Object> arguments = arguments(store);
+    store.close();
+    assertAllClosed(KvStore.class, store, arguments);
+  }
+
+  @Test
   void aStreamOfABackupOrRestoreDoesNotCloseItsStore() {
     try (KvStore store = opened()) {
       OutputStream closingOutput =

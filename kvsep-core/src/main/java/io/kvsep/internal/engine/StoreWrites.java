@@ -349,10 +349,12 @@ public final class StoreWrites {
    * request is there.
    */
   EpochSlot<WriteRequest> enter() {
+    EpochSlot<WriteRequest> slot = enterToRead();
     if (config.mode().readOnly()) {
+      exit(slot);
       throw new ReadOnlyStoreException();
     }
-    return enterToRead();
+    return slot;
   }
 
   /** Whether the calling thread is inside a call that closing waits for. */
