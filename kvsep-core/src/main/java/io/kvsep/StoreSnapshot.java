@@ -28,13 +28,13 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
 
   @Override
   public long sequence() {
-    return hold.heldSequence();
+    return engine.reads().heldSequence(hold);
   }
 
   @Override
   SnapshotHold hold() {
-    // What is closed says so first, whatever else is wrong with the call.
-    sequence();
+    // What is closed says so first, whatever else is wrong with the call. Reads ask the store.
+    hold.heldSequence();
     return hold;
   }
 

@@ -117,7 +117,7 @@ final class ClosedHandlesTest {
     handles.add(Handle.of(KvStore.class, store));
     handles.add(Handle.of(KvView.class, store.in(space)));
     Snapshot snapshot = store.snapshot();
-    handles.add(Handle.of(KvReader.class, snapshot));
+    handles.add(Handle.of(Snapshot.class, snapshot));
     handles.add(Handle.of(KvReader.class, snapshot.in(space)));
     Transaction transaction = store.begin();
     handles.add(Handle.of(KvView.class, transaction.in(space)));

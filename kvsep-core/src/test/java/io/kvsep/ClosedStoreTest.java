@@ -108,12 +108,12 @@ final class ClosedStoreTest {
   }
 
   @Test
-  void everyReadOfASnapshotOfAClosedStoreSaysSo() {
+  void everyMethodOfASnapshotOfAClosedStoreSaysSo() {
     KvStore store = opened();
     Snapshot snapshot = store.snapshot();
     Map<Class<?>, Object> arguments = arguments(store);
     store.close();
-    assertAllClosed(KvReader.class, snapshot, arguments);
+    assertAllClosed(Snapshot.class, snapshot, arguments);
     snapshot.close();
   }
 

@@ -386,6 +386,12 @@ public final class StoreReads {
     return MemtableMark.Moment.take(live, snapshots);
   }
 
+  /** The sequence number of a hold; refused when that was released, or the store is closed. */
+  public long heldSequence(SnapshotHold hold) {
+    live.get();
+    return hold.heldSequence();
+  }
+
   public void releaseSnapshot(SnapshotHold hold) {
     snapshots.release(hold);
   }
