@@ -6,7 +6,11 @@ package io.kvsep;
  * snapshot can see are kept on disk as long as it is open.
  */
 public interface Snapshot extends KvReader, AutoCloseable {
-  /** The same moment in {@code keyspace}, even if that was dropped meanwhile. */
+  /**
+   * The same moment in {@code keyspace}, even if that was dropped meanwhile.
+   *
+   * @throws IllegalStateException when it was dropped before this snapshot was made
+   */
   KvReader in(Keyspace keyspace);
 
   /**

@@ -17,7 +17,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
   @Override
   public KvReader in(Keyspace keyspace) {
     int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
-    sequence();
+    engine.keyspaces().requirePresentAt(id, sequence());
     return new EngineReader(engine, id) {
       @Override
       SnapshotHold hold() {

@@ -134,8 +134,26 @@ final class KeyspaceTest {
       assertValue("user", cursor.value());
       assertValue("user", before.in(users).get(KEY));
     }
-    try (Snapshot after = store.snapshot()) {
-      assertNull(after.in(users).get(KEY));
+  }
+
+  @Test
+  void aSnapshotRefusesAKeyspaceThatWasDroppedBefore() {
+    Keyspace users = store.keyspace("users");
+    Keyspace empty = store.keyspace("empty");
+    store.in(users).put(KEY, bytes("user"));
+    try (Snapshot before = store.snapshot()) {
+      store.dropKeyspace(users);
+      store.dropKeyspace(empty);
+      try (Snapshot after = store.snapshot()) {
+        assertThrows(IllegalStateException.class, () -> after.in(users));
+        assertThrows(IllegalStateException.class, () -> after.in(empty));
+        Keyspace again = store.keyspace("users");
+        assertNull(after.in(again).get(KEY), "what was made later is empty");
+        assertThrows(IllegalStateException.class, () -> after.in(users));
+      }
+      store.dropKeyspace(users);
+      assertValue("user", before.in(users).get(KEY));
+      assertNull(before.in(empty).get(KEY));
     }
   }
 

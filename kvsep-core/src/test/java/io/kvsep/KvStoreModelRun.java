@@ -17,7 +17,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
 
@@ -308,7 +310,8 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
       Snapshot snapshot = store.snapshot();
       assertTrue(snapshot.sequence() >= lastSequence, "a later snapshot with a lower sequence");
       lastSequence = snapshot.sequence();
-      snapshots.add(new ModelSnapshot(snapshot, current()));
+      Set<Integer> gone = dropped.stream().map(ModelSpace::number).collect(Collectors.toSet());
+      snapshots.add(new ModelSnapshot(snapshot, current(), gone));
     } else if (!snapshots.isEmpty()) {
       note("release");
       ModelSnapshot open = snapshots.remove(random.nextInt(snapshots.size()));

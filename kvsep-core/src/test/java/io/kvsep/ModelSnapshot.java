@@ -7,16 +7,22 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.ModelState;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /** A snapshot that stays open, what it must show, and the readers that were asked of it. */
 final class ModelSnapshot {
   private final Snapshot snapshot;
   private final ModelState state;
+  private final Set<Integer> dropped;
   private final Map<Integer, KvReader> readers = new HashMap<>();
 
-  ModelSnapshot(Snapshot snapshot, ModelState state) {
+  /**
+   * @param dropped which keyspaces were dropped before
+   */
+  ModelSnapshot(Snapshot snapshot, ModelState state, Set<Integer> dropped) {
     this.snapshot = snapshot;
     this.state = state;
+    this.dropped = dropped;
   }
 
   Snapshot snapshot() {
@@ -27,8 +33,15 @@ final class ModelSnapshot {
     return new ModelPast(KvStoreModelRun.DEFAULT, snapshot, state);
   }
 
-  /** Through a reader that was made before, or a new one. */
+  /**
+   * Through a reader that was made before, or a new one. A keyspace that was dropped before is
+   * refused; then it is the store itself.
+   */
   ModelPast past(ModelSpace space, boolean held) {
+    if (dropped.contains(space.number())) {
+      assertThrows(IllegalStateException.class, () -> snapshot.in(space.handle()));
+      return past();
+    }
     KvReader reader =
         held
             ? readers.computeIfAbsent(space.number(), number -> snapshot.in(space.handle()))

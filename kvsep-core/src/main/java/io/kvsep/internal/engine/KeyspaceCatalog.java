@@ -157,6 +157,17 @@ public final class KeyspaceCatalog {
     }
   }
 
+  /**
+   * Throws when the store is closed, or the keyspace was dropped before a snapshot of that sequence
+   * number was taken. Older ones go on seeing it.
+   */
+  public void requirePresentAt(int id, long sequence) {
+    live.get();
+    if (shut.contains(id, sequence)) {
+      throw dropped();
+    }
+  }
+
   static IllegalStateException dropped() {
     return new IllegalStateException("the keyspace was dropped");
   }

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
 import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -11,12 +12,21 @@ import java.util.concurrent.ConcurrentHashMap;
  * volatile read as long as there is none. Thread safe; changed under the lock of the catalog.
  */
 final class ShutKeyspaces {
-  private final Set<Integer> ids = ConcurrentHashMap.newKeySet();
+  private final SnapshotRegistry snapshots;
+
+  /** With what was visible when each was shut. */
+  private final Map<Integer, Long> ids = new ConcurrentHashMap<>();
+
   private final Set<Integer> emptied = ConcurrentHashMap.newKeySet();
   private volatile boolean used;
 
+  ShutKeyspaces(SnapshotRegistry snapshots) {
+    this.snapshots = snapshots;
+  }
+
+  /** Before everything in it is deleted. */
   void add(int id) {
-    ids.add(id);
+    ids.put(id, snapshots.visibleSequence());
     used = true;
   }
 
@@ -25,7 +35,13 @@ final class ShutKeyspaces {
   }
 
   boolean contains(int id) {
-    return used && ids.contains(id);
+    return used && ids.containsKey(id);
+  }
+
+  /** Whether a snapshot of that number was taken when the keyspace was shut already. */
+  boolean contains(int id, long sequence) {
+    Long visible = used ? ids.get(id) : null;
+    return visible != null && sequence > visible;
   }
 
   /** Everything in a keyspace that is shut is deleted, durably. */
@@ -44,9 +60,9 @@ final class ShutKeyspaces {
       return false;
     }
     // Most writes are single ones: no iterator for these.
-    if (!request.keyspaces.isEmpty() && !Collections.disjoint(request.keyspaces, ids)) {
+    if (!request.keyspaces.isEmpty() && !Collections.disjoint(request.keyspaces, ids.keySet())) {
       return true;
     }
-    return request.keyspace != Keyspaces.DEFAULT && ids.contains(request.keyspace);
+    return request.keyspace != Keyspaces.DEFAULT && ids.containsKey(request.keyspace);
   }
 }

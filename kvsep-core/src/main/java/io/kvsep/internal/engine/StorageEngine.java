@@ -140,7 +140,7 @@ public final class StorageEngine implements AutoCloseable {
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments, config.ticker());
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
-      ShutKeyspaces shut = new ShutKeyspaces();
+      ShutKeyspaces shut = new ShutKeyspaces(snapshots);
       pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
       rotation = new LogRotation(config, pipeline, log, appender, index, versions, live, failure);
       reclaim = reclaimWork(pressure, targets);
