@@ -5,6 +5,7 @@ import java.util.Objects;
 
 /**
  * What an acknowledged write has survived. After any crash no later write survives an earlier one.
+ * Two are equal when they are of one kind and have the same interval.
  */
 public abstract sealed class Durability {
   private Durability() {}
@@ -52,6 +53,16 @@ public abstract sealed class Durability {
 
     Duration interval() {
       return interval;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Async that && interval.equals(that.interval);
+    }
+
+    @Override
+    public int hashCode() {
+      return interval.hashCode();
     }
 
     @Override
