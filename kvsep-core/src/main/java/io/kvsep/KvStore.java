@@ -73,20 +73,22 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * <p>The damaged directory is only read. Its lock is taken where there is a lock file, so that no
    * store is repaired that is open for writing. The new store appears in {@code target} when it is
    * complete and durable; until then it is made beside it, in a directory of the same name with
-   * {@code .repair} behind it, which is removed in any case. Memory is bounded by the options'
-   * budget, {@link #repair} needs no more than that and the largest value; it grows with the number
-   * of files, of deleted ranges and of damaged places. Keys of the log are sorted on disk, which
-   * takes some of the space that the new store will have.
+   * {@code .repair} behind it. That is removed at the end, also when the call fails; a process that
+   * dies leaves it, and it has to be deleted before the next attempt. Memory is bounded by the
+   * options' budget, {@link #repair} needs no more than that and the largest value; it grows with
+   * the number of files, of deleted ranges and of damaged places. Keys of the log are sorted on
+   * disk, which takes some of the space that the new store will have.
    *
    * @param damaged directory of the store to be repaired
-   * @param target directory that is absent or empty, and not in {@code damaged}
+   * @param target directory that is absent or empty, and not in {@code damaged}; missing parents
+   *     are made
    * @param options for the new store; the clock decides what has expired
    * @return what was restored, and what is lost
    * @throws StoreLockedException when the damaged store is open for writing
    * @throws CorruptionException when nothing in the directory tells of a store
    * @throws StorageException when a device refused, or {@code target} is taken; nothing is left in
    *     it
-   * @throws IllegalArgumentException when one directory is in the other
+   * @throws IllegalArgumentException when one directory is in the other, whatever links lead there
    */
   static RepairReport repair(Path damaged, Path target, KvOptions options) {
     return StoreRepair.run(damaged, target, options);

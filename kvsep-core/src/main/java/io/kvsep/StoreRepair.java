@@ -15,6 +15,7 @@ import io.kvsep.internal.repair.RepairResult;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Clock;
@@ -42,8 +43,8 @@ final class StoreRepair {
     Objects.requireNonNull(options, "options");
     try (FileStorage source = new FileStorage(damaged, /* createIfMissing= */ false);
         StorageLock lock = lock(source)) {
-      return run(
-          source, requirePlace(damaged.toRealPath(), target.toAbsolutePath().normalize()), options);
+      Path place = realPlace(target.toAbsolutePath().normalize());
+      return run(source, requirePlace(damaged.toRealPath(), place), options);
     } catch (IOException e) {
       throw new StorageException("cannot repair " + damaged + " into " + target, e);
     }
@@ -58,7 +59,7 @@ final class StoreRepair {
   static RepairReport run(Storage source, Path place, KvOptions options) throws IOException {
     long start = Ticker.system().nanos();
     Path work = place.resolveSibling(place.getFileName() + SUFFIX);
-    Files.createDirectories(place.resolveSibling(""));
+    FileStorage.createDirectories(place.resolveSibling(""));
     Files.createDirectory(work);
     try {
       RepairReport report;
@@ -98,6 +99,15 @@ final class StoreRepair {
     return source.exists(StoreFiles.LOCK)
         ? source.lock(StoreFiles.LOCK, /* shared= */ true)
         : () -> {};
+  }
+
+  /** Where something is or will be, whatever links lead there. */
+  private static Path realPlace(Path path) throws IOException {
+    Path parent = path.getParent();
+    if (parent == null || Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+      return path.toRealPath();
+    }
+    return realPlace(parent).resolve(parent.relativize(path));
   }
 
   private static Path requirePlace(Path damaged, Path target) throws IOException {

@@ -137,9 +137,39 @@ final class RepairStoreTest {
   }
 
   @Test
+  void aTargetToWhichALinkLeadsInTheDamagedDirectoryIsRefused() throws IOException {
+    Map<String, String> before = IncompatibleFilesTest.listing(damaged);
+    Path link = Files.createSymbolicLink(folder.resolve("link"), damaged);
+    Path outer = Files.createSymbolicLink(folder.resolve("outer"), folder);
+    for (Path wrong :
+        List.of(
+            link,
+            link.resolve("new"),
+            link.resolve("more").resolve("new"),
+            outer.resolve("damaged").resolve("new"),
+            outer.resolve("none").resolve("..").resolve("link").resolve("new"),
+            outer)) {
+      for (Path source : List.of(damaged, link)) {
+        assertThrows(IllegalArgumentException.class, () -> KvStore.repair(source, wrong));
+      }
+    }
+    assertEquals(before, IncompatibleFilesTest.listing(damaged));
+  }
+
+  @Test
   void anEmptyTargetIsUsed() throws IOException {
     Files.createDirectories(target);
     assertTrue(repair().isComplete());
+    checkContents("users");
+  }
+
+  @Test
+  void aLinkToAnEmptyTargetStaysOne() throws IOException {
+    Path empty = Files.createDirectories(folder.resolve("elsewhere").resolve("empty"));
+    Files.createDirectories(folder.resolve("parent"));
+    Files.createSymbolicLink(target, empty);
+    assertTrue(repair().isComplete());
+    assertEquals(empty.toRealPath(), target.toRealPath());
     checkContents("users");
   }
 

@@ -280,7 +280,7 @@ public final class FileStorage implements Storage {
   }
 
   /** Makes a directory and its missing parents, and their entries durable, outermost first. */
-  static void createDirectories(Path directory) throws IOException {
+  public static void createDirectories(Path directory) throws IOException {
     Deque<Path> missing = new ArrayDeque<>();
     for (Path path = directory; path != null && !Files.exists(path); path = path.getParent()) {
       missing.push(path);
