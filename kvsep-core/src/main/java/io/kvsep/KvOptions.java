@@ -219,7 +219,7 @@ public final class KvOptions {
       return this;
     }
 
-    /** Whether an existing store is an error. Default false. */
+    /** Whether an existing store is an error, so that a new one is made. Default false. */
     public Builder exclusive(boolean value) {
       exclusive = value;
       return this;
@@ -246,6 +246,9 @@ public final class KvOptions {
       check(problems, "backgroundThreads", backgroundThreads, 1, 64);
       if (readOnly && exclusive) {
         problems.add("readOnly needs an existing store, exclusive forbids one");
+      }
+      if (exclusive && !createIfMissing) {
+        problems.add("exclusive needs a new store, createIfMissing(false) forbids one");
       }
       if (!problems.isEmpty()) {
         throw new IllegalArgumentException("invalid options: " + String.join("; ", problems));

@@ -43,10 +43,11 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * Opens the store in {@code directory}, recovering what a crash left behind.
    *
    * @throws StoreLockedException when it is open already, here or in another process
-   * @throws IncompatibleFormatException when the directory holds no store and may not become one,
-   *     or one of another format version; nothing was touched
+   * @throws IncompatibleFormatException when the directory holds no store, or is not there, and may
+   *     not become one, or holds one of another format version; nothing was touched
    * @throws CorruptionException when files are damaged; nothing was touched
-   * @throws StorageException when the device refused
+   * @throws StorageException when the device refused, or there is a store and {@link
+   *     KvOptions.Builder#exclusive} forbids one
    */
   static KvStore open(Path directory, KvOptions options) {
     return OpenStore.open(directory, options);

@@ -17,10 +17,12 @@ import io.kvsep.internal.engine.ThreadScheduler;
 import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
@@ -60,8 +62,15 @@ final class OpenStore extends StoreView implements KvStore {
           IncompatibleFormatException.Reason.FOREIGN,
           "not a directory");
     }
+    boolean mayCreate = options.createIfMissing() && !options.readOnly();
+    // For certain: where nobody can tell, the device refuses.
+    if (!mayCreate && Files.notExists(directory, LinkOption.NOFOLLOW_LINKS)) {
+      throw new IncompatibleFormatException(
+          StoreFiles.CURRENT,
+          IncompatibleFormatException.Reason.FOREIGN,
+          "no store in " + directory + ", which is not there");
+    }
     try {
-      boolean mayCreate = options.createIfMissing() && !options.readOnly();
       return open(new FileStorage(directory, mayCreate), options);
     } catch (IOException e) {
       throw new StorageException("cannot open " + directory, e);

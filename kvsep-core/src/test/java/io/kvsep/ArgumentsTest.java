@@ -172,6 +172,7 @@ final class ArgumentsTest {
             .spaceAmplificationMax(Double.NaN)
             .backgroundThreads(0)
             .readOnly(true)
+            .createIfMissing(false)
             .exclusive(true);
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
     for (String name :
@@ -183,8 +184,19 @@ final class ArgumentsTest {
             "spaceAmplificationMax",
             "backgroundThreads",
             "readOnly",
+            "createIfMissing",
             "exclusive")) {
       assertTrue(message.contains(name), () -> name + " in: " + message);
+    }
+  }
+
+  @Test
+  void optionsWithWhichNoStoreCanBeOpenedAreRefused() {
+    for (KvOptions.Builder wrong :
+        List.of(
+            KvOptions.builder().exclusive(true).readOnly(true),
+            KvOptions.builder().exclusive(true).createIfMissing(false))) {
+      assertThrows(IllegalArgumentException.class, wrong::build);
     }
   }
 

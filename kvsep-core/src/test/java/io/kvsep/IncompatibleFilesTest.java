@@ -119,9 +119,13 @@ final class IncompatibleFilesTest {
         List.of(
             KvOptions.builder().createIfMissing(false).build(),
             KvOptions.builder().readOnly(true).build())) {
-      assertThrows(KvException.class, () -> KvStore.open(missing, options));
+      IncompatibleFormatException error =
+          assertThrows(
+              IncompatibleFormatException.class, () -> KvStore.open(missing, options).close());
+      assertEquals(Reason.FOREIGN, error.reason());
+      assertEquals("CURRENT", error.file());
       assertFalse(Files.exists(missing));
-      refused(Reason.FOREIGN, options);
+      assertEquals("CURRENT", refused(Reason.FOREIGN, options).file());
       assertEquals(Map.of(), listing(directory));
     }
   }
