@@ -27,7 +27,7 @@ final class StoreChangeFeed implements ChangeFeed {
 
   @Override
   public @Nullable Change poll() {
-    return change(reader.poll());
+    return reader.poll(this::change);
   }
 
   @Override
@@ -37,7 +37,7 @@ final class StoreChangeFeed implements ChangeFeed {
       throw new IllegalArgumentException("atMost must not be negative, is " + atMost);
     }
     boolean ages = atMost.toDays() > AGES_DAYS;
-    return change(reader.poll(ages ? Long.MAX_VALUE / 2 : atMost.toNanos()));
+    return reader.poll(ages ? Long.MAX_VALUE / 2 : atMost.toNanos(), this::change);
   }
 
   @Override
@@ -45,10 +45,7 @@ final class StoreChangeFeed implements ChangeFeed {
     reader.close();
   }
 
-  private @Nullable Change change(@Nullable LoggedChange logged) {
-    if (logged == null) {
-      return null;
-    }
+  private Change change(LoggedChange logged) {
     int id = logged.keyspace();
     String name = null;
     if (id != Keyspaces.DEFAULT) {

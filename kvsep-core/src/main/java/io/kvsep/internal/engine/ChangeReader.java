@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,7 +79,15 @@ public final class ChangeReader {
   }
 
   /** The next change; null when there is none as yet. */
-  public @Nullable LoggedChange poll() {
+  @Nullable LoggedChange poll() {
+    return poll(change -> change);
+  }
+
+  /**
+   * What is made of the next change; null when there is none as yet. The change counts as handed
+   * out when that is made: where memory runs out on the way, it comes again.
+   */
+  public <T> @Nullable T poll(Function<LoggedChange, T> made) {
     lock.lock();
     try {
       if (closed) {
@@ -89,7 +98,7 @@ public final class ChangeReader {
       } else {
         source.live().get();
       }
-      return take();
+      return take(made);
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     } finally {
@@ -97,12 +106,12 @@ public final class ChangeReader {
     }
   }
 
-  /** As {@link #poll()}, but waits for one. An interrupt ends the wait and stays set. */
-  public @Nullable LoggedChange poll(long nanosMax) {
+  /** As {@link #poll(Function)}, but waits for one. An interrupt ends the wait and stays set. */
+  public <T> @Nullable T poll(long nanosMax, Function<LoggedChange, T> made) {
     long start = source.ticker().nanos();
     long pause = WAIT_NANOS_MIN;
     while (true) {
-      LoggedChange change = poll();
+      T change = poll(made);
       long rest = nanosMax - (source.ticker().nanos() - start);
       if (change != null || rest <= 0 || Thread.currentThread().isInterrupted()) {
         return change;
@@ -126,11 +135,12 @@ public final class ChangeReader {
     return segment;
   }
 
-  private @Nullable LoggedChange take() {
+  private <T> @Nullable T take(Function<LoggedChange, T> made) {
     if (ready.isEmpty()) {
       return null;
     }
-    LoggedChange next = ready.get(taken++);
+    T next = made.apply(ready.get(taken));
+    taken++;
     if (taken == ready.size()) {
       ready.clear();
       taken = 0;

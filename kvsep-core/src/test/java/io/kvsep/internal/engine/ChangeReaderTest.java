@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.testing.ConfigDraft;
@@ -54,6 +55,28 @@ final class ChangeReaderTest {
         assertTrue(cursor.next());
       }
     }
+  }
+
+  /** As where memory runs out just when somebody is to be told of it. */
+  @Test
+  void aChangeOfWhichNothingCouldBeMadeComesAgain() {
+    try (StorageEngine engine = Engines.open(storage, scheduler)) {
+      int count = 5;
+      for (int i = 0; i < count; i++) {
+        put(engine, i);
+      }
+      ChangeReader reader = engine.changes().open(0);
+      for (long sequence = 1; sequence <= count; sequence++) {
+        assertThrows(OutOfMemoryError.class, () -> reader.poll(ChangeReaderTest::outOfMemory));
+        assertThrows(OutOfMemoryError.class, () -> reader.poll(0, ChangeReaderTest::outOfMemory));
+        assertEquals(sequence, reader.poll(LoggedChange::sequence));
+      }
+      assertNull(reader.poll());
+    }
+  }
+
+  private static Object outOfMemory(LoggedChange change) {
+    throw new OutOfMemoryError("imitated, at " + change.sequence());
   }
 
   @Test
