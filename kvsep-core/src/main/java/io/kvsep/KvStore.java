@@ -97,7 +97,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
 
   /**
    * As {@link #put(byte[], byte[])}, with what lies between read position and limit of each
-   * argument. Allocates nothing.
+   * argument. Allocates nothing on the heap, unless both together are longer than a thirty-second
+   * of the memory budget, 8 MiB with the default one, or other writes leave no room in it: then
+   * they are copied to arrays first.
    */
   void put(BytesStore<?, ?> key, BytesStore<?, ?> value);
 

@@ -43,6 +43,15 @@ final class PointReader {
 
   /** Reads the value of the entry that was found. */
   StoredValue value(ReadContext context) {
+    return value(context, /* isCopied= */ false);
+  }
+
+  /**
+   * As above.
+   *
+   * @param isCopied whether it goes into memory of the caller's at once
+   */
+  StoredValue value(ReadContext context, boolean isCopied) {
     Region payload = Objects.requireNonNull(context.payloadRegion);
     int kind = Tag.kind(context.tag);
     int header = Payload.headerLength(kind);
@@ -51,6 +60,7 @@ final class PointReader {
       context.value.set(payload, offset, context.payloadLength - header);
     } else {
       context.scratch.expectAlone();
+      context.scratch.expectCopied(isCopied);
       values.read(
           payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
     }

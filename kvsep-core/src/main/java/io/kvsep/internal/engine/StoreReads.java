@@ -160,7 +160,7 @@ public final class StoreReads {
       if (!find(context, hold)) {
         return -1;
       }
-      StoredValue value = points.value(context);
+      StoredValue value = points.value(context, /* isCopied= */ true);
       Region region = value.region();
       if (region != null) {
         UserBytes.append(region, value.offset(), value.length(), target);

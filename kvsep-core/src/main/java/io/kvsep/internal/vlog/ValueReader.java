@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ValueReader {
   /**
-   * Longer compressed values, and those for which there is no room beside what other readers hold,
-   * are decompressed on the heap, which has no budget of ours to break.
+   * Longer compressed values are decompressed on the heap, which has no budget of ours to break;
+   * and so are those for which there is no room beside what other readers hold. One that is copied
+   * at once has no use for an array, and goes by the room alone.
    */
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
@@ -238,7 +239,8 @@ public final class ValueReader {
     }
     int valueLength = record.valueLength();
     ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength());
-    if (valueLength > SCRATCH_BYTES_MAX || !scratch.fits(scratch.value, valueLength)) {
+    boolean isLong = valueLength > SCRATCH_BYTES_MAX && !scratch.copied;
+    if (isLong || !scratch.fits(scratch.value, valueLength)) {
       byte[] heap = new byte[valueLength];
       ValueCodec.decompress(stored, ByteBuffer.wrap(heap), segment.name(), fileOffset);
       result.set(heap);
@@ -261,6 +263,7 @@ public final class ValueReader {
     private int mappedReads;
     private boolean loaded;
     private boolean alone;
+    private boolean copied;
 
     /** Counts against nothing. */
     public Scratch(GrowingRegion record, GrowingRegion value) {
@@ -294,6 +297,11 @@ public final class ValueReader {
     /** The next record to be read has nothing to do with the one before it. */
     public void expectAlone() {
       alone = true;
+    }
+
+    /** Whether the values to be read are copied at once, and nobody wants an array of them. */
+    public void expectCopied(boolean are) {
+      copied = are;
     }
 
     private boolean isAlone() {

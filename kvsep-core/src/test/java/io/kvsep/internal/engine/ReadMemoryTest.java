@@ -6,17 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.vlog.ValueReader;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.GatedStorage;
 import io.kvsep.testing.ManualScheduler;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -24,6 +29,7 @@ import org.junit.jupiter.api.Test;
 final class ReadMemoryTest {
   private static final int READERS = 200;
   private static final int VALUE_BYTES = 60_000;
+  private static final int GETS = 10;
 
   /** Of each slot, for the key. */
   private static final int KEY_BYTES = 64;
@@ -48,6 +54,57 @@ final class ReadMemoryTest {
   @Test
   void recordsThatAreNotInMemoryHoldNoMoreThanTheirShare() throws InterruptedException {
     readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ true);
+  }
+
+  @Test
+  void aLongValueThatIsUnpackedForATargetTakesNoArray() {
+    EngineConfig config =
+        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
+            .shape(shape)
+            .segmentBytes(64 << 20)
+            .compressionBytesMin(1024)
+            .build();
+    byte[] value = new byte[4 * VALUE_BYTES];
+    value[VALUE_BYTES] = 1;
+    byte[] longer = new byte[(int) shape.keptBytesMax() + 1];
+    longer[VALUE_BYTES] = 2;
+    Bytes<?> onHeap = Bytes.allocateElasticOnHeap(longer.length);
+    Bytes<?> offHeap = Bytes.allocateElasticDirect(longer.length);
+    try (StorageEngine engine = StorageEngine.open(config)) {
+      engine.writes().put(0, KEY, value, 0);
+      engine.writes().put(0, new byte[] {1}, longer, 0);
+      for (Bytes<?> target : List.of(onHeap, offHeap)) {
+        long allocated = allocatedByGets(engine, target);
+        assertTrue(allocated < value.length, () -> allocated + " bytes for " + GETS + " gets");
+        assertArrayEquals(value, target.toByteArray());
+        // Beyond the budget of reads.
+        target.clear();
+        assertEquals(
+            longer.length,
+            engine.reads().get(0, BytesStore.wrap(new byte[] {1}), target, StoreReads.LATEST));
+        assertArrayEquals(longer, target.toByteArray());
+        long kept = readBytes(engine);
+        assertTrue(kept <= ValueReader.SLOT_BYTES_MAX + KEY_BYTES, kept + " bytes kept");
+      }
+    } finally {
+      offHeap.releaseLast();
+    }
+  }
+
+  /** The least of some rounds, since the JVM charges a thread for what it does for it. */
+  private static long allocatedByGets(StorageEngine engine, Bytes<?> target) {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    BytesStore<?, ?> key = BytesStore.wrap(KEY);
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < 20; round++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < GETS; i++) {
+        target.clear();
+        engine.reads().get(0, key, target, StoreReads.LATEST);
+      }
+      least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+    }
+    return least;
   }
 
   private void readAtOnce(int compressionBytesMin, boolean cold) throws InterruptedException {
