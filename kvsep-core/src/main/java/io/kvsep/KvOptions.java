@@ -207,7 +207,10 @@ public final class KvOptions {
       return this;
     }
 
-    /** Opens without changing a byte; needs an existing store. Default false. */
+    /**
+     * Opens without changing a byte; needs an existing store. Calls that write throw {@link
+     * io.kvsep.error.ReadOnlyStoreException}. Default false.
+     */
     public Builder readOnly(boolean value) {
       readOnly = value;
       return this;

@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>After any crash the store holds a prefix of the commit order that includes everything
  * acknowledged as synced.
+ *
+ * <p>A store that was opened for reading only ({@link KvOptions.Builder#readOnly}) takes no writes:
+ * they throw {@link io.kvsep.error.ReadOnlyStoreException}.
  */
 public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /** Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}. */
@@ -176,6 +179,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * store's own methods work in a keyspace that has no name and is not one of these.
    *
    * @param name 1 to 255 bytes in UTF-8, else {@link IllegalArgumentException}
+   * @throws io.kvsep.error.ReadOnlyStoreException when there is none, and the store was opened for
+   *     reading only
    */
   Keyspace keyspace(String name);
 
@@ -188,17 +193,25 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * other use of it throws {@link IllegalStateException} from then on. A new keyspace may have the
    * same name, and is another one. After a crash in the middle of the call it is whole, empty or
    * gone. Dropping it again does nothing.
+   *
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   void dropKeyspace(Keyspace keyspace);
 
   /** Reading and writing in {@code keyspace}. */
   KvView in(Keyspace keyspace);
 
-  /** All that was written before is on stable storage on return, whatever the durability. */
+  /**
+   * All that was written before is on stable storage on return, whatever the durability.
+   *
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   */
   void sync();
 
   /**
    * Writes the memtables out as tables; on return the log before this call is not replayed again.
+   *
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   void flush();
 
@@ -216,6 +229,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws CorruptionException when a table of the store is damaged
    * @throws IncompatibleFormatException when its header is
    * @throws StorageException when the device refused, such as a full disk; it may be called again
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   void compact();
 
@@ -247,7 +261,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @return what was done
    * @throws StorageException when the device refused, such as a full disk; it may be called again
    * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws IllegalStateException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   ReclaimReport reclaim();
 
@@ -294,7 +308,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws StorageException when there is anything of that name already, also an empty directory;
    *     or when the device refused. Nothing was changed then
    * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws IllegalStateException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   void checkpoint(Path directory);
 
@@ -309,7 +323,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * restored in the same way. It reads the index of the whole store in any case, but only the
    * values that it writes.
    *
-   * <p>What is in a backup is durable in the store before it is written, as by {@link #sync}.
+   * <p>What is in a backup is durable in the store before it is written, as by {@link #sync}. A
+   * store that is open for reading only cannot see to that: back it up so only after it was closed,
+   * or opened to write.
    *
    * <p>Works on the calling thread, a block at a time; memory does not grow with the values, but
    * for compressed ones, one of which is held at a time. The stream is flushed and not closed.
@@ -319,7 +335,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws IllegalArgumentException when no backup of this store can have returned that number
    * @throws StorageException when the device or the stream refused; what was written is no backup
    * @throws CorruptionException when something in the store is damaged; what was written is none
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
+   * @throws io.kvsep.error.StoreFailedException when a sync of the log failed, now or earlier. One
+   *     of the manifest keeps nobody from backing up what can be read
    * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
    */
   long backup(OutputStream output, long sinceSequence);
@@ -348,7 +365,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    *     fit this store; nothing was changed
    * @throws StorageException when the device or the stream refused
    * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws IllegalStateException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   long restore(InputStream input);
 
@@ -359,8 +376,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    *
    * <p>Keys in ascending order (as unsigned bytes) go straight to where they stay. Others are
    * sorted first, in as much memory as half a memtable takes and on disk; that costs some speed,
-   * and values from 17 KiB on stay in the order in which they come. Of a key that comes more than
-   * once the last one counts.
+   * and values of more than 16 KiB stay in the order in which they come. Of a key that comes more
+   * than once the last one counts.
    *
    * <p>The entries come into force in one moment at the end of the call: they replace what was
    * written before, also during the call, and nobody sees some of them without the others. Reading
@@ -414,7 +431,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * @throws io.kvsep.error.ChangesLostException when the log does not have them all any more
    * @throws IllegalArgumentException when the store has not come to that number
    * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws IllegalStateException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
    */
   ChangeFeed changes(long afterSequence);
 

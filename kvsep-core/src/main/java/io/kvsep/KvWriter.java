@@ -9,8 +9,9 @@ import java.time.Duration;
  * Errors: {@link io.kvsep.error.LimitExceededException} (nothing was written), {@link
  * io.kvsep.error.StorageException} (the device refused; nothing was written, the store goes on),
  * {@link io.kvsep.error.StoreFailedException} (a sync failed, now or earlier), {@link
- * io.kvsep.error.StoreClosedException}. Thread safe; an interrupt never harms a write, the flag
- * stays set.
+ * io.kvsep.error.StoreClosedException}, {@link io.kvsep.error.ReadOnlyStoreException} (the store
+ * was opened for reading only; a transaction hears of it from its commit). Thread safe; an
+ * interrupt never harms a write, the flag stays set.
  */
 public interface KvWriter {
   /** Sets {@code key} to {@code value}, 0 bytes to 1 GiB. */

@@ -288,6 +288,9 @@ final class CheckpointStoreTest {
       assertThrows(ReadOnlyStoreException.class, store::reclaim);
       assertThrows(ReadOnlyStoreException.class, store::sync);
       assertThrows(ReadOnlyStoreException.class, () -> store.keyspace("new"));
+      Transaction transaction = store.begin();
+      transaction.put(key(0), new byte[1]);
+      assertThrows(ReadOnlyStoreException.class, transaction::commit);
       assertThrows(ReadOnlyStoreException.class, () -> store.checkpoint(directory.resolve("copy")));
       store.stats();
       store.segments();

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -12,8 +13,12 @@ import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
@@ -83,7 +88,25 @@ final class FailedSyncTest {
     }
     assertFalse(succeeded, () -> step + " with a failed sync of the " + kind);
     assertTrue(tracked.hasFailed(), () -> step + " has to fail the store");
+    backsUpWhatIsDurable(tracked.engine(), kind);
     refusesWritesAndReads(tracked, storage);
+  }
+
+  /** It reads, but has to sync the log for that. */
+  private static void backsUpWhatIsDurable(StorageEngine engine, StoreFiles.Kind failed) {
+    ByteArrayOutputStream output = new ByteArrayOutputStream();
+    if (failed == StoreFiles.Kind.SEGMENT) {
+      assertThrows(StoreFailedException.class, () -> engine.copies().backup(output, 0));
+      return;
+    }
+    assertEquals(engine.reads().visibleSequence(), engine.copies().backup(output, 0));
+    try (StorageEngine copy = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1))) {
+      copy.copies().restore(new ByteArrayInputStream(output.toByteArray()));
+      byte[] key = TrackedEngine.key(1);
+      assertArrayEquals(
+          engine.reads().get(0, key, StoreReads.LATEST),
+          copy.reads().get(0, key, StoreReads.LATEST));
+    }
   }
 
   private static void refusesWritesAndReads(TrackedEngine tracked, CrashableStorage storage) {
