@@ -126,6 +126,10 @@ final class LogRecovery {
         return part.end();
       }
     }
+    if (isTorn() && state.id() > end().segment()) {
+      // Also where it is sealed: that can be durable before what is in it is.
+      return -1;
+    }
     return state.id() == spareSegment ? Segment.EMPTY_BYTES : state.sealedLength();
   }
 

@@ -18,6 +18,8 @@ import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -157,6 +159,40 @@ final class SpareSegmentTest {
     reopen(storage.moment().crashSyncedOnly());
     requireHeld(written);
     assertTrue(engine.verify().problems().isEmpty());
+  }
+
+  /**
+   * The manifest has the seals of a checkpoint before the sync that makes what they seal durable.
+   */
+  @Test
+  void whatIsSealedBehindATornPlaceIsNoDamage() throws IOException {
+    put(3 * PER_SEGMENT);
+    scheduler.runAll();
+    List<CrashableStorage> beforeSync = new ArrayList<>();
+    storage.failAt(
+        1,
+        Fault.EIO,
+        /* sticky= */ true,
+        (operation, name) -> {
+          if (operation == Operation.SYNC
+              && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+              && beforeSync.isEmpty()) {
+            beforeSync.add(storage.moment());
+          }
+          return false;
+        });
+    engine.copies().checkpoint(Path.of("copy"));
+    storage.clearFaults();
+    CrashableStorage crashed = beforeSync.get(0).crashSyncedOnly();
+
+    EngineConfig config = Engines.config(crashed, new ManualScheduler(2, 1));
+    try (StorageEngine reader = StorageEngine.open(ConfigDraft.of(config).readOnly(true).build())) {
+      assertTrue(reader.stats().tornBytes() > 0);
+      assertEquals(List.of(), reader.verify().problems());
+    }
+    reopen(crashed.crashKeepingAll());
+    assertEquals(List.of(), engine.verify().problems());
+    assertEquals(1, segments().size());
   }
 
   @ParameterizedTest
