@@ -72,6 +72,10 @@ final class LogRecovery {
         Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
+        if (scanner.isComplete()) {
+          // The end knows more of them than there are frames: failed writes took numbers, too.
+          lastSequence = Math.max(lastSequence, scanner.firstSequence() - 1);
+        }
         long last = Math.max(lastSequence, leastSequence - 1);
         parts.add(new SoundPart(segment.id(), begin, end, complete, last));
         replayedBytes += end - begin;

@@ -220,7 +220,10 @@ public final class SegmentSurvey implements AutoCloseable {
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     frameCount += count > 0 ? 1 : 0;
     complete = count == 0;
-    leastSequence = sequence + count;
+    if (count > 0) {
+      // An end may have a number that earlier builds gave out again, behind failed writes.
+      leastSequence = sequence + count;
+    }
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
     long limit = at + bodyLength(frame);
     boolean known = false;

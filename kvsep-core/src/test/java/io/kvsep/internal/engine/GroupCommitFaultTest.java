@@ -14,6 +14,7 @@ import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.Parked;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -89,6 +90,24 @@ final class GroupCommitFaultTest {
     for (CrashableStorage after : states) {
       reopenAndCheck(after, refused);
     }
+  }
+
+  /** A copy of the log begins where no frame has the numbers of what was refused. */
+  @Test
+  void numbersOfWhatWasRefusedAreNotGivenOutInACopy() throws Exception {
+    Outcome outcome = refused(/* cuts= */ true);
+    // Its first entry has the first one.
+    long numbersUsed = 1 + WRITERS;
+    outcome.engine().copies().checkpoint(Path.of("copy"));
+    CrashableStorage files = outcome.storage().detached("copy");
+    try (StorageEngine copy =
+        StorageEngine.open(Variant.SEPARATED.config(files, new ManualScheduler(1, 1)))) {
+      check(copy, outcome.puts());
+      long number = copy.writes().put(0, "later".getBytes(UTF_8), new byte[3], 0);
+      assertTrue(number > numbersUsed, () -> number + " was given out before");
+      assertEquals(List.of(), copy.verify().problems());
+    }
+    outcome.engine().close();
   }
 
   private static Outcome refused(boolean cuts) throws InterruptedException {

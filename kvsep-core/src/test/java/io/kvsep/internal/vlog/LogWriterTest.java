@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.LogFixture.Indexed;
 import io.kvsep.internal.vlog.LogFixture.Put;
 import io.kvsep.testing.CrashableStorage;
@@ -459,5 +461,41 @@ final class LogWriterTest {
       assertTrue(indexBytes <= frame.indexBytes());
       assertEquals(Tag.PUT | Tag.EXPIRES, Tag.kind(committed.get(3).tag()));
     }
+  }
+
+  /** Recovery did so once, since it counted frames alone. */
+  @Test
+  void aNumberThatAnEndSkipsMayBeGivenOutAgain() throws IOException {
+    List<CorruptionException> damage = new ArrayList<>();
+    try (LogFixture log = new LogFixture()) {
+      log.startSegment(1);
+      log.append(1, LogFixture.put("a", "first"));
+      log.writer.begin();
+      log.writer.append(log.frame(List.of(LogFixture.put("b", "failed")), true), 2, false);
+      log.writer.abort();
+      log.writer.endSegment();
+      log.startSegment(2);
+      log.append(2, LogFixture.put("c", "second"));
+      long next = 0;
+      for (int segment = 1; segment <= 2; segment++) {
+        SurveySink sink =
+            new SurveySink() {
+              @Override
+              public void record(Region region, RecordView record, long offset, long sequence) {}
+
+              @Override
+              public void damaged(long from, long to, CorruptionException what) {
+                damage.add(what);
+              }
+            };
+        SegmentSurvey.Result result =
+            SegmentSurvey.run(
+                log.storage, LogFixture.STORE, segment, -1, next, false, sink, () -> {});
+        assertEquals(1, result.records());
+        next = result.endSequence();
+      }
+      assertEquals(3, next);
+    }
+    assertEquals(List.of(), damage);
   }
 }
