@@ -394,7 +394,8 @@ final class BackgroundWork {
     spared.requireNoneIn(versions.current());
   }
 
-  private void flushWaiting() {
+  /** Writes out the memtables that wait; {@link #flushError} tells what became of it. */
+  void flushWaiting() {
     flushLock.lock();
     try {
       flushScheduled.set(false);

@@ -46,6 +46,16 @@ final class IndexWriter implements AutoCloseable {
   /** A memtable covers at most that part of the live bytes; most of the time there are two. */
   private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
 
+  /** What becomes of a frame where as many memtables as there may be cannot be written out. */
+  private enum WhenStuck {
+    /** Nothing was written yet: it is refused. */
+    REFUSE,
+    /** It is in the log, and its commit must not fail any more: it waits. */
+    WAIT,
+    /** It was found in the log by an open, which may fail: nothing is lost by that. */
+    GIVE_UP
+  }
+
   private final LiveView live;
   private final LogWriter log;
   private final SegmentDirectory directory;
@@ -60,6 +70,7 @@ final class IndexWriter implements AutoCloseable {
   private final WriteStalls stalls;
   private long coveredLogBytes;
   private long owedNanos;
+  private volatile boolean closing;
 
   IndexWriter(
       EngineConfig config,
@@ -139,28 +150,40 @@ final class IndexWriter implements AutoCloseable {
 
   /** Hands the active memtable to the flush and starts another one. */
   void switchMemtable(LogPosition logStart) {
-    switchMemtable(logStart, /* mayFail= */ true);
+    switchMemtable(logStart, WhenStuck.REFUSE);
   }
 
   /** Puts the records of a frame that is in the log into the memtable. */
   void insert(Frame frame) {
     entries.over(frame, directory);
-    insertAll(entries, frame.segment(), frame.offset());
+    insertAll(entries, frame.segment(), frame.offset(), WhenStuck.WAIT);
     coveredLogBytes += frame.length();
+  }
+
+  /** Puts the entries of a frame that recovery has found into the memtable. */
+  void replay(IndexEntries source, long segment, long offset) {
+    insertAll(source, segment, offset, WhenStuck.GIVE_UP);
+  }
+
+  /**
+   * Nobody waits any more for a flush that fails: closing waits for whoever writes, and nothing but
+   * closing may help there. The rest of a frame takes the memtables that it needs.
+   */
+  void endWaits() {
+    closing = true;
   }
 
   /**
    * Puts the entries of one frame into the memtable; a frame may be larger than a memtable, and is
    * then replayed whole as long as any of its memtables is not flushed.
    */
-  void insertAll(IndexEntries source, long segment, long offset) {
+  private void insertAll(IndexEntries source, long segment, long offset, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
         if (live.get().active().isEmpty()) {
           throw new IllegalStateException("an entry is longer than a memtable");
         }
-        // The frame is in the log already: a full disk must not make its commit fail any more.
-        switchMemtable(new LogPosition(segment, offset), /* mayFail= */ false);
+        switchMemtable(new LogPosition(segment, offset), whenStuck);
       }
     }
   }
@@ -176,17 +199,18 @@ final class IndexWriter implements AutoCloseable {
   }
 
   /**
-   * As above. When the flush fails because the device refuses, this either fails too or takes one
-   * memtable more than there should be. A store that is open for reading only keeps them all.
+   * As above. A commit that must not fail takes one memtable more than there should be when flushes
+   * do, and only then waits: what is a little longer than was thought needs no more, and its writer
+   * goes on. A store that is open for reading only keeps them all.
    */
-  private void switchMemtable(LogPosition logStart, boolean mayFail) {
+  private void switchMemtable(LogPosition logStart, WhenStuck whenStuck) {
     if (readOnly) {
       live.addMemtable(newMemtable(logStart));
       return;
     }
     background.flushNeeded();
     if (live.get().memtables.size() >= shape.memtablesMax()) {
-      awaitFlush(mayFail);
+      awaitFlush(whenStuck);
     }
     live.addMemtable(newMemtable(logStart));
     coveredLogBytes = 0;
@@ -235,17 +259,27 @@ final class IndexWriter implements AutoCloseable {
         CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
   }
 
-  private void awaitFlush(boolean mayFail) {
+  private void awaitFlush(WhenStuck whenStuck) {
     stalls.begin();
     try {
       live.prepareFlushes();
+      Throwable tried = null;
       long seen = live.changes();
       while (live.get().memtables.size() >= shape.memtablesMax()) {
         background.check();
-        if (mayFail) {
-          throwIfStuck(background.flushError(), "memtables cannot be written out");
-        } else if (background.flushError() != null) {
+        Throwable error = background.flushError();
+        if (whenStuck == WhenStuck.WAIT && error != null && mayExceed()) {
           break;
+        }
+        if (whenStuck != WhenStuck.REFUSE && error != null && error != tried) {
+          // It may have been for want of a thread, and here is one. As often as the background
+          // tries, and no more: each try may fill a full disk again.
+          background.flushWaiting();
+          tried = background.flushError();
+          continue;
+        }
+        if (whenStuck != WhenStuck.WAIT) {
+          throwIfStuck(error, "memtables cannot be written out");
         }
         live.awaitChange(seen);
         seen = live.changes();
@@ -253,6 +287,11 @@ final class IndexWriter implements AutoCloseable {
     } finally {
       stalls.end(WriteStalls.Cause.MEMTABLES_FULL, 0);
     }
+  }
+
+  /** Whether a commit that must not fail takes another memtable though flushes do. */
+  private boolean mayExceed() {
+    return closing || live.get().memtables.size() == shape.memtablesMax();
   }
 
   private void awaitCompaction() {

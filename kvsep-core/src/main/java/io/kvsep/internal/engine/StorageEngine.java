@@ -337,6 +337,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private void closeAll() {
     Attempts attempts = new Attempts();
+    index.endWaits();
     boolean writersGone = attempts.run(writes::close);
     // A sync in the background may have failed, and nobody has heard of it.
     attempts.run(failure::check);
@@ -484,7 +485,7 @@ public final class StorageEngine implements AutoCloseable {
       appender.resume(segments.find(recovery.spareSegment()));
     }
     try (IndexEntries entries = new IndexEntries(ledger, config.inlineValueBytesMax())) {
-      recovery.replay(entries, index::insertAll);
+      recovery.replay(entries, index::replay);
     }
     if (recovery.replayedBytes() > 0 && !readOnly) {
       index.switchMemtable(recovery.end());
