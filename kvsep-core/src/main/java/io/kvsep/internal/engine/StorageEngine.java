@@ -518,6 +518,8 @@ public final class StorageEngine implements AutoCloseable {
     }
     pipeline.exclusively(
         () -> {
+          // The store may have failed with a frame half inserted, behind which the log ends.
+          failure.check();
           if (!live.get().active().isEmpty()) {
             index.switchMemtable(log.end());
           }
