@@ -100,19 +100,11 @@ final class Dropping {
   }
 
   private void warn(Throwable cause) {
-    if (warned) {
-      return;
-    }
-    try {
-      System.getLogger("io.kvsep")
-          .log(
-              System.Logger.Level.WARNING,
-              "files that nobody needs stay for now, as they cannot be dropped: " + cause);
-      warned = true;
-    } catch (RuntimeException | Error e) {
-      // No memory for it, or a handler that throws: said the next time.
-      return;
-    }
+    // Where there is no memory for it, or a handler throws, it is said the next time.
+    warned =
+        warned
+            || Warnings.tell(
+                "files that nobody needs stay for now, as they cannot be dropped: ", cause);
   }
 
   private void dropCoveredTables(boolean besidePause) {

@@ -49,8 +49,7 @@ final class SparedFiles {
       return false;
     }
     if (added) {
-      System.getLogger("io.kvsep")
-          .log(System.Logger.Level.WARNING, "damaged, and left as it is: " + error.getMessage());
+      Warnings.tell("damaged, and left as it is: ", error.getMessage());
     }
     return true;
   }
@@ -77,8 +76,7 @@ final class SparedFiles {
   /** Spares a file of the log that the device does not let anybody read. */
   void spareUnreadable(long file) {
     logFiles.add(file);
-    System.getLogger("io.kvsep")
-        .log(System.Logger.Level.WARNING, "unreadable, and left: " + StoreFiles.segment(file));
+    Warnings.tell("unreadable, and left: ", StoreFiles.segment(file));
   }
 
   /** Undoes {@link #spareUnreadable}. */

@@ -92,7 +92,7 @@ public final class ThreadScheduler implements Scheduler {
       try {
         task.run();
       } catch (RuntimeException | Error e) {
-        System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, "background task", e);
+        Warnings.tellWithTrace("background task", e);
       }
     };
   }

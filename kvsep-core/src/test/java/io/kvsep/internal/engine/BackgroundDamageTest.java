@@ -15,6 +15,7 @@ import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.WarningHandler;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -186,6 +187,20 @@ final class BackgroundDamageTest {
     assertEquals(damaged, error.file());
     checkAllBut(Set.of(damaged));
     reopen();
+    checkAllBut(Set.of(damaged));
+    close();
+  }
+
+  @Test
+  void compactionPassesADamagedTableThoughNobodyCanBeTold() throws Exception {
+    String damaged = fillLastLevel(400);
+    flip(damaged, 60);
+    engine = open();
+    try (WarningHandler failing = WarningHandler.failing()) {
+      writeMore(400, 400);
+      CorruptionException error = assertThrows(CorruptionException.class, engine::compact);
+      assertEquals(damaged, error.file());
+    }
     checkAllBut(Set.of(damaged));
     close();
   }

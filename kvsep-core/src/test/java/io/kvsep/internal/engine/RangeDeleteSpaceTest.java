@@ -19,14 +19,12 @@ import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.RefusingScheduler;
+import io.kvsep.testing.WarningHandler;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -240,28 +238,12 @@ final class RangeDeleteSpaceTest {
   @Test
   void tablesThatCannotBeDroppedAreWarnedOfOnce() {
     List<String> warnings = Collections.synchronizedList(new ArrayList<>());
-    Handler handler =
-        new Handler() {
-          @Override
-          public void publish(LogRecord record) {
-            warnings.add(record.getMessage());
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        };
-    // Held, or it might be forgotten together with the handler.
-    Logger logger = Logger.getLogger("io.kvsep");
-    logger.addHandler(handler);
-    try (FailedDrop failed = new FailedDrop()) {
+    try (WarningHandler handler =
+            WarningHandler.begin(record -> warnings.add(record.getMessage()));
+        FailedDrop failed = new FailedDrop()) {
       String told = String.join("\n", warnings);
       assertEquals(1, told.split("cannot be dropped", -1).length - 1, told);
       failed.tick();
-    } finally {
-      logger.removeHandler(handler);
     }
   }
 

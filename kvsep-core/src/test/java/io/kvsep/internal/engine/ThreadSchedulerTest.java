@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.testing.WarningHandler;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -39,5 +40,23 @@ final class ThreadSchedulerTest {
       scheduler.close();
     }
     scheduler.after(MILLISECOND, begun::countDown);
+  }
+
+  /**
+   * As where there is no memory for a record of the log either, or a handler of the user throws.
+   */
+  @Test
+  void aTaskThatFailsIsRepeatedThoughThatCannotBeTold() throws InterruptedException {
+    CountDownLatch runs = new CountDownLatch(3);
+    try (WarningHandler failing = WarningHandler.failing();
+        ThreadScheduler scheduler = new ThreadScheduler(2)) {
+      scheduler.repeat(
+          MILLISECOND,
+          () -> {
+            runs.countDown();
+            throw new IllegalStateException("as a test wants it");
+          });
+      awaitOther(runs);
+    }
   }
 }
