@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.vlog.LogWriter;
 import java.util.concurrent.locks.ReentrantLock;
@@ -22,6 +23,9 @@ final class IntervalSyncs {
 
   private boolean armed;
   private long dueNanos;
+
+  /** Whether a sync ended half way; noted thus, since there may be no memory for a task. */
+  private volatile boolean owed;
 
   IntervalSyncs(EngineConfig config, LogAppender appender, LogWriter log, FailureState failure) {
     this.config = config;
@@ -64,7 +68,29 @@ final class IntervalSyncs {
     } finally {
       lock.unlock();
     }
-    sync();
+    syncAtLast();
+  }
+
+  /** Tries again what nobody else would; called at intervals. */
+  void tick() {
+    if (owed) {
+      // Before the sync: another one may end half way beside it.
+      owed = false;
+      syncAtLast();
+    }
+  }
+
+  /** What does not come by itself again must not be forgotten if it fails. */
+  private void syncAtLast() {
+    boolean ended = false;
+    try {
+      sync();
+      ended = true;
+    } finally {
+      if (!ended) {
+        owed = true;
+      }
+    }
   }
 
   private void sync() {
@@ -73,7 +99,7 @@ final class IntervalSyncs {
     }
     try {
       appender.sync();
-    } catch (RuntimeException e) {
+    } catch (StoreFailedException e) {
       // Kept by the failure state, which every later write reports.
       return;
     }

@@ -502,6 +502,7 @@ public final class StorageEngine implements AutoCloseable {
         .repeat(
             TICK_NANOS,
             () -> {
+              syncs.tick();
               epochs.collect();
               boolean quiet = rotation.tick(pipeline.commits()) && !loads.isAtWork();
               reclaim.tick(quiet);

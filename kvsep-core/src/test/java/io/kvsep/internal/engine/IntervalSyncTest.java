@@ -4,15 +4,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingScheduler;
+import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
+import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -38,17 +45,23 @@ final class IntervalSyncTest {
   private long now;
 
   private StorageEngine open(CommitSync sync) {
-    return StorageEngine.open(
-        ConfigDraft.of(
-                Engines.config(storage, sync, new ManualClock(1_000), new Random(1), scheduler))
-            .syncIntervalNanos(SECOND)
-            .ticker(() -> now)
-            .build());
+    return StorageEngine.open(config(sync).build());
+  }
+
+  private ConfigDraft config(CommitSync sync) {
+    return ConfigDraft.of(
+            Engines.config(storage, sync, new ManualClock(1_000), new Random(1), scheduler))
+        .syncIntervalNanos(SECOND)
+        .ticker(() -> now);
   }
 
   private static void write(StorageEngine engine, String key, long syncNanos) {
+    write(engine, key, new byte[3], syncNanos);
+  }
+
+  private static void write(StorageEngine engine, String key, byte[] value, long syncNanos) {
     WriteBuffer batch = new WriteBuffer();
-    batch.put(0, key.getBytes(UTF_8), new byte[3], 0);
+    batch.put(0, key.getBytes(UTF_8), value, 0);
     engine.writes().writeSyncedWithin(batch, syncNanos);
   }
 
@@ -97,6 +110,44 @@ final class IntervalSyncTest {
       assertEquals(List.of(), delays);
       write(engine, "c", SECOND / 10);
       assertEquals(List.of(SECOND / 10), delays);
+    }
+  }
+
+  /** An Error that says nothing of the log, as where there is no memory. */
+  @Test
+  void aSyncThatEndedHalfWayIsTriedAgain() {
+    boolean[] fails = new boolean[1];
+    ForwardingStorage scarce =
+        new ForwardingStorage(storage) {
+          @Override
+          protected StorageFile wrap(StorageFile file) {
+            return new ForwardingFile(file) {
+              @Override
+              public long length() throws IOException {
+                if (fails[0]) {
+                  fails[0] = false;
+                  throw new OutOfMemoryError("as a test wants it");
+                }
+                return super.length();
+              }
+            };
+          }
+        };
+    EngineConfig config =
+        config(CommitSync.ON_DEMAND).storage(scarce).shape(Engines.withRoom(3 << 10)).build();
+    try (StorageEngine engine = StorageEngine.open(config)) {
+      // The first segment is full then, and cut where it ends before it is synced.
+      byte[] value = new byte[1_000];
+      new Random(2).nextBytes(value);
+      for (int i = 0; i < 25; i++) {
+        write(engine, "key-" + i, value, SECOND);
+      }
+      fails[0] = true;
+      OutOfMemoryError error = assertThrows(OutOfMemoryError.class, manual::tick);
+      assertTrue(Arrays.toString(error.getStackTrace()).contains("LogWriter.sync"));
+      assertNull(left("key-24"));
+      manual.tick();
+      assertNotNull(left("key-24"));
     }
   }
 }
