@@ -110,16 +110,7 @@ final class BackgroundWork {
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
     this.deadSegments = new DeadSegments(versions, live, failure, config.reclaim().goal());
-    this.dropping =
-        new Dropping(
-            versions,
-            live,
-            snapshots,
-            failure,
-            running,
-            spared,
-            deadSegments,
-            cause -> compactionError = cause);
+    this.dropping = new Dropping(versions, live, snapshots, failure, running, spared, deadSegments);
   }
 
   DeadSegments deadSegments() {

@@ -11,7 +11,6 @@ import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 
 /**
  * Drops what nobody needs any more, without reading it: tables of which range deletes hide
@@ -28,7 +27,6 @@ final class Dropping {
   private final RunningCompactions running;
   private final SparedFiles spared;
   private final DeadSegments deadSegments;
-  private final Consumer<RuntimeException> unreadable;
 
   /**
    * Whether covered tables stay only because of snapshots, and how many of these had been released
@@ -38,15 +36,12 @@ final class Dropping {
 
   private volatile long releasedAtLook = -1;
 
-  /** Whether something stayed because it could not be dropped. */
+  /** Whether something stayed because it could not be looked at or dropped. */
   private volatile boolean failed;
 
   /** Whether that was said, and nothing was dropped since. */
   private volatile boolean warned;
 
-  /**
-   * @param unreadable is told where a table cannot be read to see what it covers
-   */
   Dropping(
       VersionSet versions,
       LiveView live,
@@ -54,8 +49,7 @@ final class Dropping {
       FailureState failure,
       RunningCompactions running,
       SparedFiles spared,
-      DeadSegments deadSegments,
-      Consumer<RuntimeException> unreadable) {
+      DeadSegments deadSegments) {
     this.versions = versions;
     this.live = live;
     this.snapshots = snapshots;
@@ -63,7 +57,6 @@ final class Dropping {
     this.running = running;
     this.spared = spared;
     this.deadSegments = deadSegments;
-    this.unreadable = unreadable;
   }
 
   boolean hasFailed() {
@@ -74,8 +67,6 @@ final class Dropping {
   void tick() {
     boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
     if ((released || failed) && !failure.hasFailed()) {
-      // Before the try: another one may fail beside it.
-      failed = false;
       run(/* besidePause= */ false);
     }
   }
@@ -88,8 +79,11 @@ final class Dropping {
    */
   void run(boolean besidePause) {
     try {
-      dropCoveredTables(besidePause);
-      deadSegments.remove();
+      try {
+        dropCoveredTables(besidePause);
+      } finally {
+        deadSegments.remove();
+      }
       warned = false;
     } catch (StoreFailedException e) {
       throw e;
@@ -133,6 +127,9 @@ final class Dropping {
   private List<CoveredTables.Covered> coveredTables(Set<TableFile> busy) {
     Version version = versions.retainCurrent();
     try {
+      // Before the look: another one may fail beside it. Only here, since while compactions are
+      // paused there is none.
+      failed = false;
       releasedAtLook = snapshots.released();
       CoveredTables.Found found =
           CoveredTables.find(
@@ -141,12 +138,8 @@ final class Dropping {
       return found.tables();
     } catch (CorruptionException | IncompatibleFormatException e) {
       // A table with range deletes is damaged. The next look does without them.
+      failed = true;
       spared.spare(e);
-      return List.of();
-    } catch (RuntimeException e) {
-      // Such a table cannot be read: reads of its keys say so, and so does whoever compacts it. The
-      // flush or compaction that brought us here is not to blame.
-      unreadable.accept(e);
       return List.of();
     } finally {
       version.release();

@@ -28,6 +28,8 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What deleted ranges give back, when, and that nobody is in the way of it. */
 final class RangeDeleteSpaceTest {
@@ -226,30 +228,33 @@ final class RangeDeleteSpaceTest {
     assertEmpty();
   }
 
-  @Test
-  void tablesThatCannotBeDroppedAreTriedAgain() throws IOException {
-    try (FailedDrop failed = new FailedDrop()) {
+  @ParameterizedTest
+  @EnumSource(Refusal.class)
+  void tablesThatCannotBeDroppedAreTriedAgain(Refusal refusal) throws IOException {
+    try (FailedDrop failed = new FailedDrop(refusal)) {
       assertTrue(count(failed.disk, StoreFiles.Kind.TABLE) > 3);
       failed.tick();
       assertEquals(1, count(failed.disk, StoreFiles.Kind.TABLE));
     }
   }
 
-  @Test
-  void tablesThatCannotBeDroppedAreWarnedOfOnce() {
+  @ParameterizedTest
+  @EnumSource(Refusal.class)
+  void tablesThatCannotBeDroppedAreWarnedOfOnce(Refusal refusal) {
     List<String> warnings = Collections.synchronizedList(new ArrayList<>());
     try (WarningHandler handler =
             WarningHandler.begin(record -> warnings.add(record.getMessage()));
-        FailedDrop failed = new FailedDrop()) {
+        FailedDrop failed = new FailedDrop(refusal)) {
       String told = String.join("\n", warnings);
       assertEquals(1, told.split("cannot be dropped", -1).length - 1, told);
       failed.tick();
     }
   }
 
-  @Test
-  void aFlushHasNotFailedBecauseTablesBehindItCannotBeDropped() {
-    try (FailedDrop failed = new FailedDrop()) {
+  @ParameterizedTest
+  @EnumSource(Refusal.class)
+  void aFlushHasNotFailedBecauseTablesBehindItCannotBeDropped(Refusal refusal) {
+    try (FailedDrop failed = new FailedDrop(refusal)) {
       failed.tick();
       failed.lanes.refuse();
       // More than all memtables take; writers wait for flushes.
@@ -313,14 +318,34 @@ final class RangeDeleteSpaceTest {
     return value;
   }
 
-  /** A store whose device was full for a moment, behind a flush of a delete that covers tables. */
+  /** What a device did for a moment. */
+  private enum Refusal {
+    /** It had no room for what says that tables are dropped. */
+    FULL(Fault.ENOSPC, true, Operation.WRITE, StoreFiles.Kind.MANIFEST),
+    /** It did not let anybody read what covers them. */
+    UNREADABLE(Fault.EIO, false, Operation.MAP, StoreFiles.Kind.TABLE);
+
+    private final Fault fault;
+    private final boolean sticky;
+    private final Operation operation;
+    private final StoreFiles.Kind kind;
+
+    Refusal(Fault fault, boolean sticky, Operation operation, StoreFiles.Kind kind) {
+      this.fault = fault;
+      this.sticky = sticky;
+      this.operation = operation;
+      this.kind = kind;
+    }
+  }
+
+  /** A store whose device refused for a moment, behind a flush of a delete that covers tables. */
   private static final class FailedDrop implements AutoCloseable {
     final CrashableStorage disk = new CrashableStorage();
     final ManualScheduler tasks = new ManualScheduler(5, 2);
     final RefusingScheduler lanes = new RefusingScheduler(tasks);
     final StorageEngine store = Engines.open(disk, lanes);
 
-    FailedDrop() {
+    FailedDrop(Refusal refusal) {
       for (int i = 0; i < 600; i++) {
         store.writes().put(0, key(i), value(i), 0);
         tasks.runAll();
@@ -333,11 +358,11 @@ final class RangeDeleteSpaceTest {
       long flushes = store.stats().flushes();
       disk.failAt(
           1,
-          Fault.ENOSPC,
-          /* sticky= */ true,
+          refusal.fault,
+          refusal.sticky,
           (operation, name) ->
-              operation == Operation.WRITE
-                  && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST
+              operation == refusal.operation
+                  && StoreFiles.kindOf(name) == refusal.kind
                   && store.stats().flushes() > flushes);
       for (int i = 0; store.stats().flushes() == flushes; i++) {
         putBehindRange(i);
