@@ -184,6 +184,10 @@ final class BackgroundWork {
       plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
       forReads = plan == null && whole == null;
       if (forReads) {
+        if (busy.isEmpty()) {
+          // Nothing is due that could be waited for: neither is what has failed.
+          compactionError = null;
+        }
         plan = settling.pick(version, untouchable, damaged);
       }
       return plan;
@@ -452,9 +456,6 @@ final class BackgroundWork {
     boolean succeeded = false;
     try {
       run(plan, forReads ? unhurried : compaction);
-      if (!forReads) {
-        compactionError = null;
-      }
       succeeded = true;
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
@@ -502,6 +503,8 @@ final class BackgroundWork {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
     live.installVersion(null);
+    // Whoever asked for it: tables can be compacted.
+    compactionError = null;
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);
     dropping.run(/* besidePause= */ true);
