@@ -10,7 +10,6 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -44,19 +43,15 @@ public final class CompactionPicker {
 
   private final CompactionConfig config;
 
-  /** Of the version that was looked at last: most looks find the same one again. */
-  private final AtomicReference<@Nullable HiddenBytes> lastHidden;
-
+  private final LastHidden lastHidden;
   private final @Nullable CompactionPlan whole;
 
   public CompactionPicker(CompactionConfig config) {
-    this(config, new AtomicReference<>(), null);
+    this(config, new LastHidden(config), null);
   }
 
   private CompactionPicker(
-      CompactionConfig config,
-      AtomicReference<@Nullable HiddenBytes> lastHidden,
-      @Nullable CompactionPlan whole) {
+      CompactionConfig config, LastHidden lastHidden, @Nullable CompactionPlan whole) {
     this.config = config;
     this.lastHidden = lastHidden;
     this.whole = whole;
@@ -89,7 +84,7 @@ public final class CompactionPicker {
   public @Nullable CompactionPlan pick(
       Version version, Set<TableFile> busy, long nowMillis, long oldestReader) {
     int base = baseLevel(version);
-    HiddenBytes hidden = hiddenBytes(version, oldestReader);
+    HiddenBytes hidden = lastHidden.of(version, oldestReader);
     double[] scores = new double[LAST];
     Integer[] byScore = new Integer[LAST];
     for (int level = 0; level < LAST; level++) {
@@ -233,7 +228,7 @@ public final class CompactionPicker {
 
   /** How many times over its limits a level is; due from 1 on. */
   public double score(Version version, int level, int base, long oldestReader) {
-    return score(version, level, base, hiddenBytes(version, oldestReader));
+    return score(version, level, base, lastHidden.of(version, oldestReader));
   }
 
   private double score(Version version, int level, int base, HiddenBytes hidden) {
@@ -243,16 +238,15 @@ public final class CompactionPicker {
 
   /** Bytes of the log that tables need, though what replaces them is in tables above. */
   public double hiddenInLog(Version version, long oldestReader) {
-    return hiddenBytes(version, oldestReader).total();
+    return lastHidden.of(version, oldestReader).total();
   }
 
-  private HiddenBytes hiddenBytes(Version version, long oldestReader) {
-    HiddenBytes hidden = lastHidden.get();
-    if (hidden == null || !hidden.isOf(version, oldestReader)) {
-      hidden = new HiddenBytes(version, config, oldestReader);
-      lastHidden.set(hidden);
-    }
-    return hidden;
+  /**
+   * A table whose deleted ranges could not be read when a version was looked at is tried again with
+   * the next look; else it is not for as long as that version is in force.
+   */
+  public void lookAgain() {
+    lastHidden.forgetIncomplete();
   }
 
   private double lengthScore(Version version, int level, int base) {

@@ -1,5 +1,8 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.version.LevelSums;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -44,6 +47,9 @@ final class HiddenBytes {
   private final Version version;
   private final long oldestReader;
 
+  /** Whether a table whose deleted ranges count could not be read; another try may succeed. */
+  private volatile boolean unread;
+
   /**
    * @param oldestReader the lowest sequence number somebody may read at
    */
@@ -82,6 +88,11 @@ final class HiddenBytes {
     return version == other && oldestReader == newestThatMatters(other, otherReader);
   }
 
+  /** Whether all of it could be read that another try might give. */
+  boolean isComplete() {
+    return !unread;
+  }
+
   /** How many times over its limit a level is, with those above it; due from 1 on. */
   double score(int level) {
     return scores[level];
@@ -99,7 +110,25 @@ final class HiddenBytes {
     }
     long entries = table.meta().entryCount();
     return estimate(level, entries, table.recordCount(), table.valueBytes())
-        + RangeReach.below(version, level, table, oldestReader);
+        + ofRanges(level, table);
+  }
+
+  /** What the deleted ranges of a table cover below it; nothing where they cannot be read. */
+  private double ofRanges(int level, TableFile table) {
+    if (table.meta().rangeCount() == 0) {
+      return 0;
+    }
+    RangeTombstones ranges;
+    try {
+      ranges = table.rangeTombstones();
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      // For good. Reads of its keys say so, and so does whoever compacts it.
+      return 0;
+    } catch (RuntimeException e) {
+      unread = true;
+      return 0;
+    }
+    return RangeReach.below(version, level, table, ranges, oldestReader);
   }
 
   /** Readers that see all of the version's tables are all the same. */
@@ -132,7 +161,7 @@ final class HiddenBytes {
     }
     double bytes = estimate(level, sums.entries(), sums.records(), sums.valueBytes());
     for (TableFile table : version.rangeTables(level)) {
-      bytes += RangeReach.below(version, level, table, oldestReader);
+      bytes += ofRanges(level, table);
     }
     return bytes;
   }

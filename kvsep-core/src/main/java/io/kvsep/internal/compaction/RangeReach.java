@@ -18,17 +18,8 @@ final class RangeReach {
    * Log bytes that the deleted ranges of {@code table} cover in the levels below its own, but for
    * ranges that are newer than {@code oldestReader}, who may see what they cover.
    */
-  static double below(Version version, int level, TableFile table, long oldestReader) {
-    if (table.meta().rangeCount() == 0) {
-      return 0;
-    }
-    RangeTombstones ranges;
-    try {
-      ranges = table.rangeTombstones();
-    } catch (RuntimeException e) {
-      // It cannot be read. Reads of its keys say so, and so does whoever compacts it.
-      return 0;
-    }
+  static double below(
+      Version version, int level, TableFile table, RangeTombstones ranges, long oldestReader) {
     double bytes = 0;
     for (int below = level + 1; below < Version.LEVELS; below++) {
       bytes += covered(ranges, oldestReader, version.overlapping(below, first(table), last(table)));

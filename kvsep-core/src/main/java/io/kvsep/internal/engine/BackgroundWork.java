@@ -239,6 +239,7 @@ final class BackgroundWork {
     }
     flushNeeded();
     dropping.tick();
+    picker.lookAgain();
     compactionNeeded();
   }
 

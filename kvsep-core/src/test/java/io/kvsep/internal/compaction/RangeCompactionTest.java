@@ -8,9 +8,12 @@ import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.CompactionFixture.Item;
 import io.kvsep.internal.compaction.CompactionFixture.Range;
 import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.Operation;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,6 +28,7 @@ import org.junit.jupiter.api.Test;
 /** What flushes and compactions make of deleted ranges. */
 final class RangeCompactionTest {
   private static final long NOW = 1_000_000;
+  private static final long VALUE_BYTES = 5_000;
 
   @Test
   void noReaderSeesADifferenceAndTablesStayApart() {
@@ -262,6 +266,33 @@ final class RangeCompactionTest {
                 != null);
       }
     }
+  }
+
+  /** What they cover in the log is no less because the device refused once. */
+  @Test
+  void rangesThatCouldNotBeReadCountWhenTheyCan() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      store.versions.apply(new VersionEdit().addSegment(1));
+      store.versions.apply(new VersionEdit().addTable(6, tableOfValues(store)));
+      store.add(0, List.of(), List.of(new Range("a", "d", 9)));
+      Version version = store.versions.current();
+      CompactionPicker picker = new CompactionPicker(store.config);
+      store.storage.failNext(Fault.EIO, operation -> operation == Operation.MAP);
+      double hidden = picker.hiddenInLog(version, NOW);
+      assertTrue(hidden < VALUE_BYTES, "hidden " + hidden);
+      // Each try may take a device long.
+      assertEquals(hidden, picker.hiddenInLog(version, NOW));
+      picker.lookAgain();
+      assertEquals(VALUE_BYTES, picker.hiddenInLog(version, NOW));
+    }
+  }
+
+  private static TableMeta tableOfValues(CompactionFixture store) {
+    long number = store.versions.newFileNumber();
+    byte[] smallest = "b".getBytes(StandardCharsets.UTF_8);
+    byte[] largest = "c".getBytes(StandardCharsets.UTF_8);
+    List<SegmentUse> uses = List.of(new SegmentUse(1, VALUE_BYTES, 10));
+    return new TableMeta(number, 100, smallest, largest, 1, 8, 10, 0, 0, 0, 10, 0, 0, 0, uses);
   }
 
   private static Set<String> keys(List<Item> items) {
