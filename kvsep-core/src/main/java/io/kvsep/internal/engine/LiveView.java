@@ -76,7 +76,7 @@ final class LiveView {
   }
 
   void start(List<Memtable> memtablesNewestFirst) {
-    change(() -> memtablesNewestFirst.stream().map(this::shared).toList());
+    change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null);
   }
 
   /** Makes {@code memtable} the active one. */
@@ -87,7 +87,8 @@ final class LiveView {
           memtables.add(shared(memtable));
           memtables.addAll(get().memtables);
           return memtables;
-        });
+        },
+        null);
   }
 
   /** Takes over the current version, and lets go of a memtable that is in it now. */
@@ -96,14 +97,13 @@ final class LiveView {
         () -> {
           List<SharedMemtable> memtables = new ArrayList<>();
           for (SharedMemtable shared : get().memtables) {
-            if (shared.memtable == flushed) {
-              shared.pin();
-            } else {
+            if (shared.memtable != flushed) {
               memtables.add(shared);
             }
           }
           return memtables;
-        });
+        },
+        flushed);
   }
 
   /**
@@ -115,7 +115,8 @@ final class LiveView {
         () -> {
           markEpoch++;
           return get().memtables;
-        });
+        },
+        null);
   }
 
   /** From now on nobody finds anything; the caller drains the epochs next. */
@@ -205,13 +206,17 @@ final class LiveView {
 
   /**
    * @param memtables of the next view; asked under the lock
+   * @param leaving is not one of them any more
    */
-  private void change(Supplier<List<SharedMemtable>> memtables) {
+  private void change(Supplier<List<SharedMemtable>> memtables, @Nullable Memtable leaving) {
     View previous;
     lock.lock();
     try {
       previous = current;
       install(memtables.get());
+      if (previous != null && leaving != null) {
+        pin(previous, leaving);
+      }
     } finally {
       lock.unlock();
     }
@@ -221,13 +226,32 @@ final class LiveView {
     }
   }
 
+  /** Where there is no memory for the next view, the one before stays, and nothing is kept. */
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();
     while (!version.tryRetain()) {
       version = versions.get();
     }
-    current = new View(memtables, version, markEpoch, epochs);
+    boolean installed = false;
+    try {
+      current = new View(memtables, version, markEpoch, epochs);
+      installed = true;
+    } finally {
+      if (!installed) {
+        version.release();
+      }
+    }
     wakeAll();
+  }
+
+  /** Makes nothing: the view is to be released whatever memory there is. */
+  private static void pin(View view, Memtable leaving) {
+    for (int i = 0; i < view.memtables.size(); i++) {
+      SharedMemtable shared = view.memtables.get(i);
+      if (shared.memtable == leaving) {
+        shared.pin();
+      }
+    }
   }
 
   /** Under the lock. */

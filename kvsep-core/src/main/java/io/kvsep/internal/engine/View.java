@@ -31,7 +31,7 @@ final class View {
       this.pinnedBytes = pinnedBytes;
     }
 
-    /** It is about to leave the current view; whoever has an older one keeps it. */
+    /** It has left the current view; whoever has an older one keeps it. */
     void pin() {
       pinned = true;
       pinnedBytes.addAndGet(memtable.memoryBytes());

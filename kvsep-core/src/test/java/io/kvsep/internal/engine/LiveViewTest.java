@@ -1,0 +1,60 @@
+package io.kvsep.internal.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.testing.BareVersions;
+import io.kvsep.testing.ManualScheduler;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What readers find when the next view is there, and when there is no memory for it. */
+final class LiveViewTest {
+  private final MemoryLedger ledger = new MemoryLedger();
+  private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
+  private boolean scarce;
+
+  private Memtable memtable() {
+    return new Memtable(ledger, 8 << 10, LogPosition.START, 1);
+  }
+
+  @Test
+  void aMemtableCountsAsPinnedFromWhenItHasLeftUntilItIsFreed() {
+    Memtable newer = memtable();
+    Memtable older = memtable();
+    try (BareVersions versions = new BareVersions()) {
+      LiveView live =
+          new LiveView(
+              epochs,
+              () -> {
+                if (scarce) {
+                  throw new OutOfMemoryError("as a test wants it");
+                }
+                return versions.current();
+              },
+              new ManualScheduler(1, 1));
+      live.start(List.of(newer, older));
+      View before = live.retain();
+      scarce = true;
+      assertThrows(OutOfMemoryError.class, () -> live.installVersion(older));
+      assertSame(before, live.get());
+      assertEquals(0, live.pinnedMemtableBytes(), "it stays");
+      scarce = false;
+      live.installVersion(older);
+      assertEquals(1, live.get().memtables.size());
+      assertTrue(live.pinnedMemtableBytes() > 0);
+      assertEquals(older.memoryBytes(), live.pinnedMemtableBytes());
+      before.release();
+      assertEquals(0, live.pinnedMemtableBytes());
+      live.close();
+    }
+    epochs.free();
+    assertEquals(0, ledger.totalBytes());
+  }
+}
