@@ -63,8 +63,12 @@ final class RefreshTargets {
     /** By the segment that used to have the records. */
     private final Map<Long, Segment> homes;
 
+    /** The files; made ahead, since there may be no memory left when they are given back. */
+    private final Long[] files;
+
     Pins(Map<Long, Segment> homes) {
       this.homes = homes;
+      this.files = homes.values().stream().map(Segment::id).distinct().toArray(Long[]::new);
     }
 
     PointerRefresh pointers() {
@@ -76,7 +80,9 @@ final class RefreshTargets {
     public void close() {
       lock.lock();
       try {
-        homes.values().stream().distinct().forEach(file -> unpin(file.id()));
+        for (Long file : files) {
+          unpin(file);
+        }
       } finally {
         lock.unlock();
       }
@@ -118,7 +124,9 @@ final class RefreshTargets {
               });
       Pins pins = new Pins(wanted);
       Map<Long, Integer> more = new HashMap<>(pinned);
-      wanted.values().stream().distinct().forEach(file -> more.merge(file.id(), 1, Integer::sum));
+      for (Long file : pins.files) {
+        more.merge(file, 1, Integer::sum);
+      }
       // Only now, when nothing can fail any more, for nobody would unpin them.
       pinned = more;
       return pins;
@@ -163,7 +171,7 @@ final class RefreshTargets {
     }
   }
 
-  private void unpin(long file) {
+  private void unpin(Long file) {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
   }
 
