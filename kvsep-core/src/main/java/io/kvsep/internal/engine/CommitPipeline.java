@@ -420,6 +420,9 @@ final class CommitPipeline {
     } catch (Error e) {
       // Likewise: what it read may have been longer than the heap has room for.
       first.fail(e);
+    } catch (Exception e) {
+      // One that no method declares, as native code throws them; the group is not to blame either.
+      first.fail(new StorageException("cannot check a condition", e));
     }
     group.remove(0);
     first.complete();

@@ -2,10 +2,12 @@ package io.kvsep.internal.io;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.testing.JavaProcess;
 import java.io.File;
 import java.io.IOException;
@@ -39,6 +41,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class FileStorageTest extends StorageContract {
   /** Of each kind of operation, so many interrupts must have hit while it ran. */
   private static final int HITS = 10;
+
+  /** So many that nothing else is likely to be mapped in place of all of them. */
+  private static final int UNTOLD_BYTES = 64 << 20;
 
   @TempDir Path parent;
 
@@ -82,6 +87,42 @@ final class FileStorageTest extends StorageContract {
       }
       assertTrue(storage.isInMemory(mapped));
       assertTrue(storage.isInMemory(mapped.slice(50_000, 10)));
+    }
+  }
+
+  /** As behind a filter of system calls. */
+  @Test
+  @DisabledOnOs(value = OS.WINDOWS, disabledReason = "Java does not ask there")
+  void nothingIsInMemoryWhereTheSystemRefusesToTell() throws IOException {
+    try (Storage storage = emptyStorage();
+        StorageFile file = storage.create("000001.vlog")) {
+      file.write(ByteBuffer.allocateDirect(1), 0);
+      file.write(ByteBuffer.allocateDirect(1), UNTOLD_BYTES - 1);
+      ByteBuffer here = file.map(1);
+      assertEquals(0, here.get(0));
+      assertTrue(storage.isInMemory(here));
+
+      // Of what is not mapped any more the system tells nothing either.
+      ByteBuffer gone = file.map(UNTOLD_BYTES);
+      Region.ofMapping(gone).free();
+      assertFalse(storage.isInMemory(gone));
+
+      assertFalse(storage.isInMemory(here), "asked again");
+    }
+  }
+
+  /** A process that asks may be killed for it. */
+  @Test
+  void nobodyAsksWhatIsInMemoryWhereTheyWereToldNotTo() throws IOException {
+    System.setProperty("kvsep.mincore", "false");
+    try (Storage storage = emptyStorage();
+        StorageFile file = storage.create("000001.vlog")) {
+      file.write(ByteBuffer.allocateDirect(1), 0);
+      ByteBuffer mapped = file.map(1);
+      assertEquals(0, mapped.get(0));
+      assertFalse(storage.isInMemory(mapped));
+    } finally {
+      System.clearProperty("kvsep.mincore");
     }
   }
 
