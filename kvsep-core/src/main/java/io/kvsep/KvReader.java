@@ -47,7 +47,8 @@ public interface KvReader {
    * the key is absent. The view runs from position 0 to its limit and is valid only inside the
    * call. A value of more than 256 bytes that is stored uncompressed in a mapped segment is not
    * copied, unless much of what was deleted is still kept by views that the garbage collector has
-   * not found to be gone; one of more than 1 MiB never is.
+   * not found to be gone; one of more than 1 MiB never is. On Windows every value is copied: no
+   * file can be deleted there as long as anything of it is mapped.
    *
    * <p>The store cannot be closed from inside the call, and nothing that the store lets go of
    * meanwhile is given back until it returns: not the space of replaced files, and not the memory

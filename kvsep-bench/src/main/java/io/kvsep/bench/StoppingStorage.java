@@ -126,6 +126,11 @@ final class StoppingStorage implements Storage {
   }
 
   @Override
+  public boolean deletesMapped() {
+    return storage.deletesMapped();
+  }
+
+  @Override
   public List<String> list() throws IOException {
     return storage.list();
   }

@@ -61,6 +61,11 @@ abstract class CrashableFolder implements Storage {
   }
 
   @Override
+  public final boolean deletesMapped() {
+    return true;
+  }
+
+  @Override
   public final List<String> list() throws IOException {
     return whole().listAt(folder);
   }

@@ -51,6 +51,11 @@ public abstract class ForwardingStorage implements Storage {
   }
 
   @Override
+  public boolean deletesMapped() {
+    return storage.deletesMapped();
+  }
+
+  @Override
   public List<String> list() throws IOException {
     return storage.list();
   }

@@ -9,6 +9,7 @@ import io.kvsep.internal.version.TableTotal;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,14 +18,22 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Closes and deletes files that no version holds any more, once the readers that are inside have
- * left. A file that cannot be deleted stays as an orphan, which the next open removes. Thread safe.
+ * left. A file that cannot be deleted then is an orphan, tried again from time to time, and by the
+ * next open. Thread safe.
  */
 final class FileRemover implements ObsoleteFiles {
+  private static final int TICKS_BETWEEN_TRIES_MAX = 32;
+
   private final Storage storage;
   private final boolean readOnly;
   private final Epochs<?> epochs;
   private final SegmentDirectory segments;
   private final Set<String> waitingNames = ConcurrentHashMap.newKeySet();
+
+  /** Names that could not be deleted. */
+  private final Set<String> left = ConcurrentHashMap.newKeySet();
+
+  private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
   private final AtomicInteger waitingTables = new AtomicInteger();
   private final AtomicLong waitingTableBytes = new AtomicLong();
   private final AtomicInteger hiddenSegments = new AtomicInteger();
@@ -106,11 +115,26 @@ final class FileRemover implements ObsoleteFiles {
     if (readOnly) {
       return;
     }
+    if (!isGone(name)) {
+      left.add(name);
+    }
+  }
+
+  /** Tries again what failed; called at intervals by one thread. */
+  void tick() {
+    if (retryTicks.isDue(!left.isEmpty())) {
+      left.removeIf(this::isGone);
+    }
+  }
+
+  private boolean isGone(String name) {
     try {
       storage.delete(name);
+      return true;
+    } catch (NoSuchFileException e) {
+      return true;
     } catch (IOException e) {
-      // The file stays as an orphan; the next open removes it.
-      return;
+      return false;
     }
   }
 }

@@ -504,6 +504,7 @@ public final class StorageEngine implements AutoCloseable {
             () -> {
               syncs.tick();
               epochs.collect();
+              remover.tick();
               boolean quiet = rotation.tick(pipeline.commits()) && !loads.isAtWork();
               reclaim.tick(quiet);
               background.tick(quiet, reclaim);

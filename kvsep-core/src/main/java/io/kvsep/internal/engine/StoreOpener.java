@@ -24,7 +24,6 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.UnknownSegments;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -167,8 +166,8 @@ final class StoreOpener {
     for (String orphan : versions.orphans()) {
       try {
         storage.delete(orphan);
-      } catch (NoSuchFileException e) {
-        // Gone already: all the better.
+      } catch (IOException e) {
+        // It is in nobody's way, as its number is never given out again; the next open tries, too.
       }
     }
   }

@@ -196,6 +196,12 @@ public final class FileStorage implements Storage {
     }
   }
 
+  /** Windows refuses. */
+  @Override
+  public boolean deletesMapped() {
+    return File.separatorChar == '/';
+  }
+
   private List<ChannelFile> orphan(String name) {
     List<ChannelFile> orphans = new ArrayList<>();
     synchronized (names) {

@@ -49,11 +49,17 @@ public interface Storage extends AutoCloseable {
   void rename(String source, String target) throws IOException;
 
   /**
-   * Removes a name. Mappings of the file stay valid.
+   * Removes a name. Mappings of the file stay valid; but see {@link #deletesMapped}.
    *
    * @throws java.nio.file.NoSuchFileException when there is none
    */
   void delete(String name) throws IOException;
+
+  /**
+   * Whether a file can be deleted, and another one be given its name, as long as it is mapped.
+   * Where it cannot, nobody must keep a mapping for longer than the file is wanted.
+   */
+  boolean deletesMapped();
 
   /** Plain names of all files, sorted. */
   List<String> list() throws IOException;

@@ -57,6 +57,10 @@ public final class Region {
   private long length;
   private final @Nullable MemoryLedger ledger;
   private final @Nullable MemoryPurpose purpose;
+
+  /** Whether views of the mapping may outlive the region. */
+  private final boolean exposable;
+
   private @Nullable ByteBuffer mapping;
 
   /** The mapping as its views are cut from it. */
@@ -70,12 +74,14 @@ public final class Region {
       long length,
       @Nullable MemoryLedger ledger,
       @Nullable MemoryPurpose purpose,
-      @Nullable ByteBuffer mapping) {
+      @Nullable ByteBuffer mapping,
+      boolean exposable) {
     this.address = address;
     this.length = length;
     this.ledger = ledger;
     this.purpose = purpose;
     this.mapping = mapping;
+    this.exposable = exposable;
     this.readOnly = mapping == null || mapping.isReadOnly() ? mapping : mapping.asReadOnlyBuffer();
   }
 
@@ -89,27 +95,30 @@ public final class Region {
     if (length <= 0) {
       throw new IllegalArgumentException("length=" + length);
     }
-    return new Region(UNSAFE.allocateMemory(length), length, ledger, purpose, null);
+    return new Region(
+        UNSAFE.allocateMemory(length), length, ledger, purpose, null, /* exposable= */ false);
   }
 
   /**
    * Takes over {@code mapping}, a direct buffer as the storage returned it, from 0 to its limit.
    */
   public static Region ofMapping(ByteBuffer mapping) {
-    return ofMapping(mapping, /* ledger= */ null);
+    return ofMapping(mapping, /* ledger= */ null, /* exposable= */ true);
   }
 
   /**
    * As above.
    *
    * @param ledger hears of the mapping when it outlives the region; null for nobody
+   * @param exposable whether it may outlive the region
    */
-  public static Region ofMapping(ByteBuffer mapping, @Nullable MemoryLedger ledger) {
+  public static Region ofMapping(
+      ByteBuffer mapping, @Nullable MemoryLedger ledger, boolean exposable) {
     if (!mapping.isDirect()) {
       throw new IllegalArgumentException("not a direct buffer");
     }
     return new Region(
-        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), ledger, null, mapping);
+        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), ledger, null, mapping, exposable);
   }
 
   /** Bytes in the region; 0 once it is freed. */
@@ -141,12 +150,17 @@ public final class Region {
     readOnly = null;
   }
 
+  /** Whether this is a mapping of which views can be handed out. */
+  public boolean isExposable() {
+    return mapping != null && exposable;
+  }
+
   /**
-   * Whether this is a mapping of which a view may be handed out: not the first one while many
-   * others wait for the garbage collector.
+   * Whether this is one of which a view should be handed out: not the first one while many others
+   * wait for the garbage collector.
    */
   public boolean mayExpose() {
-    return mapping != null && (exposed || ledger == null || !ledger.lingering().areMany());
+    return isExposable() && (exposed || ledger == null || !ledger.lingering().areMany());
   }
 
   /**
@@ -156,7 +170,7 @@ public final class Region {
   public ByteBuffer expose(long offset, int count) {
     checkRange(offset, count);
     ByteBuffer source = readOnly;
-    if (source == null) {
+    if (source == null || !exposable) {
       throw new IllegalStateException("only mappings can be exposed");
     }
     // Written once only: readers of one mapping would take its cache line from each other.

@@ -159,6 +159,11 @@ public final class ReadableFiles implements Storage {
   }
 
   @Override
+  public boolean deletesMapped() {
+    return source.deletesMapped();
+  }
+
+  @Override
   public boolean isInMemory(ByteBuffer mapped) {
     return false;
   }

@@ -151,7 +151,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       if (length < 1 || length > TableFormat.FILE_BYTES_MAX) {
         throw new CorruptionException(name, 0, "a table", "a file of " + length + " bytes");
       }
-      return Region.ofMapping(file.map(length), ledger);
+      return Region.ofMapping(file.map(length), ledger, storage.deletesMapped());
     }
   }
 

@@ -389,7 +389,7 @@ public final class Segment {
       throw new CorruptionException(
           name, from.length(), length + " bytes of records", "end of file");
     }
-    Region region = Region.ofMapping(from.map(length), ledger);
+    Region region = Region.ofMapping(from.map(length), ledger, storage.deletesMapped());
     boolean holds = false;
     try {
       check(from, region);

@@ -68,8 +68,8 @@ public final class StoredValue {
   /**
    * A read-only view that stays safe however long it is held: of the mapping, or of a copy. A view
    * of a mapping keeps its file until the garbage collector has seen that it is gone: so none is
-   * given of short values, nor of any but very long ones while much is kept already. See
-   * docs/decisions/0030.
+   * given of short values, nor of any but very long ones while much is kept already, and none at
+   * all where a file cannot be deleted as long as it is mapped. See docs/decisions/0030.
    */
   public ByteBuffer toView() {
     if (region != null && mayExpose(region)) {
@@ -80,7 +80,7 @@ public final class StoredValue {
 
   private boolean mayExpose(Region place) {
     return length > COPIED_BYTES_MAX
-        ? place.isMapping()
+        ? place.isExposable()
         : length > ALWAYS_COPIED_BYTES_MAX && place.mayExpose();
   }
 

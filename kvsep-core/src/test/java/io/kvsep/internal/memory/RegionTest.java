@@ -341,12 +341,23 @@ final class RegionTest {
   }
 
   @Test
+  void mappingsThatMustNotOutliveTheirRegionsAreNotExposed() {
+    Region region =
+        Region.ofMapping(ByteBuffer.allocateDirect(8), new MemoryLedger(), /* exposable= */ false);
+    assertTrue(region.isMapping());
+    assertFalse(region.isExposable());
+    assertFalse(region.mayExpose());
+    assertThrows(IllegalStateException.class, () -> region.expose(0, 1));
+    region.free();
+  }
+
+  @Test
   void mappingsThatOutliveTheirRegionsAreCounted() {
     MemoryLedger strict = new MemoryLedger(/* lingeringBytesMax= */ 10);
-    Region never = Region.ofMapping(ByteBuffer.allocateDirect(100), strict);
-    Region first = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
-    Region second = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
-    Region third = Region.ofMapping(ByteBuffer.allocateDirect(8), strict);
+    Region never = Region.ofMapping(ByteBuffer.allocateDirect(100), strict, /* exposable= */ true);
+    Region first = Region.ofMapping(ByteBuffer.allocateDirect(8), strict, /* exposable= */ true);
+    Region second = Region.ofMapping(ByteBuffer.allocateDirect(8), strict, /* exposable= */ true);
+    Region third = Region.ofMapping(ByteBuffer.allocateDirect(8), strict, /* exposable= */ true);
     assertTrue(never.isMapping());
     assertFalse(other.mayExpose());
     List<ByteBuffer> kept = List.of(first.expose(0, 1), second.expose(0, 1));
