@@ -63,6 +63,10 @@ final class ExportFolder {
         if (!mayReplace) {
           return "exists there already (--force replaces)";
         }
+        String other = otherName(target);
+        if (other != null) {
+          return "is the same file as " + other + " there";
+        }
         // Read before anything is lost, so that a damaged value costs no file.
         content = value.get();
         Files.delete(target);
@@ -76,6 +80,26 @@ final class ExportFolder {
     }
     writeWhole(channel, target, content);
     return null;
+  }
+
+  /**
+   * The name of what is there, if it has another one than was asked for: not every file system
+   * tells upper case from lower. Perhaps this run has written it, for another key. A link is not
+   * asked, since it would tell the name of what it leads to.
+   */
+  private @Nullable String otherName(Path target) throws IOException {
+    return Files.isSymbolicLink(target) ? null : otherName(root, target, target.toRealPath());
+  }
+
+  /**
+   * As above.
+   *
+   * @param real where {@code target}, which is below {@code root}, leads
+   */
+  static @Nullable String otherName(Path root, Path target, Path real) {
+    // Not as paths, which are as blind to case as their file system.
+    String there = root.relativize(real).toString();
+    return there.equals(root.relativize(target).toString()) ? null : there;
   }
 
   private Path relative(byte[] key) throws UnusableNameException {
