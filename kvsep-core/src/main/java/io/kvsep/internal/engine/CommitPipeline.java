@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Promises: groups are applied and become visible one after the other, so sequence numbers, log
  * order and visibility agree. A write that fails before the log is published has not happened, its
  * bytes are cut off the log, and it fails alone: its group is repeated one by one. (Where even the
- * cut fails, the log goes on in a new segment; only a process that dies before the next write may
- * find those bytes again.) A failure after that point fails the store.
+ * cut fails, zeros are written over their beginning, and the log goes on in a new segment; only
+ * where that fails as well, and the process dies before the next write, may those bytes be found
+ * again.) A failure after that point fails the store.
  */
 final class CommitPipeline {
   /** More bytes than this do not make a group's single write or sync any cheaper. */

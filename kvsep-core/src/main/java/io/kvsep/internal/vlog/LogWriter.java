@@ -334,8 +334,10 @@ public final class LogWriter {
   /**
    * Forgets the group. What of it reached the file is cut off, and the cut is durable before
    * anybody hears that the group failed: otherwise it could be taken for a committed one, now or
-   * after a power failure that undoes the cut. Where cutting fails, the log goes on in a new
-   * segment, before which this one is sealed.
+   * after a power failure that undoes the cut. Where cutting fails, as on Windows wherever the
+   * segment is mapped, the log goes on in a new segment, before which this one is sealed. In case
+   * that never happens, zeros are written over the first header of the remains, which takes no
+   * space: recovery goes no further.
    *
    * @throws IOException when that sync failed, which is as bad as with {@link #sync}
    */
@@ -354,7 +356,9 @@ public final class LogWriter {
       segment.forgetRoom();
     } catch (IOException e) {
       abandonActive();
-      return;
+      if (!overwriteRemains(segment)) {
+        return;
+      }
     }
     syncLock.lock();
     try {
@@ -362,6 +366,17 @@ public final class LogWriter {
       sync(segment);
     } finally {
       syncLock.unlock();
+    }
+  }
+
+  /** Recovery reads up to the first header that does not hold. Whether there is none now. */
+  private boolean overwriteRemains(Segment segment) {
+    staging.fill(0, LogFormat.FRAME_HEADER_BYTES, (byte) 0);
+    try {
+      segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), groupStart);
+      return true;
+    } catch (IOException e) {
+      return false;
     }
   }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -110,8 +111,34 @@ final class GroupCommitFaultTest {
     outcome.engine().close();
   }
 
+  /**
+   * As on a full disk, where nothing can be begun, and a system that cuts no file that is mapped.
+   */
+  @Test
+  void whatWasRefusedStaysAwayWhereItCanOnlyBeOverwritten() throws InterruptedException {
+    Outcome outcome =
+        refused(
+            run(
+                storage -> {
+                  storage.failAt(1, Fault.EIO, /* sticky= */ true, op -> op == Operation.TRUNCATE);
+                  storage.failAt(1, Fault.ENOSPC, /* sticky= */ true, op -> op == Operation.CREATE);
+                }));
+    CrashableStorage killed = outcome.storage().crashKeepingAll();
+    List<CrashableStorage> powerless = outcome.storage().crashStates(100);
+    abandon(outcome.engine());
+    reopenAndCheck(killed, outcome.puts());
+    Map<String, Boolean> refused = new TreeMap<>(outcome.puts());
+    refused.values().removeIf(succeeded -> succeeded);
+    for (CrashableStorage after : powerless) {
+      reopenAndCheck(after, refused);
+    }
+  }
+
   private static Outcome refused(boolean cuts) throws InterruptedException {
-    Outcome outcome = run(/* lasting= */ true, cuts);
+    return refused(run(/* lasting= */ true, cuts));
+  }
+
+  private static Outcome refused(Outcome outcome) {
     long succeeded = outcome.puts().values().stream().filter(put -> put).count();
     assertEquals(1, succeeded, "only the leader of the first group wrote");
     check(outcome.engine(), outcome.puts());
@@ -119,13 +146,30 @@ final class GroupCommitFaultTest {
   }
 
   /**
-   * Holds the first writer in its write until all others wait behind it; these then form the second
-   * group, whose write fails in the middle.
+   * As below.
    *
    * @param lasting whether the device goes on failing while the group is repeated
    * @param cuts whether what reached the file can be cut off
    */
   private static Outcome run(boolean lasting, boolean cuts) throws InterruptedException {
+    return run(
+        storage -> {
+          if (lasting) {
+            storage.failAt(3, Fault.EIO, /* sticky= */ true, GroupCommitFaultTest::isLogWrite);
+          }
+          if (!cuts) {
+            storage.failAt(1, Fault.EIO, /* sticky= */ true, op -> op == Operation.TRUNCATE);
+          }
+        });
+  }
+
+  /**
+   * Holds the first writer in its write until all others wait behind it; these then form the second
+   * group, whose write fails in the middle.
+   *
+   * @param more plans what else fails
+   */
+  private static Outcome run(Consumer<CrashableStorage> more) throws InterruptedException {
     CrashableStorage storage = new CrashableStorage();
     StorageEngine engine =
         StorageEngine.open(Variant.SEPARATED.config(storage, new ManualScheduler(1, 1)));
@@ -146,12 +190,7 @@ final class GroupCommitFaultTest {
           return false;
         });
     storage.failAt(2, Fault.SHORT_WRITE, /* sticky= */ false, GroupCommitFaultTest::isLogWrite);
-    if (lasting) {
-      storage.failAt(3, Fault.EIO, /* sticky= */ true, GroupCommitFaultTest::isLogWrite);
-    }
-    if (!cuts) {
-      storage.failAt(1, Fault.EIO, /* sticky= */ true, op -> op == Operation.TRUNCATE);
-    }
+    more.accept(storage);
     Thread leader = new Thread(() -> put(engine, "leader", puts));
     for (int i = 0; i < WRITERS - 1; i++) {
       String key = "follower-" + i;
