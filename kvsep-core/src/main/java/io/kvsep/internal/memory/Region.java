@@ -358,7 +358,10 @@ public final class Region {
     UNSAFE.putLong(address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
   }
 
-  /** Reads with the effect of a volatile read; {@code offset} is a multiple of four. */
+  /**
+   * Reads with the effect of a volatile read; {@code offset} is a multiple of eight, and the region
+   * begins at one: not every processor reads a long that is not aligned in one piece.
+   */
   public long getLongVolatile(long offset) {
     check(offset, 8);
     long value = UNSAFE.getLongVolatile(null, address + offset);
@@ -378,7 +381,10 @@ public final class Region {
     UNSAFE.putOrderedInt(null, address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
   }
 
-  /** Whoever reads the value as a volatile sees all that was written before it. */
+  /**
+   * Whoever reads the value as a volatile sees all that was written before it. Aligned as for
+   * {@link #getLongVolatile}.
+   */
   public void putLongRelease(long offset, long value) {
     check(offset, 8);
     UNSAFE.putOrderedLong(null, address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
