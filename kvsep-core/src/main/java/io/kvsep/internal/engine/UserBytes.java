@@ -1,12 +1,15 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.memory.Region;
+import java.nio.ByteOrder;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.bytes.MappedBytes;
 
 /** Copies between a user's Chronicle Bytes and regions without allocating. */
 final class UserBytes {
+  private static final boolean BIG_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
+
   private UserBytes() {}
 
   /** Copies what lies between read position and limit of {@code source}. */
@@ -19,11 +22,16 @@ final class UserBytes {
     }
     long i = 0;
     for (; i + 8 <= count; i += 8) {
-      target.putLong(targetOffset + i, source.readLong(from + i));
+      target.putLong(targetOffset + i, ordered(source.readLong(from + i)));
     }
     for (; i < count; i++) {
       target.putByte(targetOffset + i, source.readByte(from + i));
     }
+  }
+
+  /** From the order of a region's longs, little-endian, to that of Chronicle's, or back. */
+  private static long ordered(long value) {
+    return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
 
   /**
@@ -44,7 +52,7 @@ final class UserBytes {
     }
     int i = 0;
     for (; i + 8 <= count; i += 8) {
-      target.writeLong(source.getLong(offset + i));
+      target.writeLong(ordered(source.getLong(offset + i)));
     }
     for (; i < count; i++) {
       target.writeByte(source.getByte(offset + i));
