@@ -35,6 +35,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A store that was opened for reading only ({@link KvOptions.Builder#readOnly}) takes no writes:
  * they throw {@link io.kvsep.error.ReadOnlyStoreException}.
+ *
+ * <p>However many threads call, none waits for another one's memory: what a call works with, some 2
+ * KB of heap, is kept for a later one, and given back by {@link #close} alone. So a store keeps as
+ * much for as many calls as ever were under way at once; 100,000 virtual threads that were all
+ * inside {@link KvReader#read} leave 175 MiB. Where that may be, a semaphore bounds it.
  */
 public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /** Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}. */
