@@ -52,11 +52,27 @@ final class IntervalSyncs {
       if (armed && dueNanos - now <= nanos) {
         return;
       }
-      config.scheduler().after(nanos, this::syncOnce);
-      armed = true;
-      dueNanos = now + nanos;
+      if (scheduled(nanos)) {
+        armed = true;
+        dueNanos = now + nanos;
+      } else {
+        owed = true;
+      }
     } finally {
       lock.unlock();
+    }
+  }
+
+  /**
+   * Whether a task could be made of it. If not, the writer must not hear of that, as what he has
+   * written is committed: it is synced sooner than need be.
+   */
+  private boolean scheduled(long nanos) {
+    try {
+      config.scheduler().after(nanos, this::syncOnce);
+      return true;
+    } catch (RuntimeException | Error e) {
+      return false;
     }
   }
 

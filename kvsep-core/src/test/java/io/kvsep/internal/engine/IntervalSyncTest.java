@@ -38,10 +38,14 @@ final class IntervalSyncTest {
       new ForwardingScheduler(manual) {
         @Override
         public void after(long delayNanos, Runnable task) {
+          if (makesNoTask) {
+            throw new OutOfMemoryError("as a test wants it");
+          }
           delays.add(delayNanos);
           super.after(delayNanos, task);
         }
       };
+  private boolean makesNoTask;
   private long now;
 
   private StorageEngine open(CommitSync sync) {
@@ -110,6 +114,20 @@ final class IntervalSyncTest {
       assertEquals(List.of(), delays);
       write(engine, "c", SECOND / 10);
       assertEquals(List.of(SECOND / 10), delays);
+    }
+  }
+
+  @Test
+  void aBatchOfWhichNoTaskCouldBeMadeIsSyncedAtTheNextTick() {
+    try (StorageEngine engine = open(CommitSync.ON_DEMAND)) {
+      makesNoTask = true;
+      write(engine, "a", SECOND);
+      assertNull(left("a"));
+      manual.tick();
+      assertNotNull(left("a"));
+      makesNoTask = false;
+      write(engine, "b", SECOND);
+      assertEquals(List.of(SECOND), delays);
     }
   }
 
