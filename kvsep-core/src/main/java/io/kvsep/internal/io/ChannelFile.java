@@ -27,6 +27,29 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread safe.
  */
 final class ChannelFile implements StorageFile {
+  /**
+   * Writes a buffer to where its position 0 would be. The buffer knows how far a write came even
+   * when an interrupt hid the count it returned.
+   */
+  private static final Attempt<ByteBuffer, Boolean> WRITE =
+      (current, source, base) -> {
+        while (source.hasRemaining()) {
+          current.write(source, base + source.position());
+        }
+        return true;
+      };
+
+  /** Fills a buffer from there, as far as the file goes. */
+  private static final Attempt<ByteBuffer, Boolean> READ =
+      (current, target, base) -> {
+        while (target.hasRemaining()) {
+          if (current.read(target, base + target.position()) < 0) {
+            break;
+          }
+        }
+        return true;
+      };
+
   private final FileStorage storage;
   private final String name;
   private final @Nullable AsynchronousFileChannel syncHandle;
@@ -61,7 +84,7 @@ final class ChannelFile implements StorageFile {
 
   @Override
   public long length() throws IOException {
-    return repeated(FileChannel::size);
+    return repeated((current, none, zero) -> current.size(), name, 0);
   }
 
   @Override
@@ -69,15 +92,7 @@ final class ChannelFile implements StorageFile {
     requireDirect(source);
     requirePosition(position);
     requireWritable();
-    // The buffer knows how far a write came even when an interrupt hid the count it returned.
-    int start = source.position();
-    repeated(
-        current -> {
-          while (source.hasRemaining()) {
-            current.write(source, position + (source.position() - start));
-          }
-          return true;
-        });
+    repeated(WRITE, source, position - source.position());
   }
 
   @Override
@@ -88,15 +103,8 @@ final class ChannelFile implements StorageFile {
       throw new IllegalArgumentException("read into a read-only buffer");
     }
     int start = target.position();
-    return repeated(
-        current -> {
-          while (target.hasRemaining()) {
-            if (current.read(target, position + (target.position() - start)) < 0) {
-              break;
-            }
-          }
-          return target.position() - start;
-        });
+    repeated(READ, target, position - start);
+    return target.position() - start;
   }
 
   @Override
@@ -107,7 +115,8 @@ final class ChannelFile implements StorageFile {
       throw new IllegalArgumentException(
           "map of " + length + " bytes of a file of " + fileLength + " bytes: " + name);
     }
-    return repeated(current -> current.map(MapMode.READ_ONLY, 0, length));
+    return repeated(
+        (current, mode, bytes) -> current.map(mode, 0, bytes), MapMode.READ_ONLY, length);
   }
 
   @Override
@@ -123,15 +132,16 @@ final class ChannelFile implements StorageFile {
   public void truncate(long length) throws IOException {
     requireWritable();
     repeated(
-        current -> {
+        (current, file, end) -> {
           long fileLength = current.size();
-          if (length < 0 || length > fileLength) {
+          if (end < 0 || end > fileLength) {
             throw new IllegalArgumentException(
-                "truncate to " + length + " bytes of a file of " + fileLength + " bytes: " + name);
+                "truncate to " + end + " bytes of a file of " + fileLength + " bytes: " + file);
           }
-          current.truncate(length);
-          return true;
-        });
+          return current.truncate(end);
+        },
+        name,
+        length);
   }
 
   @Override
@@ -153,13 +163,13 @@ final class ChannelFile implements StorageFile {
     return generation;
   }
 
-  private <T> T repeated(Attempt<T> attempt) throws IOException {
+  private <A, T> T repeated(Attempt<A, T> attempt, A argument, long number) throws IOException {
     boolean interrupted = Thread.interrupted();
     try {
       FileChannel current = channel;
       while (true) {
         try {
-          return attempt.run(current);
+          return attempt.run(current, argument, number);
         } catch (ClosedChannelException e) {
           interrupted |= Thread.interrupted();
           current = replacementOf(current);
@@ -202,7 +212,8 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  private interface Attempt<T> {
-    T run(FileChannel channel) throws IOException;
+  /** What is tried, apart from what it is tried with, so that a write makes no object. */
+  private interface Attempt<A, T> {
+    T run(FileChannel channel, A argument, long number) throws IOException;
   }
 }
