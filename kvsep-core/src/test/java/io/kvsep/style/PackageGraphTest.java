@@ -93,6 +93,7 @@ final class PackageGraphTest {
           entry(
               "internal.compaction",
               Set.of(
+                  "error",
                   "internal.base",
                   "internal.io",
                   "internal.iterator",

@@ -69,20 +69,20 @@ final class BlockCopy extends EntriesAhead {
     limit = length;
   }
 
+  /** The same of a block with its restarts and trailer. */
+  static boolean takesWhole(long length) {
+    return length > TableFormat.BLOCK_TRAILER_BYTES && length <= WHOLE_BYTES_MAX;
+  }
+
   /**
-   * Copies a block of a table's file that was not verified, unless it is long or packed, and
-   * verifies the copy: that holds only if all of it was read, so nobody has to ask for pages that
-   * were not.
+   * Copies a block of a table's file that was not verified, and verifies the copy: that holds only
+   * if all of it was read, so nobody has to ask for pages that were not. Not for packed blocks.
    *
    * @return how many restarts it has; 0 when nothing can be said of it, and nothing is held
    */
   int copyBlock(TableBytes file, long from, long end) {
-    long length = end - from;
-    if (length <= TableFormat.BLOCK_TRAILER_BYTES || length > WHOLE_BYTES_MAX) {
-      return 0;
-    }
     copy(file.mapping(), from, end);
-    int trailer = (int) length - TableFormat.BLOCK_TRAILER_BYTES;
+    int trailer = (int) (end - from) - TableFormat.BLOCK_TRAILER_BYTES;
     crc.reset();
     crc.update(bytes, 0, trailer + 4);
     int found = TableFormat.checksum((int) crc.getValue(), file.checksumSeed(), from);

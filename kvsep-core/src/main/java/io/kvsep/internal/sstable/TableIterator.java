@@ -301,9 +301,12 @@ final class TableIterator extends InternalIterator {
     index.requireRecords(target, 1, block.window);
     long from = index.blockOffset(target);
     long end = index.blockOffset(target + 1);
+    if (!BlockCopy.takesWhole(end - from)) {
+      return false;
+    }
     int restarts = entries.copyBlock(table.bytes(), from, end);
     if (restarts == 0) {
-      // Other blocks of the table are likely to be packed as well, or as long.
+      // Packed, as others of the table are likely to be.
       entersCopies = false;
       return false;
     }
