@@ -7,6 +7,7 @@ import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
@@ -253,6 +254,7 @@ public final class StoreReads {
   }
 
   public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
+    LateFaults.mayAlwaysFollow();
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
     try {

@@ -379,17 +379,9 @@ public final class StoreWrites {
    * the way into the epochs one after which nobody leaves them.
    */
   private void requirePagesRead() {
-    if (!LateFaults.areExpected()) {
-      return;
-    }
-    try {
-      Region.requirePagesRead();
-    } catch (InternalError e) {
-      throw UnreadablePage.error(e);
-    }
-    // Who writes while he has a view may go on with it.
-    if (!reads.epochs().isInside()) {
-      LateFaults.areOver();
+    if (LateFaults.areExpected()) {
+      UnreadablePage.requireNone();
+      LateFaults.wereAsked();
     }
   }
 

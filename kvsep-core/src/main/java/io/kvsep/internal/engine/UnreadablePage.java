@@ -1,15 +1,29 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.memory.Region;
 
 /**
  * A page of a mapped file that the device could not give. The JVM raises an {@link InternalError},
  * often as late as when the method that read has returned; so it is caught where calls of users
  * come in, and not where the page is read. Where that would be too late, {@link
- * io.kvsep.internal.memory.Region#requirePagesRead} has it raised.
+ * Region#requirePagesRead} has it raised.
  */
 public final class UnreadablePage {
   private UnreadablePage() {}
+
+  /**
+   * Asks, as {@link Region#requirePagesRead}.
+   *
+   * @throws StorageException if there was one
+   */
+  static void requireNone() {
+    try {
+      Region.requirePagesRead();
+    } catch (InternalError e) {
+      throw error(e);
+    }
+  }
 
   public static StorageException error(InternalError cause) {
     return new StorageException("cannot read a page of a mapped file", cause);

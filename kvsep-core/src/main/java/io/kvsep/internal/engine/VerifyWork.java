@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.verify.Verification;
@@ -56,6 +57,8 @@ final class VerifyWork {
    */
   VerifyResult run(Runnable pulse) {
     long start = config.ticker().nanos();
+    // What ends it may come before we ask.
+    LateFaults.mayFollow();
     Set<String> strangers = strangers();
     Version version = versions.retainCurrent();
     Verification.Result checked;

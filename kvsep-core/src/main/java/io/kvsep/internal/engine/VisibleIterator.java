@@ -336,8 +336,16 @@ final class VisibleIterator implements AutoCloseable {
       }
       agree = source.keyShared();
     }
-    valid = false;
+    endWalk(/* stepped= */ skipCurrentKey);
     return false;
+  }
+
+  /** Nobody enters another block, where it would show that this one could not be read. */
+  private void endWalk(boolean stepped) {
+    valid = false;
+    if (stepped) {
+      Region.requirePagesRead();
+    }
   }
 
   private boolean settleBackward() {
@@ -366,7 +374,7 @@ final class VisibleIterator implements AutoCloseable {
         return true;
       }
     }
-    valid = false;
+    endWalk(/* stepped= */ true);
     return false;
   }
 

@@ -177,7 +177,7 @@ public final class Region {
     if (!exposed) {
       exposed = true;
     }
-    LateFaults.mayFollow();
+    LateFaults.mayAlwaysFollow();
     return source.slice((int) offset, count);
   }
 

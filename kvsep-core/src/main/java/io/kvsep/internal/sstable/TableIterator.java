@@ -59,6 +59,12 @@ final class TableIterator extends InternalIterator {
   /** Which block is in it. */
   private int copiedBlock = NO_BLOCK;
 
+  /**
+   * Whether something of the current block was read in the mapping since we asked whether that
+   * could be. Not what is read on entering it, right behind its checksum.
+   */
+  private boolean unasked;
+
   private boolean closed;
 
   /** Takes over a pin of the table. */
@@ -114,15 +120,13 @@ final class TableIterator extends InternalIterator {
       do {
         step(at);
         if (compareTo(target, offset, length, seekTag) >= 0) {
-          if (stays) {
-            // Nor whether this block still can.
-            Region.requirePagesRead();
-          }
+          ask(stays);
           valid = true;
           return;
         }
         at = block.next;
       } while (at < block.limit);
+      ask(stays);
       // The key is between the last entry of this block and its separator.
       stepIntoNextBlock();
     } catch (IndexOutOfBoundsException e) {
@@ -144,6 +148,7 @@ final class TableIterator extends InternalIterator {
   public void next() {
     try {
       if (block.next < block.limit) {
+        unasked = true;
         step(block.next);
       } else {
         stepIntoNextBlock();
@@ -255,6 +260,14 @@ final class TableIterator extends InternalIterator {
     }
   }
 
+  /** Whether all could be read, see {@link Region#requirePagesRead}. */
+  private void ask(boolean due) {
+    if (due) {
+      Region.requirePagesRead();
+      unasked = false;
+    }
+  }
+
   private void enter(int target) {
     enter(target, /* entries= */ null);
   }
@@ -268,16 +281,17 @@ final class TableIterator extends InternalIterator {
     if (target != blockIndex) {
       blockIndex = NO_BLOCK;
       copiedBlock = NO_BLOCK;
-      boolean copied = entries != null && enterCopied(target, entries);
-      if (!copied) {
+      boolean checked = entries != null && enterCopied(target, entries);
+      boolean copied = checked;
+      if (!checked) {
         block.enter(table, target, unpacked);
         if (entries != null && BlockCopy.takes(block.limit - block.start)) {
           entries.copy(block.region(), block.start, block.limit);
           copied = true;
         }
-        // A block that the index names wrongly would be another sound one; a copy, as in ahead.
-        Region.requirePagesRead();
       }
+      // A block that the index names wrongly would be another sound one; a copy, as in ahead.
+      ask(!checked || unasked);
       blockIndex = target;
       copiedBlock = copied ? target : NO_BLOCK;
       source = block.region();
