@@ -72,6 +72,10 @@ final class BackgroundWork {
 
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;
+
+  /** Why no compaction could be chosen the last time. */
+  private volatile @Nullable Throwable choiceError;
+
   private volatile boolean cancelled;
 
   private final RunningCompactions running;
@@ -136,16 +140,22 @@ final class BackgroundWork {
   }
 
   /**
-   * Starts whatever compactions are due and may run. That there is no thread for one is a
-   * compaction that failed.
+   * Starts whatever compactions are due and may run. That there is no thread for one, or that none
+   * could be chosen, is a compaction that failed: whoever calls has work of his own, such as a
+   * write, which does not fail with it.
    */
   void compactionNeeded() {
     if (cancelled || failure.hasFailed()) {
       return;
     }
-    boolean more = true;
-    while (more) {
-      more = startCompaction();
+    try {
+      boolean more = true;
+      while (more) {
+        more = startCompaction();
+      }
+      choiceError = null;
+    } catch (RuntimeException | Error e) {
+      choiceError = e;
     }
   }
 
@@ -234,7 +244,8 @@ final class BackgroundWork {
       return;
     }
     settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
-    if (!retryTicks.isDue(flushError != null || compactionError != null || dropping.hasFailed())) {
+    if (!retryTicks.isDue(
+        flushError != null || compactionError() != null || dropping.hasFailed())) {
       return;
     }
     flushNeeded();
@@ -259,7 +270,8 @@ final class BackgroundWork {
   }
 
   @Nullable Throwable compactionError() {
-    return compactionError;
+    Throwable choice = choiceError;
+    return choice == null ? compactionError : choice;
   }
 
   long flushes() {
