@@ -44,7 +44,8 @@ final class StringCommands {
         Command.of(
                 "getex", -2, Kind.WRITE, StringCommands::getAndExpire, "Gives, changes the expiry")
             .keys(1, 1, 1),
-        Command.of("mget", -2, Kind.READ, StringCommands::getMany, "Gives the values of keys")
+        Command.of(
+                "mget", -2, Kind.READ_TOGETHER, StringCommands::getMany, "Gives the values of keys")
             .keys(1, -1, 1)
             .asQuick(),
         Command.of("mset", -3, Kind.WRITE, StringCommands::setMany, "Sets keys")
@@ -197,7 +198,8 @@ final class StringCommands {
       return;
     }
     Entries entries = call.entries();
-    // Their lengths first: what does not fit into a reply is not read at all.
+    // Their lengths first: what does not fit into a reply is not read at all. Both are of one
+    // moment, so that nobody can put longer values in between.
     long bytes = 0;
     for (byte[] key : keys) {
       EntryInfo info = entries.info(key);

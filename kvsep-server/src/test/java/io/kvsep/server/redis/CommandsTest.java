@@ -188,6 +188,7 @@ final class CommandsTest {
     redis.store.dropKeyspace(redis.store.keyspace("db5"));
     assertTrue(client.ask("GET a").startsWith("-ERR "), "the keyspace was dropped");
     all("GET a", "$-1^", "SET a again", "+OK^", "GET a", "$5^again^");
+    all("SELECT 6", "+OK^", "MGET a b", "*2^$-1^$-1^");
   }
 
   @Test
