@@ -14,6 +14,7 @@ import io.kvsep.server.http.Route.LoopHandler;
 import io.kvsep.server.http.Route.Operation;
 import io.kvsep.server.http.Route.Time;
 import io.netty.channel.Channel;
+import io.netty.util.AttributeKey;
 import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Dispatcher implements HttpService {
   private static final byte[] NO_BODY = new byte[0];
+
+  private static final AttributeKey<Boolean> BEGUN =
+      AttributeKey.valueOf(Dispatcher.class, "begun");
 
   private final Routes routes;
   private final Access access;
@@ -39,6 +43,11 @@ final class Dispatcher implements HttpService {
     this.gate = gate;
     this.problems = problems;
     this.limits = limits;
+  }
+
+  /** Whether all of the request that is wanted has come, and is in the hands of who answers it. */
+  static boolean hasBegun(ServiceRequestContext context) {
+    return context.hasAttr(BEGUN);
   }
 
   @Override
@@ -132,6 +141,7 @@ final class Dispatcher implements HttpService {
       byte[] body,
       CompletableFuture<HttpResponse> answer,
       Gate.Visit visit) {
+    exchange.context().setAttr(BEGUN, true);
     if (operation.time() == Time.ANY) {
       exchange.context().clearRequestTimeout();
     }

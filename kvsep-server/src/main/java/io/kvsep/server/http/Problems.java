@@ -8,7 +8,6 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.ProtocolViolationException;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseCompleteException;
-import com.linecorp.armeria.common.logging.RequestLogProperty;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpResponseException;
 import com.linecorp.armeria.server.HttpStatusException;
@@ -80,7 +79,9 @@ final class Problems implements ServerErrorHandler {
 
   AggregatedHttpResponse response(@Nullable ServiceRequestContext context, Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
-    if (cause instanceof RequestTimeoutException && context != null && !isReceived(context)) {
+    if (cause instanceof RequestTimeoutException
+        && context != null
+        && !Dispatcher.hasBegun(context)) {
       return Problem.of(
               HttpStatus.REQUEST_TIMEOUT, "slow-request", "the request did not come fast enough")
           .header(HttpHeaderNames.CONNECTION, "close")
@@ -100,10 +101,6 @@ final class Problems implements ServerErrorHandler {
       return Problem.of(status, kind(status), status.reasonPhrase()).response();
     }
     return of(cause).response();
-  }
-
-  private static boolean isReceived(ServiceRequestContext context) {
-    return context.log().isAvailable(RequestLogProperty.REQUEST_END_TIME);
   }
 
   private Problem of(Throwable cause) {

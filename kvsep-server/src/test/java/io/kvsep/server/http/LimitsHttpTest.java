@@ -171,6 +171,22 @@ final class LimitsHttpTest {
   }
 
   @Test
+  void whatTakesTooLongItselfWasNoSlowRequest() {
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    HttpOptions options =
+        HttpOptions.builder().limits(with(limits -> limits.requestMillis = 300)).build();
+    try (Served served = Served.at(folder, options, blocking("sync", entered, mayGoOn))) {
+      try {
+        served.delete("/v1/keys/a", "Kvsep-Durability", "sync").isProblem(503, "timeout");
+        assertEquals(0, entered.getCount());
+      } finally {
+        mayGoOn.countDown();
+      }
+    }
+  }
+
+  @Test
   void longDocumentsHaveTheTimeThatTheirBytesTake() throws Exception {
     String batch = "{\"op\":\"put\",\"key\":\"a\",\"value\":\"" + "v".repeat(100) + "\"}";
     String head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\n";
