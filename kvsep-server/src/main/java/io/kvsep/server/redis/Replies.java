@@ -170,6 +170,12 @@ final class Replies {
     header(room(24), third ? '%' : '*', third ? count : 2 * count);
   }
 
+  /** One of the pairs of a map: a name and what it stands for. */
+  void pair(String name, String value) {
+    bulk(name);
+    bulk(value);
+  }
+
   void set(int count) {
     header(room(24), third ? '~' : '*', count);
   }

@@ -218,10 +218,12 @@ final class ServerCommands {
     }
     call.out.map(wanted.size());
     for (Command command : wanted) {
+      CommandDocs docs = CommandDocs.of(command.name());
       call.out.bulk(command.name());
-      call.out.map(1);
-      call.out.bulk("summary");
-      call.out.bulk(command.summary());
+      call.out.map(3);
+      call.out.pair("summary", command.summary());
+      call.out.pair("since", docs.since());
+      call.out.pair("group", docs.group());
     }
   }
 

@@ -148,21 +148,16 @@ final class SessionCommands {
   private static void greet(Call call) {
     Replies out = call.out;
     out.map(7);
-    pair(out, "server", "redis");
-    pair(out, "version", ServerCommands.REDIS_VERSION);
+    out.pair("server", "redis");
+    out.pair("version", ServerCommands.REDIS_VERSION);
     out.bulk("proto");
     out.integer(call.session.protocol);
     out.bulk("id");
     out.integer(call.session.id);
-    pair(out, "mode", "standalone");
-    pair(out, "role", "master");
+    out.pair("mode", "standalone");
+    out.pair("role", "master");
     out.bulk("modules");
     out.array(0);
-  }
-
-  private static void pair(Replies out, String name, String value) {
-    out.bulk(name);
-    out.bulk(value);
   }
 
   private static String checkedName(String name) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.testing.ManualClock;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -500,7 +501,9 @@ final class CommandsTest {
                 + " Are you sure your configuration is correct?^",
         "AUTH default x", "+OK^",
         "COMMAND INFO get none", "*2^*10^$3^get^:2^*1^+readonly^:1^:1^:1^*0^*0^*0^*0^*-1^",
-        "COMMAND DOCS get", "*2^$3^get^*2^$7^summary^$24^Gives the value of a key^",
+        "COMMAND DOCS get none",
+            "*2^$3^get^*6^$7^summary^$24^Gives the value of a key^$5^since^$5^1.0.0^"
+                + "$5^group^$6^string^",
         "HELLO 4", "-NOPROTO unsupported protocol version^",
         "HELLO x", "-ERR Protocol version is not an integer or out of range^",
         "HELLO 2 FOO", "-ERR Syntax error in HELLO option 'FOO'^",
@@ -512,6 +515,27 @@ final class CommandsTest {
     assertTrue(client.ask("CLIENT LIST").contains("addr=127.0.0.1:"));
     client.expect("QUIT", "+OK^");
     assertTrue(client.isEnded());
+  }
+
+  /** redis-cli shows all three, and reads at random where one of the last two is missing. */
+  @Test
+  void everyCommandHasASummaryAnOriginAndAGroup() throws IOException {
+    List<Command> commands = redis.server.state().commands().all();
+    StringBuilder all = new StringBuilder("*" + 2 * commands.size() + "^");
+    for (Command command : commands) {
+      String docs = client.ask("COMMAND DOCS " + command.name());
+      assertTrue(
+          docs.matches(
+              "\\*2\\^\\$\\d+\\^"
+                  + command.name()
+                  + "\\^\\*6\\^\\$7\\^summary\\^\\$\\d+\\^[^^]+\\^"
+                  + "\\$5\\^since\\^\\$\\d+\\^\\d+\\.\\d+\\.\\d+\\^"
+                  + "\\$5\\^group\\^\\$\\d+\\^"
+                  + "(connection|generic|server|string|transactions)\\^"),
+          docs);
+      all.append(docs, docs.indexOf('^') + 1, docs.length());
+    }
+    client.expect("COMMAND DOCS", all.toString());
   }
 
   @Test
