@@ -8,6 +8,7 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -63,7 +64,9 @@ public final class RedisServer implements AutoCloseable {
   private final ThreadPoolExecutor longCommands;
   private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private @Nullable Channel listener;
-  private boolean closed;
+
+  /** Read by event loops, which must not wait for whoever is closing. */
+  private volatile boolean closed;
 
   public RedisServer(KvStore store, RedisOptions options, EventLoopGroup loops) {
     this.store = store;
@@ -214,8 +217,17 @@ public final class RedisServer implements AutoCloseable {
     }
   }
 
+  /**
+   * Takes over a connection. One that was accepted before the listener was closed may come only
+   * now. It is among the connections first, so that either it is seen here that the server is
+   * closed, or the connection is seen there.
+   */
   private void open(Channel channel) {
     connections.add(channel);
+    if (closed) {
+      ChannelFuture unusedClose = channel.close();
+      return;
+    }
     if (options.tls() != null) {
       channel.pipeline().addLast(options.tls().newHandler(channel.alloc()));
     }

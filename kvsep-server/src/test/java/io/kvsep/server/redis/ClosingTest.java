@@ -3,18 +3,21 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
+import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -159,6 +162,38 @@ final class ClosingTest {
       String found = connected.reply();
       if (!found.equals(reply)) {
         wrong = found;
+      }
+    }
+  }
+
+  @Test
+  void aConnectionThatIsAcceptedButNotOpenYetIsClosed() throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    Callable<Boolean> holding =
+        () -> {
+          mayGoOn.await();
+          return true;
+        };
+    try (RunningRedis redis = RunningRedis.in(directory);
+        RawClient first = redis.connect()) {
+      first.expect("PING", "+PONG^");
+      Session session = redis.server.state().sessions().iterator().next();
+      try (RawClient second = redis.connect()) {
+        second.expect("PING", "+PONG^");
+        // The two loops take turns: the other one has the listener and every second connection.
+        Future<Boolean> held = session.channel.eventLoop().submit(holding);
+        try (RawClient accepted = redis.connect();
+            RawClient behind = redis.connect()) {
+          behind.expect("PING", "+PONG^");
+
+          redis.server.close();
+
+          assertFalse(held.isDone());
+          mayGoOn.countDown();
+          assertTrue(accepted.isEnded());
+        } finally {
+          mayGoOn.countDown();
+        }
       }
     }
   }
