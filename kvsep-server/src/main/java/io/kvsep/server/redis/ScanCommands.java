@@ -153,7 +153,11 @@ final class ScanCommands {
         return;
       }
       byte[] last = cursor.key();
-      cursor.seek(new byte[] {0});
+      if (!cursor.seek(new byte[] {0})) {
+        // It was the only one, and has expired just now.
+        call.out.nothing();
+        return;
+      }
       byte[] first = cursor.key();
       int common = Math.max(0, Arrays.mismatch(first, last));
       long low = number(first, common);

@@ -1,6 +1,7 @@
 package io.kvsep.server.redis;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.testing.ManualClock;
@@ -8,6 +9,7 @@ import io.netty.util.concurrent.FastThreadLocalThread;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -75,6 +77,22 @@ final class BetweenReadsTest {
 
       assertTrue(clock.hasHappened());
       client.expect("STRLEN a", ":300000^");
+    }
+  }
+
+  @Test
+  void theOnlyKeyMayExpireWhileARandomOneIsLookedFor() throws IOException {
+    try (RunningRedis redis = open();
+        RawClient client = redis.connect()) {
+      // In a database of its own each time: older versions of the key would be looked at, too.
+      for (int look = 1; look < 8; look++) {
+        client.expect("SELECT " + look, "+OK^");
+        client.expect("SET k v PX 1000", "+OK^");
+        clock.at(look, () -> clock.advance(2000));
+        String reply = client.ask("RANDOMKEY");
+        assertTrue(List.of("$-1^", "$1^k^").contains(reply), reply);
+      }
+      assertFalse(clock.hasHappened());
     }
   }
 }
