@@ -112,13 +112,14 @@ final class Lane {
           turn.session().turnsInLane++;
           leaving.add(turn);
         } else {
-          turn.session().inbox.addAll(turn.requests());
-          onLoop.serve(turn.session(), sinceNanos);
+          serve(onLoop, turn, sinceNanos);
         }
       }
       deliveries = onLoop.end();
     } catch (RuntimeException | Error e) {
       onLoop.giveUp();
+      // Also of those that it did not come to.
+      turns.forEach(turn -> turn.session().channel.close());
     }
     for (Delivery delivery : deliveries) {
       Session session = delivery.session();
@@ -136,7 +137,12 @@ final class Lane {
   }
 
   private static void deliver(Delivery delivery) {
-    delivery.session().outlet.deliver(delivery);
+    try {
+      delivery.session().outlet.deliver(delivery);
+    } catch (RuntimeException | Error e) {
+      // No memory for what is cut out of its bytes next, say: the others get theirs.
+      delivery.session().channel.close();
+    }
   }
 
   private void submit(Batch batch) {
@@ -185,32 +191,41 @@ final class Lane {
     onThread.begin();
     for (Batch batch = first; batch != null; batch = served < ROUND_MAX ? queue.poll() : null) {
       for (Turn turn : batch.turns) {
-        serve(turn, batch.sinceNanos);
+        serve(onThread, turn, batch.sinceNanos);
       }
       served += batch.turns.size();
     }
     handOver(onThread.end());
   }
 
-  private void serve(Turn turn, long sinceNanos) {
+  private void serve(Round round, Turn turn, long sinceNanos) {
     Session session = turn.session();
-    session.inbox.addAll(turn.requests());
-    if (turn.longReplies() == null) {
-      session.turnsTaken++;
-    } else {
-      session.parked = false;
-      session.answered.add(CommandMeter.Kind.READ, 1);
-      session.replies.append(turn.longReplies());
+    try {
+      session.inbox.addAll(turn.requests());
+      if (turn.longReplies() != null) {
+        session.parked = false;
+        session.answered.add(CommandMeter.Kind.READ, 1);
+        session.replies.append(turn.longReplies());
+      } else if (round == onThread) {
+        session.turnsTaken++;
+      }
+    } catch (RuntimeException | Error e) {
+      // No memory: without what is missing, nothing behind it would be the right answer.
+      session.closing = true;
     }
-    onThread.serve(session, sinceNanos);
+    round.serve(session, sinceNanos);
   }
 
   /** Everything that the thread has answered goes back to the event loop. */
   private void handOver(List<Delivery> deliveries) {
     try {
       loop.execute(() -> deliveries.forEach(Lane::takeOver));
-    } catch (RejectedExecutionException e) {
-      deliveries.forEach(delivery -> delivery.replies().release());
+    } catch (RuntimeException | Error e) {
+      // It has ended, or has no memory for the task.
+      for (Delivery delivery : deliveries) {
+        delivery.replies().release();
+        delivery.session().channel.close();
+      }
     }
   }
 
@@ -233,8 +248,13 @@ final class Lane {
     out.protocol(session.protocol);
     Runnable work =
         () -> {
-          if (!session.gone) {
-            onThread.run(session, command, request, out);
+          try {
+            if (!session.gone) {
+              onThread.run(session, command, request, out);
+            }
+          } catch (RuntimeException | Error e) {
+            // No memory even for an error. Nothing may come in its place.
+            session.closing = true;
           }
           server.budget().release(request.reservedBytes);
           submit(new Batch(List.of(new Turn(session, List.of(), out.take())), sinceNanos));

@@ -77,12 +77,15 @@ final class Replies {
     take().release();
   }
 
-  /** Adds what another has written. */
+  /** Adds what another has written; takes its buffer over, whether there is room for it or not. */
   void append(ByteBuf other) {
     if (buffer == null) {
       buffer = other;
-    } else {
+      return;
+    }
+    try {
       buffer.writeBytes(other);
+    } finally {
       other.release();
     }
   }

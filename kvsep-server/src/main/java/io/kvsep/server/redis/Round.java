@@ -73,28 +73,36 @@ final class Round {
   }
 
   /**
-   * Carries out what the connection has in its inbox, as far as it may.
+   * Carries out what the connection has in its inbox, as far as it may. Throws nothing: what goes
+   * wrong beyond a reply ends the connection.
    *
    * @param sinceNanos when an event loop had what has come last
    */
   void serve(Session session, long sinceNanos) {
-    if (!session.touched) {
-      session.touched = true;
-      touched.add(session);
-      if (!session.waits) {
-        session.sinceNanos = sinceNanos;
-      }
-    }
     try {
+      touch(session, sinceNanos);
       while (goesOn(session)) {
         dispatch(session, session.inbox.element());
       }
     } catch (RuntimeException | Error e) {
       // A mistake of ours, or no memory even for the reply: the others go on.
       session.closing = true;
+      if (!session.touched) {
+        session.channel.close();
+      }
     }
     if (session.closing || session.gone) {
       abandon(session);
+    }
+  }
+
+  private void touch(Session session, long sinceNanos) {
+    if (!session.touched) {
+      touched.add(session);
+      session.touched = true;
+      if (!session.waits) {
+        session.sinceNanos = sinceNanos;
+      }
     }
   }
 
@@ -117,7 +125,11 @@ final class Round {
 
   /** Nobody waits for an answer to what is left. */
   private void abandon(Session session) {
-    settle(session);
+    try {
+      settle(session);
+    } catch (RuntimeException | Error e) {
+      session.closing = true;
+    }
     session.leaves = false;
     while (!session.inbox.isEmpty()) {
       Request request = session.inbox.element();
@@ -344,6 +356,7 @@ final class Round {
 
   /** A mistake of ours in the middle of a round: those it was about are closed, others go on. */
   void giveUp() {
+    group.giveUp();
     for (Session session : touched) {
       session.closing = true;
       session.touched = false;

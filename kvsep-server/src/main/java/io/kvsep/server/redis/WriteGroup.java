@@ -120,9 +120,11 @@ final class WriteGroup {
     long made = 0;
     while (done < entries.size() && made < MADE_BYTES_MAX) {
       Entry entry = entries.get(done++);
-      mark(entry.session);
-      commitAlone(entry);
-      made += entry.session.replies.length() - entry.session.groupMark;
+      if (!entry.session.closing) {
+        mark(entry.session);
+        commitAlone(entry);
+        made += entry.session.replies.length() - entry.session.groupMark;
+      }
     }
     return done;
   }
@@ -170,6 +172,12 @@ final class WriteGroup {
       session.inGroup = 0;
       session.putBack(entries.get(i).request);
     }
+  }
+
+  /** Drops commands that nobody will be told of. */
+  void giveUp() {
+    entries.forEach(this::finish);
+    forget();
   }
 
   private void forget() {
@@ -276,8 +284,13 @@ final class WriteGroup {
 
   private void refuse(Entry entry, Throwable failure) {
     server.failed(failure);
-    entry.session.replies.begin();
-    entry.session.replies.error(StoreErrors.reply(failure));
+    try {
+      entry.session.replies.begin();
+      entry.session.replies.error(StoreErrors.reply(failure));
+    } catch (RuntimeException | Error e) {
+      // No memory even for that. Nothing may come in its place, so the connection ends.
+      entry.session.closing = true;
+    }
   }
 
   private void finish(Entry entry) {
