@@ -23,6 +23,13 @@ final class Glob {
     return Arrays.copyOf(pattern, end);
   }
 
+  /**
+   * What matching a key takes at most, as if so many bytes were read: its own with a short pattern.
+   */
+  long cost(byte[] key) {
+    return key.length * (1L + pattern.length / 64);
+  }
+
   boolean matches(byte[] key) {
     int at = 0;
     int keyAt = 0;

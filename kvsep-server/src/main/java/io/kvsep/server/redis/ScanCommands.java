@@ -16,6 +16,7 @@ final class ScanCommands {
   /** COUNT is a hint; more than this at once would keep others waiting. */
   private static final int SCAN_COUNT_MAX = 10_000;
 
+  /** Bytes of keys, and what matching them takes as bytes, that a call does not go on behind. */
   private static final int SCAN_BYTES_MAX = 1 << 20;
 
   /** At most what a key takes on the heap in a list, besides its bytes. */
@@ -70,7 +71,10 @@ final class ScanCommands {
     array(call, found);
   }
 
-  /** Looks at some keys from one on; the first it did not look at, null at the end. */
+  /**
+   * Looks at some keys from one on, at one at least while anybody waits for it; the first that it
+   * did not look at, null at the end.
+   */
   private static byte @Nullable [] walk(
       Call call, Glob glob, byte @Nullable [] from, int count, List<byte[]> found) {
     byte[] prefix = glob.prefix();
@@ -81,9 +85,9 @@ final class ScanCommands {
     long bytes = 0;
     try (KvCursor cursor = call.entries().cursor(options)) {
       boolean valid = from == null ? cursor.next() : cursor.seek(from);
-      for (int i = 0; valid && i < count && bytes < SCAN_BYTES_MAX; i++) {
+      for (int i = 0; valid && i < count && bytes < SCAN_BYTES_MAX && !call.session.gone; i++) {
         byte[] key = cursor.key();
-        bytes += key.length;
+        bytes += glob.cost(key);
         if (glob.matches(key)) {
           found.add(key);
         }

@@ -266,6 +266,28 @@ final class LimitsTest {
   }
 
   @Test
+  void aScanLooksAtFewKeysAtATimeWhereMatchingThemIsMuchWork() throws IOException {
+    redis.close();
+    redis = RunningRedis.in(directory);
+    int count = 8;
+    try (RawClient client = redis.connect()) {
+      for (int i = 0; i < count; i++) {
+        assertEquals("+OK^", client.command("SET", i + "x".repeat(1199), ""));
+      }
+      String pattern = "*[" + "y".repeat(64 << 10) + "x]";
+      String cursor = "0";
+      for (int i = 0; i < count; i++) {
+        String reply = client.command("SCAN", cursor, "MATCH", pattern, "COUNT", "100");
+        String[] lines = reply.split("\\^", -1);
+        assertEquals("*1", lines[3], "keys of one call");
+        assertEquals(i + "x".repeat(1199), lines[5]);
+        cursor = lines[2];
+      }
+      assertEquals("0", cursor);
+    }
+  }
+
+  @Test
   void valuesThatCommandsMakeAreNoLongerThanThoseThatCanBeSent() throws IOException {
     redis.close();
     RedisLimits limits =
