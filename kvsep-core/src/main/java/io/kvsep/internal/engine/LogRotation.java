@@ -26,6 +26,7 @@ final class LogRotation {
   private final LogAppender appender;
   private final IndexWriter index;
   private final VersionSet versions;
+  private final LogSpace space;
   private final LiveView live;
   private final FailureState failure;
   private final boolean retains;
@@ -41,6 +42,7 @@ final class LogRotation {
       LogAppender appender,
       IndexWriter index,
       VersionSet versions,
+      LogSpace space,
       LiveView live,
       FailureState failure) {
     this.pipeline = pipeline;
@@ -48,6 +50,7 @@ final class LogRotation {
     this.appender = appender;
     this.index = index;
     this.versions = versions;
+    this.space = space;
     this.live = live;
     this.failure = failure;
     this.retains = config.reclaim().goal().retainedBytes() > 0;
@@ -63,7 +66,8 @@ final class LogRotation {
   boolean tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
-    if (quietTicks >= QUIET_TICKS && unflushedBytes() >= QUIET_FLUSH_BYTES_MIN) {
+    if (quietTicks >= QUIET_TICKS
+        && space.unflushedBytes(versions.current()) >= QUIET_FLUSH_BYTES_MIN) {
       flush();
     }
     return quietTicks >= QUIET_TICKS;
@@ -86,15 +90,6 @@ final class LogRotation {
   long garbageBytes() {
     Segment active = log.active();
     return active == null ? 0 : garbageIn(active);
-  }
-
-  /** Bytes of the log that are in memtables alone, as far as they are in the active segment. */
-  private long unflushedBytes() {
-    LogPosition end = log.end();
-    LogPosition replayFrom = versions.current().replayFrom();
-    return end.segment() == replayFrom.segment()
-        ? end.offset() - replayFrom.offset()
-        : end.offset();
   }
 
   /**

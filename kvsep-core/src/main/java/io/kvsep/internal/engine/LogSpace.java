@@ -51,7 +51,12 @@ final class LogSpace {
 
   /** Record bytes that the version's tables need, and all that lies behind its last flush. */
   long liveBytes(Version version) {
-    long bytes = version.liveBytes();
+    return version.liveBytes() + unflushedBytes(version);
+  }
+
+  /** Record bytes behind the version's last flush, which are in memtables alone. */
+  long unflushedBytes(Version version) {
+    long bytes = 0;
     for (Segment segment : segments.all()) {
       bytes += unflushedBytes(segment, version.replayFrom());
     }

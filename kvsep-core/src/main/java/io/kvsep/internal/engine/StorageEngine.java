@@ -142,7 +142,9 @@ public final class StorageEngine implements AutoCloseable {
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces(snapshots);
       pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
-      rotation = new LogRotation(config, pipeline, log, appender, index, versions, live, failure);
+      rotation =
+          new LogRotation(
+              config, pipeline, log, appender, index, versions, logSpace, live, failure);
       reclaim = reclaimWork(pressure, targets);
       syncs = new IntervalSyncs(config, appender, log, failure);
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);

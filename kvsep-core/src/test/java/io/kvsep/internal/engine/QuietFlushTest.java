@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -47,6 +49,26 @@ final class QuietFlushTest {
     assertEquals(flushes + 1, engine.stats().flushes());
     engine.close();
     assertEquals(0, engine.memoryBytes());
+  }
+
+  @Test
+  void whatLiesInSegmentsBeforeTheLastCounts() {
+    EngineConfig config = Engines.config(new CrashableStorage(), scheduler);
+    try (StorageEngine longer =
+        StorageEngine.open(
+            ConfigDraft.of(config)
+                .shape(Shape.forBudget(16 << 20, /* packsBlocks= */ false))
+                .build())) {
+      longer.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
+      longer.writes().put(0, "short".getBytes(UTF_8), new byte[10], 0);
+      scheduler.runAll();
+      scheduler.tick();
+      assertEquals(0, longer.stats().flushes());
+      tickLong();
+      scheduler.runAll();
+      assertEquals(1, longer.stats().flushes());
+    }
+    engine.close();
   }
 
   private void tickLong() {
