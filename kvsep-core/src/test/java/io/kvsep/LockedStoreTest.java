@@ -11,8 +11,10 @@ import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -70,6 +72,54 @@ final class LockedStoreTest {
       assertArrayEquals(VALUE, one.get(KEY));
       assertArrayEquals(VALUE, two.get(KEY));
       assertThrows(StoreLockedException.class, () -> KvStore.open(directory));
+    }
+  }
+
+  /** On POSIX the first of these closes takes this process's lock away. */
+  @Test
+  void readingTheLockFileLetsNobodyIn() throws Exception {
+    Path directory = parent.resolve("store");
+    Path copy = parent.resolve("copy");
+    try (KvStore store = KvStore.open(directory)) {
+      store.put(KEY, VALUE);
+      store.sync();
+      Files.createDirectory(copy);
+      try (Stream<Path> files = Files.list(directory)) {
+        for (Path file : files.toList()) {
+          Files.copy(file, copy.resolve(file.getFileName()));
+        }
+      }
+      assertEquals("refused", opened(directory, /* readOnly= */ false));
+      assertEquals("refused", opened(directory, /* readOnly= */ true));
+      // It has the name of this process as well, but nobody has it open.
+      assertEquals("opened", opened(copy, /* readOnly= */ false));
+    }
+    assertEquals("opened", opened(directory, /* readOnly= */ false));
+    try (KvStore store = KvStore.open(directory)) {
+      assertArrayEquals(VALUE, store.get(KEY));
+    }
+  }
+
+  private static String opened(Path directory, boolean readOnly) throws Exception {
+    Process process =
+        JavaProcess.start(Opener.class, directory.toString(), Boolean.toString(readOnly));
+    try {
+      return JavaProcess.firstLine(process);
+    } finally {
+      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
+    }
+  }
+
+  /** Says whether it could open the store. */
+  static final class Opener {
+    public static void main(String[] arguments) {
+      boolean readOnly = Boolean.parseBoolean(arguments[1]);
+      try (KvStore store =
+          KvStore.open(Path.of(arguments[0]), KvOptions.builder().readOnly(readOnly).build())) {
+        System.out.println(Arrays.equals(VALUE, store.get(KEY)) ? "opened" : "another value");
+      } catch (StoreLockedException e) {
+        System.out.println("refused");
+      }
     }
   }
 

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Locks of the operating system exclude other processes but not the own one, and on POSIX all of
  * them are lost when the process closes any channel of the file. So there is at most one channel
  * for each lock file, shared by all who share the lock, and none is opened to find out whether a
- * lock is held here. Files are told apart by their real path.
+ * lock is held here. Files are told apart by their real path. Against other code of this process
+ * that opens the file there is {@link LockOwner}.
  *
  * <p>Another class loader of this JVM may have its own copy of this class. Its lock is noticed only
  * by trying, for which a channel must be opened, and closing that channel would release the other's
@@ -74,6 +75,7 @@ final class ProcessLocks {
           if (lock == null) {
             throw new StoreLockedException("store is open in another process: " + path);
           }
+          keepOthersOut(channel, path, shared);
           closes = false;
           return channel;
         } catch (OverlappingFileLockException e) {
@@ -92,6 +94,32 @@ final class ProcessLocks {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  /**
+   * Minds a process that has lost its lock, see {@link LockOwner}. Where the name cannot be
+   * written, as on a full disk, there is the lock alone.
+   */
+  private static void keepOthersOut(FileChannel channel, Path path, boolean shared)
+      throws IOException {
+    Object file = keyOf(path);
+    if (file == null) {
+      return;
+    }
+    Long other = LockOwner.otherAlive(channel, file);
+    if (other != null) {
+      throw new StoreLockedException(
+          "store is open in process " + other + ", which has lost its lock: " + path);
+    }
+    try {
+      if (!shared) {
+        LockOwner.write(channel, file);
+      }
+    } catch (ClosedChannelException e) {
+      throw e;
+    } catch (IOException e) {
+      return;
     }
   }
 
@@ -125,8 +153,25 @@ final class ProcessLocks {
       holding.holderCount--;
       if (holding.holderCount == 0) {
         HELD.remove(path);
+        if (!holding.shared) {
+          eraseOwner(holding.channel);
+        }
         // Closing the channel releases the lock.
         holding.channel.close();
+      }
+    }
+  }
+
+  private static void eraseOwner(FileChannel channel) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      LockOwner.erase(channel);
+    } catch (IOException e) {
+      // Then other processes are kept out until this one ends.
+      return;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }
