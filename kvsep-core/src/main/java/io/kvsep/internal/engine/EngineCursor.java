@@ -6,6 +6,7 @@ import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.StoredValue;
 import java.lang.invoke.VarHandle;
@@ -42,6 +43,7 @@ public final class EngineCursor extends LimitedCursor {
   private final VisibleIterator iterator;
   private final ReadContext context;
   private final @Nullable ReadAhead ahead;
+  private final LateFaults.Use use;
 
   /** For {@link #valueView}; null until there is a short value. */
   private @Nullable ShownValue shown;
@@ -68,6 +70,7 @@ public final class EngineCursor extends LimitedCursor {
     this.iterator = iterator;
     this.context = context;
     this.ahead = ahead;
+    this.use = LateFaults.begin();
   }
 
   @Override
@@ -266,6 +269,7 @@ public final class EngineCursor extends LimitedCursor {
       closes.run(view::release);
       closes.throwFirst();
     } finally {
+      use.end();
       // The store waits for this when it is closed.
       reads.forget(this);
     }

@@ -118,9 +118,22 @@ public final class StoreReads {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, hold) ? reader.apply(points.value(context).toView()) : null;
+      return find(context, hold) ? shown(points.value(context).toView(), reader) : null;
     } finally {
       leave(slot);
+    }
+  }
+
+  private static <R extends @Nullable Object> R shown(
+      ByteBuffer view, Function<ByteBuffer, R> reader) {
+    if (!view.isDirect()) {
+      return reader.apply(view);
+    }
+    LateFaults.Use use = LateFaults.begin();
+    try {
+      return reader.apply(view);
+    } finally {
+      use.end();
     }
   }
 
@@ -145,7 +158,9 @@ public final class StoreReads {
       }
       FoundEntry found = PointReader.info(context);
       boolean isRead = found.valueLength() <= valueBytesMax;
-      return reader.apply(found, isRead ? points.value(context).toView() : null);
+      return isRead
+          ? shown(points.value(context).toView(), view -> reader.apply(found, view))
+          : reader.apply(found, null);
     } finally {
       leave(slot);
     }
@@ -254,7 +269,6 @@ public final class StoreReads {
   }
 
   public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
-    LateFaults.mayAlwaysFollow();
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
     try {

@@ -177,7 +177,7 @@ public final class Region {
     if (!exposed) {
       exposed = true;
     }
-    LateFaults.mayAlwaysFollow();
+    LateFaults.mayFollow();
     return source.slice((int) offset, count);
   }
 
