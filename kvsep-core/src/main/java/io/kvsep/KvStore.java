@@ -107,7 +107,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * As {@link #put(byte[], byte[])}, with what lies between read position and limit of each
    * argument. Allocates nothing on the heap, unless both together are longer than a thirty-second
    * of the memory budget, 8 MiB with the default one, or other writes leave no room in it: then
-   * they are copied to arrays first.
+   * they are copied to arrays first. 16 bytes while the thread has a cursor open or is in the
+   * callback of a read.
    */
   void put(BytesStore<?, ?> key, BytesStore<?, ?> value);
 
