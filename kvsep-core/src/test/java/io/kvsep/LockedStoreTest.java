@@ -101,13 +101,7 @@ final class LockedStoreTest {
   }
 
   private static String opened(Path directory, boolean readOnly) throws Exception {
-    Process process =
-        JavaProcess.start(Opener.class, directory.toString(), Boolean.toString(readOnly));
-    try {
-      return JavaProcess.firstLine(process);
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    return JavaProcess.answer(Opener.class, directory.toString(), Boolean.toString(readOnly));
   }
 
   /** Says whether it could open the store. */

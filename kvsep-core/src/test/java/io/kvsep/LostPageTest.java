@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
@@ -46,12 +45,7 @@ final class LostPageTest {
   }
 
   private static void assertNothingWrong(Class<?> program, String... arguments) throws Exception {
-    Process process = JavaProcess.start(program, arguments);
-    try {
-      assertEquals("[]", JavaProcess.firstLine(process));
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    assertEquals("[]", JavaProcess.answer(program, arguments));
   }
 
   /**

@@ -23,7 +23,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -53,12 +52,7 @@ final class UnreadableInputTest {
   }
 
   private static void assertNothingWrong(Class<?> program, String... arguments) throws Exception {
-    Process process = JavaProcess.start(program, arguments);
-    try {
-      assertEquals("[]", JavaProcess.firstLine(process));
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    assertEquals("[]", JavaProcess.answer(program, arguments));
   }
 
   private static void fails(List<String> wrong, String what, Runnable call) {

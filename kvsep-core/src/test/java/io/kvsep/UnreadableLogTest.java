@@ -22,7 +22,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -47,12 +46,7 @@ final class UnreadableLogTest {
   }
 
   private void assertNothingWrong(Class<?> program) throws Exception {
-    Process process = JavaProcess.start(program, directory.toString());
-    try {
-      assertEquals("[]", JavaProcess.firstLine(process));
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    assertEquals("[]", JavaProcess.answer(program, directory.toString()));
   }
 
   private static byte[] key(int number) {

@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
@@ -31,13 +30,9 @@ final class UnreadablePageTest {
   @CsvSource({".sst, 50, 0", ".sst, 50, 300000", ".vlog, 5000, 0", ".vlog, 5000, 300000"})
   void aReadFailsAsOfTheDeviceAndTheStoreGoesOn(
       String suffix, String valueBytes, String readsBefore) throws Exception {
-    Process process =
-        JavaProcess.start(Program.class, directory.toString(), suffix, valueBytes, readsBefore);
-    try {
-      assertEquals("[]", JavaProcess.firstLine(process));
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    assertEquals(
+        "[]",
+        JavaProcess.answer(Program.class, directory.toString(), suffix, valueBytes, readsBefore));
   }
 
   /** Prints what was not as it should be. */

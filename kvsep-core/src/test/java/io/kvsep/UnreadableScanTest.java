@@ -11,7 +11,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,13 +28,9 @@ final class UnreadableScanTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 300_000})
   void noEntryIsWrongBeforeOrAfterTheError(int walksBefore) throws Exception {
-    Process process =
-        JavaProcess.start(Program.class, directory.toString(), Integer.toString(walksBefore));
-    try {
-      assertEquals("[]", JavaProcess.firstLine(process));
-    } finally {
-      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
-    }
+    assertEquals(
+        "[]",
+        JavaProcess.answer(Program.class, directory.toString(), Integer.toString(walksBefore)));
   }
 
   /** Prints what was not as it should be. */

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import net.jpountz.lz4.LZ4Factory;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.core.Jvm;
@@ -46,6 +47,16 @@ public final class JavaProcess {
     command.add(main.getName());
     command.addAll(List.of(arguments));
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+  }
+
+  /** As {@link #start}, until the class has said its first line; that line. */
+  public static String answer(Class<?> main, String... arguments) throws Exception {
+    Process process = start(main, arguments);
+    try {
+      return firstLine(process);
+    } finally {
+      process.destroyForcibly().waitFor(1, TimeUnit.MINUTES);
+    }
   }
 
   /** The first line that the process says, "null" when it ends without one. */
