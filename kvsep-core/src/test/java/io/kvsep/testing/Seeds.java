@@ -41,10 +41,24 @@ public final class Seeds {
                 + "; repeat with: mvn -pl kvsep-core test -Dtest="
                 + selector
                 + " -Dkvsep.seed="
-                + seed,
+                + seed
+                + causes(e),
             e);
       }
     }
+  }
+
+  /** All causes in the message: of the failure of a whole build often nothing else is at hand. */
+  private static String causes(Throwable failure) {
+    StringBuilder text = new StringBuilder();
+    for (Throwable e = failure; e != null; e = e.getCause()) {
+      text.append("; ").append(e);
+      StackTraceElement[] trace = e.getStackTrace();
+      if (trace.length > 0) {
+        text.append(" at ").append(trace[0]);
+      }
+    }
+    return text.toString();
   }
 
   private static void with(Run test, long seed) {
