@@ -182,7 +182,7 @@ public final class ChangeReader {
 
   /** Reads a part; whether there may be more. In between, memory can be given back. */
   private boolean readOn() {
-    EpochSlot<ReadContext> slot = source.epochs().enterWithContext();
+    EpochSlot<ReadContext> slot = source.epochs().enter();
     try {
       source.live().get();
       return readOn(slot.context().scratch);

@@ -184,7 +184,7 @@ final class ConflictCheck implements CommitCondition {
    * @param first of what was read; up to {@code end}
    */
   private boolean changesPoint(NewestTag newest, int first, int end) {
-    EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
+    EpochSlot<ReadContext> slot = reads.epochs().enter();
     try {
       ReadContext context = slot.context();
       for (int i = first; i < end; i++) {
@@ -218,7 +218,7 @@ final class ConflictCheck implements CommitCondition {
     if (pointsOnly) {
       return false;
     }
-    EpochSlot<ReadContext> slot = reads.epochs().enterWithContext();
+    EpochSlot<ReadContext> slot = reads.epochs().enter();
     try (InternalIterator entries = memtable.iterator()) {
       return changesRange(entries, slot.context(), 0, read.count());
     } finally {

@@ -33,7 +33,7 @@ final class DeviceReads {
   }
 
   private void run(ReadBatch batch) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       batch.run(slot.context().scratch);
       slot.context().scratch.trim();

@@ -100,6 +100,9 @@ final class PointReader {
     long seekTag = Tag.seek(sequence);
     long hash = KeyHash.of(key, 0, length);
     for (Memtable memtable : view.searched) {
+      if (memtable.isEmpty()) {
+        continue;
+      }
       long deleted = deletedAt(memtable.rangeTombstones(), key, length, sequence);
       int node = memtable.find(key, 0, length, hash, seekTag);
       if (node != 0) {

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What one reader works with: the stored key it looks for, and what was found. Not thread safe. */
 final class ReadContext implements SlotContext {
+  /** Of a slot's key, from the start: its first call need not make room for most keys. */
+  private static final int KEY_RESERVED_BYTES = 64;
+
   /** One in so many uses of a table is reported; a power of two. */
   private static final long SAMPLE = 64;
 
@@ -41,7 +44,13 @@ final class ReadContext implements SlotContext {
   }
 
   /** Of a slot; what its values take counts against {@code memory}. */
-  ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
+  static ReadContext ofSlot(MemoryLedger ledger, ScratchBudget.Share memory) {
+    ReadContext context = new ReadContext(ledger, memory);
+    context.key.ensure(KEY_RESERVED_BYTES);
+    return context;
+  }
+
+  private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
     key = new GrowingRegion(ledger, MemoryPurpose.READ);
     scratch =
         new ValueReader.Scratch(

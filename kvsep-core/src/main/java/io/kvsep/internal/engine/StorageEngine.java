@@ -45,7 +45,7 @@ public final class StorageEngine implements AutoCloseable {
   private final EngineConfig config;
   private final MemoryLedger ledger = new MemoryLedger();
   private final Queue<ReadContext> readContexts = new ConcurrentLinkedQueue<>();
-  private final Epochs<ReadContext> epochs = new Epochs<>(this::newReadContext);
+  private final Epochs<ReadContext> epochs;
   private final ScratchBudget readMemory;
   private final TableCache tableCache;
   private final SegmentDirectory segments = new SegmentDirectory();
@@ -99,18 +99,20 @@ public final class StorageEngine implements AutoCloseable {
 
   private StorageEngine(EngineConfig config) throws IOException {
     this.config = config;
-    remover = new FileRemover(config, epochs, segments);
-    Shape shape = config.shape();
-    readMemory = shape.readMemory();
-    tableCache =
-        new TableCache(shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
-    releases.push(epochs::free);
-    releases.push(segments::free);
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
+      Shape shape = config.shape();
+      readMemory = shape.readMemory();
+      epochs = new Epochs<>(this::newReadContext);
+      releases.push(epochs::free);
+      releases.push(segments::free);
+      remover = new FileRemover(config, epochs, segments);
+      tableCache =
+          new TableCache(
+              shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger);
       openedVersions = opener.openVersions(remover, tableCache);
       versions = openedVersions;
       opener.checkFiles(versions);
@@ -403,7 +405,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private ReadContext newReadContext() {
-    ReadContext context = new ReadContext(ledger, readMemory.newShare());
+    ReadContext context = ReadContext.ofSlot(ledger, readMemory.newShare());
     readContexts.add(context);
     return context;
   }

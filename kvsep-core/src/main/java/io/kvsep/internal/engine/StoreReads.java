@@ -77,7 +77,7 @@ public final class StoreReads {
 
   /** A copy of the value, null when the key is absent. */
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -89,7 +89,7 @@ public final class StoreReads {
   }
 
   public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       live.get();
       slot.context().setKey(keyspace, key);
@@ -101,7 +101,7 @@ public final class StoreReads {
 
   /** The newest entry of the key without its value, null when it is absent. */
   public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       live.get();
       slot.context().setKey(keyspace, key);
@@ -113,7 +113,7 @@ public final class StoreReads {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -148,7 +148,7 @@ public final class StoreReads {
       SnapshotHold hold,
       int valueBytesMax,
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -168,7 +168,7 @@ public final class StoreReads {
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
       live.get();
@@ -199,7 +199,7 @@ public final class StoreReads {
   }
 
   private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enterWithContext();
+    EpochSlot<ReadContext> slot = epochs.enter();
     try {
       ReadContext context = slot.context();
       View view;
@@ -231,7 +231,7 @@ public final class StoreReads {
       MultiGet get =
           new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
-        EpochSlot<ReadContext> slot = epochs.enterWithContext();
+        EpochSlot<ReadContext> slot = epochs.enter();
         try {
           get.nextGroup(slot.context());
         } finally {

@@ -35,7 +35,7 @@ public final class StoreWrites {
   private final CommitPipeline pipeline;
   private final IntervalSyncs syncs;
   private final StoreReads reads;
-  private final Epochs<WriteRequest> slots = new Epochs<>(this::newRequest);
+  private final Epochs<WriteRequest> slots;
   private final ScratchBudget memory;
   private volatile boolean closed;
 
@@ -53,6 +53,7 @@ public final class StoreWrites {
     EngineConfig.Shape shape = config.shape();
     this.memory =
         new ScratchBudget(shape.commitBytesMax(), shape.keptBytesMax(), shape.frameRetainedBytes());
+    this.slots = new Epochs<>(this::newRequest);
   }
 
   /**
@@ -344,10 +345,7 @@ public final class StoreWrites {
     }
   }
 
-  /**
-   * Announces a call that writes or maintains, so that closing waits for its end. The slot's
-   * request is there.
-   */
+  /** Announces a call that writes or maintains, so that closing waits for its end. */
   EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
     if (config.mode().readOnly()) {
@@ -365,7 +363,7 @@ public final class StoreWrites {
   /** As {@link #enter}, for a call that takes long and writes nothing. */
   EpochSlot<WriteRequest> enterToRead() {
     requirePagesRead();
-    EpochSlot<WriteRequest> slot = slots.enterWithContext();
+    EpochSlot<WriteRequest> slot = slots.enter();
     if (closed) {
       exit(slot);
       throw new StoreClosedException("the store is closed");

@@ -2,8 +2,6 @@ package io.kvsep.internal.memory;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One thread's place in the {@link Epochs}, with the scratch space that reader works with while it
@@ -24,25 +22,14 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
    */
   private long ownerId;
 
-  private final Supplier<C> newContext;
-  private @Nullable C context;
+  private final C context;
 
-  EpochSlot(Supplier<C> newContext) {
-    this.newContext = newContext;
+  EpochSlot(C context) {
+    this.context = context;
   }
 
-  /** The scratch space of whoever is inside; made when the slot is first used. */
+  /** The scratch space of whoever is inside. */
   public C context() {
-    C made = context;
-    if (made == null) {
-      made = newContext.get();
-      context = made;
-    }
-    return made;
-  }
-
-  /** The scratch space, null where nobody has needed it yet. */
-  @Nullable C madeContext() {
     return context;
   }
 
@@ -70,9 +57,7 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   }
 
   void free() {
-    if (context != null) {
-      context.free();
-    }
+    context.free();
   }
 
   private static VarHandle epochHandle() {

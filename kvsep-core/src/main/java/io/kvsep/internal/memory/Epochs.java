@@ -49,8 +49,10 @@ public final class Epochs<C extends SlotContext> {
   private volatile EpochSlot<C>[] slots;
 
   /**
-   * @param newContext makes the scratch space of a slot; slots are added when all are taken, and
-   *     kept
+   * @param newContext makes the scratch space of a slot. All are made with their slots, which are
+   *     added when all are taken, and kept: in whoever reads there is no branch for the first use
+   *     of a slot, of which the JVM's compiler would hear only when it has compiled the whole read
+   *     without
    */
   @SuppressWarnings({
     "unchecked",
@@ -78,21 +80,6 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
-  /** As {@link #enter}, with the scratch space made; where it cannot be, nobody is inside. */
-  public EpochSlot<C> enterWithContext() {
-    EpochSlot<C> slot = enter();
-    boolean made = false;
-    try {
-      slot.context();
-      made = true;
-    } finally {
-      if (!made) {
-        exit(slot);
-      }
-    }
-    return slot;
-  }
-
   public void exit(EpochSlot<C> slot) {
     slot.leave();
   }
@@ -100,7 +87,7 @@ public final class Epochs<C extends SlotContext> {
   /**
    * Hands the scratch space of the next slot to {@code visit}, one slot after the other from call
    * to call, so that what somebody left there can be taken back. Does nothing where somebody is
-   * inside or nobody ever was.
+   * inside.
    */
   public void visitNext(Consumer<? super C> visit) {
     EpochSlot<C>[] candidates = slots;
@@ -109,10 +96,7 @@ public final class Epochs<C extends SlotContext> {
       return;
     }
     try {
-      C context = slot.madeContext();
-      if (context != null) {
-        visit.accept(context);
-      }
+      visit.accept(slot.context());
     } finally {
       exit(slot);
     }
@@ -238,8 +222,18 @@ public final class Epochs<C extends SlotContext> {
 
   private EpochSlot<C>[] moreSlots(EpochSlot<C>[] existing, int count) {
     EpochSlot<C>[] all = Arrays.copyOf(existing, count);
-    for (int i = existing.length; i < count; i++) {
-      all[i] = new EpochSlot<>(newContext);
+    int made = existing.length;
+    try {
+      while (made < count) {
+        all[made] = new EpochSlot<>(newContext.get());
+        made++;
+      }
+    } finally {
+      if (made < count) {
+        for (int i = existing.length; i < made; i++) {
+          all[i].free();
+        }
+      }
     }
     return all;
   }

@@ -42,6 +42,10 @@ public final class Memtable {
 
   private final LogPosition logStart;
   private final AtomicLong entryCount = new AtomicLong();
+
+  /** Apart from the count: who looks something up asks, and each insert changes that. */
+  private volatile boolean empty = true;
+
   private final AtomicLong tombstoneCount = new AtomicLong();
   private final AtomicLong keyBytes = new AtomicLong();
 
@@ -114,7 +118,7 @@ public final class Memtable {
     if (!list.insert(entry, splice.list)) {
       return false;
     }
-    add(entryCount, 1);
+    countEntry();
     add(keyBytes, entry.keyLength);
     if (Tag.kind(entry.tag) == Tag.DELETE) {
       add(tombstoneCount, 1);
@@ -137,11 +141,18 @@ public final class Memtable {
       }
       rangeTombstones = rangeBuilder.add(from, to, Tag.sequence(entry.tag)).build();
     }
-    add(entryCount, 1);
+    countEntry();
     add(keyBytes, entry.keyLength);
     add(tombstoneCount, 1);
     newestSequence.setRelease(Tag.sequence(entry.tag));
     return true;
+  }
+
+  private void countEntry() {
+    add(entryCount, 1);
+    if (empty) {
+      empty = false;
+    }
   }
 
   private static void add(AtomicLong count, long more) {
@@ -234,8 +245,9 @@ public final class Memtable {
     return keyBytes.get();
   }
 
+  /** Whether nothing was inserted yet. */
   public boolean isEmpty() {
-    return entryCount.get() == 0;
+    return empty;
   }
 
   /** What it takes of memory, full or not; does not change any more when nothing is inserted. */

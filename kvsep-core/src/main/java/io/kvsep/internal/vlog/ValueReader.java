@@ -117,8 +117,9 @@ public final class ValueReader {
       timed = scratch.isTimed();
     } else if (length > LOAD_BYTES_MAX) {
       load(segment, offset, length, scratch);
-    } else if (scratch.fits(scratch.record, length)
-        && fetch(segment, offset, length, length, !residency.isMostlyCold(), scratch).isRead) {
+    } else if ((residency.isMostlyCold() || !isInMemory(segment, offset, length))
+        && scratch.fits(scratch.record, length)
+        && fetch(segment, offset, length, length, scratch).isRead) {
       // To look at them through the mapping would cost a page fault, and another one when the
       // system wants the page back.
       region = scratch.record.region();
@@ -181,7 +182,10 @@ public final class ValueReader {
     int buffer = Math.min(length, LOAD_BYTES_MAX);
     for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
       int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
-      Source source = fetch(segment, at, count, buffer, /* ask= */ true, scratch);
+      if (isInMemory(segment, at, count)) {
+        continue;
+      }
+      Source source = fetch(segment, at, count, buffer, scratch);
       if (source == Source.MAPPING) {
         return slow;
       }
@@ -190,9 +194,17 @@ public final class ValueReader {
     return slow;
   }
 
-  /** Where bytes were, as far as one can tell. */
+  /** Whether bytes need not be read before one looks at them, of which it takes note. */
+  private boolean isInMemory(Segment segment, long offset, int count) {
+    if (!segment.isInMemory(offset, count)) {
+      return false;
+    }
+    residency.note(/* slow= */ false);
+    return true;
+  }
+
+  /** Where bytes were that are not known to be in memory, as far as one can tell. */
   private enum Source {
-    MEMORY(/* isRead= */ false),
     /** They were read from the file, and the system had them in its cache. */
     FILE_CACHE(/* isRead= */ true),
     /** They were read from the file, and came from the device. */
@@ -208,17 +220,8 @@ public final class ValueReader {
     }
   }
 
-  /**
-   * Reads bytes into the record's scratch space.
-   *
-   * @param ask whether to do without where they are in memory
-   */
-  private Source fetch(
-      Segment segment, long offset, int count, int buffer, boolean ask, Scratch scratch) {
-    if (ask && segment.isInMemory(offset, count)) {
-      residency.note(/* slow= */ false);
-      return Source.MEMORY;
-    }
+  /** Reads bytes into the record's scratch space. */
+  private Source fetch(Segment segment, long offset, int count, int buffer, Scratch scratch) {
     if (!directory.openToRead(segment)) {
       return Source.MAPPING;
     }

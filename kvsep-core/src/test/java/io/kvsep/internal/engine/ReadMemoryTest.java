@@ -34,6 +34,9 @@ final class ReadMemoryTest {
   /** Of each slot, for the key. */
   private static final int KEY_BYTES = 64;
 
+  /** That many readers have; there are twice as many whenever they do not suffice. */
+  private static final int SLOTS = Integer.highestOneBit(READERS) << 1;
+
   private static final byte[] KEY = "key".getBytes(UTF_8);
 
   private final GatedStorage storage = new GatedStorage(new CrashableStorage());
@@ -54,6 +57,30 @@ final class ReadMemoryTest {
   @Test
   void recordsThatAreNotInMemoryHoldNoMoreThanTheirShare() throws InterruptedException {
     readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ true);
+  }
+
+  /** A store that was just opened is taken to be cold, and each record is asked for. */
+  @Test
+  void recordsThatAreInMemoryTakeNothingOfAReader() {
+    EngineConfig config =
+        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
+            .shape(shape)
+            .segmentBytes(64 << 20)
+            .compressionBytesMin(Integer.MAX_VALUE)
+            .ticker(storage::nanos)
+            .build();
+    byte[] value = new byte[VALUE_BYTES];
+    value[VALUE_BYTES - 1] = 1;
+    try (StorageEngine engine = StorageEngine.open(config)) {
+      engine.writes().put(0, KEY, value, 0);
+      // The end of the log is not mapped until there is enough of it.
+      engine.writes().put(0, "mapped".getBytes(UTF_8), new byte[2 << 20], 0);
+      long before = readBytes(engine);
+      for (int i = 0; i < GETS; i++) {
+        assertArrayEquals(value, engine.reads().get(0, KEY, StoreReads.LATEST));
+        assertEquals(before, readBytes(engine), "bytes held by readers");
+      }
+    }
   }
 
   @Test
@@ -132,7 +159,7 @@ final class ReadMemoryTest {
       readers.add(reader);
     }
     inside.await();
-    long most = shape.keptBytesMax() + READERS * KEY_BYTES;
+    long most = shape.keptBytesMax() + SLOTS * (long) KEY_BYTES;
     long holding = readBytes(engine);
     assertTrue(holding > shape.keptBytesMax() / 2, holding + " bytes held by readers");
     assertTrue(holding <= most, holding + " bytes held by readers");

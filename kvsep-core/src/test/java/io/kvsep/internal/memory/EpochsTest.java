@@ -19,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -47,8 +48,24 @@ final class EpochsTest {
   }
 
   @Test
-  void whereTheContextCannotBeMadeNobodyIsInside() {
-    AtomicBoolean refused = new AtomicBoolean(true);
+  void whereContextsCannotBeMadeThoseThatWereAreFreed() {
+    AtomicInteger left = new AtomicInteger(20);
+    Supplier<Context> scarce =
+        () -> {
+          if (left.decrementAndGet() < 0) {
+            throw new OutOfMemoryError("as a test wants it");
+          }
+          return new Context();
+        };
+    int before = contexts.get();
+    assertThrows(OutOfMemoryError.class, () -> new Epochs<>(scarce));
+    assertEquals(20, contexts.get() - before);
+    assertEquals(20, freed.get());
+  }
+
+  @Test
+  void whereNoSlotCanBeAddedTheRestGoesOn() {
+    AtomicBoolean refused = new AtomicBoolean();
     Epochs<Context> scarce =
         new Epochs<>(
             () -> {
@@ -57,18 +74,26 @@ final class EpochsTest {
               }
               return new Context();
             });
-    assertThrows(OutOfMemoryError.class, scarce::enterWithContext);
+    refused.set(true);
+    List<EpochSlot<Context>> inside = new ArrayList<>();
+    OutOfMemoryError none =
+        assertThrows(
+            OutOfMemoryError.class,
+            () -> {
+              while (true) {
+                inside.add(scarce.enter());
+              }
+            });
+    assertEquals("as a test wants it", none.getMessage());
+    inside.forEach(scarce::exit);
     assertFalse(scarce.isInside());
     scarce.drain();
-    refused.set(false);
-    EpochSlot<Context> slot = scarce.enterWithContext();
-    assertTrue(scarce.isInside());
-    assertSame(slot.context(), slot.context());
-    assertEquals(1, contexts.get());
+    EpochSlot<Context> slot = scarce.enter();
+    assertTrue(inside.contains(slot));
     scarce.exit(slot);
     scarce.drain();
     scarce.free();
-    assertEquals(1, freed.get());
+    assertEquals(inside.size(), freed.get());
   }
 
   @Test
@@ -258,11 +283,13 @@ final class EpochsTest {
   }
 
   @Test
-  void contextIsMadeOnFirstUseKeptAndFreed() {
+  void contextBelongsToTheSlotAndIsFreed() {
+    int made = contexts.get();
     EpochSlot<Context> slot = epochs.enter();
-    assertEquals(0, contexts.get());
     Context context = slot.context();
-    assertSame(context, slot.context());
+    EpochSlot<Context> other = epochs.enter();
+    assertNotSame(context, other.context());
+    epochs.exit(other);
     epochs.exit(slot);
     EpochSlot<Context> again = epochs.enter();
     assertSame(slot, again);
@@ -270,28 +297,27 @@ final class EpochsTest {
     epochs.exit(again);
     epochs.drain();
     epochs.free();
-    assertEquals(1, contexts.get());
-    assertEquals(1, freed.get());
+    assertEquals(made, contexts.get());
+    assertEquals(made, freed.get());
   }
 
   @Test
-  void whatIsVisitedWasMadeAndNobodyIsInside() {
-    EpochSlot<Context> inside = epochs.enterWithContext();
+  void nobodyIsInsideWhatIsVisited() {
+    EpochSlot<Context> inside = epochs.enter();
     List<EpochSlot<Context>> left = new ArrayList<>();
     for (int i = 0; i < 40; i++) {
-      left.add(i < 30 ? epochs.enterWithContext() : epochs.enter());
+      left.add(epochs.enter());
     }
     Set<Context> idle = Collections.newSetFromMap(new IdentityHashMap<>());
-    for (EpochSlot<Context> slot : left.subList(0, 30)) {
-      idle.add(slot.context());
-    }
+    left.forEach(slot -> idle.add(slot.context()));
     left.forEach(epochs::exit);
     List<Context> visited = new ArrayList<>();
     // As many calls as there are slots.
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < contexts.get(); i++) {
       epochs.visitNext(visited::add);
     }
-    assertEquals(30, visited.size());
+    assertEquals(contexts.get() - 1, visited.size());
+    assertFalse(visited.contains(inside.context()));
     idle.removeAll(visited);
     assertEquals(Set.of(), idle);
     epochs.exit(inside);
