@@ -28,8 +28,6 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -44,9 +42,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private final EngineConfig config;
   private final MemoryLedger ledger = new MemoryLedger();
-  private final Queue<ReadContext> readContexts = new ConcurrentLinkedQueue<>();
   private final Epochs<ReadContext> epochs;
-  private final ScratchBudget readMemory;
   private final TableCache tableCache;
   private final SegmentDirectory segments = new SegmentDirectory();
   private final FailureState failure = new FailureState();
@@ -105,8 +101,8 @@ public final class StorageEngine implements AutoCloseable {
     VersionSet openedVersions = null;
     try {
       Shape shape = config.shape();
-      readMemory = shape.readMemory();
-      epochs = new Epochs<>(this::newReadContext);
+      ScratchBudget readMemory = shape.readMemory();
+      epochs = new Epochs<>(() -> ReadContext.ofSlot(ledger, readMemory.newShare()));
       releases.push(epochs::free);
       releases.push(segments::free);
       remover = new FileRemover(config, epochs, segments);
@@ -404,18 +400,9 @@ public final class StorageEngine implements AutoCloseable {
     return ledger.totalBytes();
   }
 
-  private ReadContext newReadContext() {
-    ReadContext context = ReadContext.ofSlot(ledger, readMemory.newShare());
-    readContexts.add(context);
-    return context;
-  }
-
   private long cacheReads() {
-    long reads = tableCache.lookups();
-    for (ReadContext context : readContexts) {
-      reads += context.tableReads() + context.lookup.packedReads();
-    }
-    return reads;
+    return tableCache.lookups()
+        + epochs.sum(context -> context.tableReads() + context.lookup.packedReads());
   }
 
   private BackgroundWork backgroundWork(RefreshTargets targets) {

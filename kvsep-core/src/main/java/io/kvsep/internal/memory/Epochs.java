@@ -11,6 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /**
  * Says when memory that readers may still be looking at can be given back (epoch-based reclamation;
@@ -100,6 +101,15 @@ public final class Epochs<C extends SlotContext> {
     } finally {
       exit(slot);
     }
+  }
+
+  /** Adds up a figure of the scratch space of all slots, which others may be at work with. */
+  public long sum(ToLongFunction<? super C> figure) {
+    long sum = 0;
+    for (EpochSlot<C> slot : slots) {
+      sum += figure.applyAsLong(slot.context());
+    }
+    return sum;
   }
 
   /**

@@ -302,6 +302,20 @@ final class EpochsTest {
   }
 
   @Test
+  void figuresOfAllSlotsAreAddedUpWhoeverIsInside() {
+    EpochSlot<Context> inside = epochs.enter();
+    Set<Context> asked = Collections.newSetFromMap(new IdentityHashMap<>());
+    long sum =
+        epochs.sum(
+            context -> {
+              assertTrue(asked.add(context));
+              return context == inside.context() ? 1_000 : 1;
+            });
+    assertEquals(1_000 + contexts.get() - 1, sum);
+    epochs.exit(inside);
+  }
+
+  @Test
   void nobodyIsInsideWhatIsVisited() {
     EpochSlot<Context> inside = epochs.enter();
     List<EpochSlot<Context>> left = new ArrayList<>();
