@@ -40,7 +40,7 @@ final class KillLoop {
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final long END_SECONDS_MAX = 120;
   private static final long RANDOM_MILLIS_MAX = 1_500;
-  private static final long POINT_MILLIS_MAX = 4_000;
+  private static final Duration POINT_MAX = Duration.ofSeconds(4);
 
   /** Exit value of a process that died by SIGKILL; one that crashed by itself has another. */
   private static final int KILLED = 128 + 9;
@@ -52,6 +52,7 @@ final class KillLoop {
   private final Path ledgerFile;
   private final Class<?> child;
   private final Duration startMax;
+  private final Duration pointMax;
   private final KillWorkload workload;
   private final KillModel model;
   private final KillLedger ledger;
@@ -72,17 +73,26 @@ final class KillLoop {
    * @param child its {@code main} is that of {@link KillChild}, or a worse one in tests
    */
   KillLoop(Path directory, Class<?> child, long seed, int writers, int keys) {
-    this(directory, child, seed, writers, keys, START_MAX);
+    this(directory, child, seed, writers, keys, START_MAX, POINT_MAX);
   }
 
   /**
    * @param startMax after which a process that has not opened the store is taken to hang
+   * @param pointMax after which one that has not come to its point is killed where it is
    */
-  KillLoop(Path directory, Class<?> child, long seed, int writers, int keys, Duration startMax) {
+  KillLoop(
+      Path directory,
+      Class<?> child,
+      long seed,
+      int writers,
+      int keys,
+      Duration startMax,
+      Duration pointMax) {
     this.directory = directory.resolve("store");
     this.ledgerFile = directory.resolve("ledger");
     this.child = child;
     this.startMax = startMax;
+    this.pointMax = pointMax;
     this.workload = new KillWorkload(seed, writers, keys);
     this.model = new KillModel(workload);
     this.ledger = KillLedger.open(ledgerFile, writers);
@@ -198,7 +208,7 @@ final class KillLoop {
   private String awaitMoment(@Nullable StopPoint point, Words words) throws InterruptedException {
     if (point != null) {
       awaitStart(words);
-      boolean reached = words.stopped.await(POINT_MILLIS_MAX, TimeUnit.MILLISECONDS);
+      boolean reached = words.stopped.await(pointMax.toMillis(), TimeUnit.MILLISECONDS);
       return reached ? (point.after() ? "after " : "before ") + point.place() : "late, anywhere";
     }
     if (random.nextInt(4) == 0) {

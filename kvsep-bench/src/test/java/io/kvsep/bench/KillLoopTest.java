@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class KillLoopTest {
   private static final int WRITERS = 3;
   private static final int KEYS = 60;
+  private static final Duration MINUTE = Duration.ofMinutes(1);
 
   @TempDir Path directory;
 
@@ -36,6 +37,11 @@ final class KillLoopTest {
 
   private KillLoop loop(Class<?> child) {
     return new KillLoop(directory, child, 5, WRITERS, KEYS);
+  }
+
+  /** Of processes that come to their points, however slow the device is. */
+  private KillLoop patientLoop(Class<?> child) {
+    return new KillLoop(directory, child, 5, WRITERS, KEYS, MINUTE, MINUTE);
   }
 
   @Test
@@ -49,7 +55,7 @@ final class KillLoopTest {
 
   @Test
   void processesKilledAtCertainPointsLoseNothing() {
-    KillLoop loop = loop(KillChild.class);
+    KillLoop loop = patientLoop(KillChild.class);
     List<StopPoint> points =
         List.of(
             new StopPoint(true, Step.RENAME, Target.CURRENT, 1),
@@ -64,7 +70,7 @@ final class KillLoopTest {
 
   @Test
   void canaryALedgerThatIsWrittenTooEarlyIsNoticed() {
-    KillLoop loop = loop(EarlyLedger.class);
+    KillLoop loop = patientLoop(EarlyLedger.class);
     // Right before its bytes are written, what was begun is called acknowledged.
     StopPoint point = new StopPoint(false, Step.WRITE, Target.SEGMENT, 20);
     String message = failure(() -> loop.killAt(point));
@@ -100,7 +106,8 @@ final class KillLoopTest {
   @Test
   void canaryAProcessThatHangsBeforeItOpensTheStoreIsNoticed() {
     KillLoop loop =
-        new KillLoop(directory, HangingChild.class, 5, WRITERS, KEYS, Duration.ofMillis(200));
+        new KillLoop(
+            directory, HangingChild.class, 5, WRITERS, KEYS, Duration.ofMillis(200), MINUTE);
     String message = failure(() -> loop.killAt(NEVER));
     assertTrue(message.contains("did not open the store"), message);
     assertEquals(0, loop.kills());
@@ -121,7 +128,7 @@ final class KillLoopTest {
 
   @Test
   void canaryWrongMissingAndAdditionalEntriesAreNoticed() {
-    KillLoop loop = loop(KillChild.class);
+    KillLoop loop = patientLoop(KillChild.class);
     loop.killAt(new StopPoint(true, Step.WRITE, Target.SEGMENT, 200));
     loop.check();
     byte[] first;

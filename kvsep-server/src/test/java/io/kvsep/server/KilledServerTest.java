@@ -23,7 +23,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
@@ -100,7 +99,7 @@ final class KilledServerTest {
         ends.add(
             threads.submit(
                 () -> {
-                  try (Jedis jedis = new Jedis(new HostAndPort("127.0.0.1", server.redisPort()))) {
+                  try (Jedis jedis = new Jedis("127.0.0.1", server.redisPort(), 60_000)) {
                     other.writeUntilTheEnd(
                         (key, value) -> assertEquals("OK", jedis.set(key, value)));
                   }

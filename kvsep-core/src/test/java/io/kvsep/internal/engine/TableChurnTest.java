@@ -169,6 +169,8 @@ final class TableChurnTest {
   }
 
   private void threads(long seed, Storage storage) {
+    // Mappings that others left to the collector are not to go meanwhile; if some do, no matter.
+    System.gc();
     long mappedBefore = mapped();
     StorageEngine engine =
         open(storage, new Random(seed), new ThreadScheduler(2), (int) (seed % 3));
@@ -225,7 +227,7 @@ final class TableChurnTest {
     }
     assertEquals(List.of(), problems);
     assertEquals(0, engine.memoryBytes());
-    assertEquals(mappedBefore, mapped(), "mappings left behind");
+    assertTrue(mapped() <= mappedBefore, "mappings left behind");
   }
 
   private static void readAll(

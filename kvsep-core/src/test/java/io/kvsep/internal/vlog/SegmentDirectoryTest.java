@@ -54,9 +54,9 @@ final class SegmentDirectoryTest {
     reading.setDaemon(true);
 
     reading.start();
-    reading.join(10_000);
+    reading.join(60_000);
     assertFalse(reading.isAlive(), "the reader stands still");
-    unlisting.join(10_000);
+    unlisting.join(60_000);
     assertFalse(unlisting.isAlive(), "who unlists stands still");
     log.storage.clearFaults();
     log.epochs.drain();

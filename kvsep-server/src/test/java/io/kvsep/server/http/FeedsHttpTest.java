@@ -229,11 +229,12 @@ final class FeedsHttpTest {
             folder,
             limits -> {
               limits.heartbeatMillis = 20;
-              limits.requestMillis = 300;
-              limits.idleMillis = 300;
+              limits.requestMillis = 1_000;
+              limits.idleMillis = 1_000;
             })) {
       try (EventStream silent = feed(served, "/v1/changes")) {
-        while (silent.comments() < 30) {
+        // For longer than either limit.
+        while (silent.comments() < 100) {
           assertNull(silent.block());
         }
         served.store().put(bytes("a"), bytes("1"));

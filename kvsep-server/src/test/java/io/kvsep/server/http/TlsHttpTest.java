@@ -42,7 +42,7 @@ final class TlsHttpTest {
       URI uri = URI.create("https://localhost:" + served.port() + "/v1/keys/a%2Fb");
       HttpRequest.Builder request =
           HttpRequest.newBuilder(uri)
-              .timeout(Duration.ofSeconds(20))
+              .timeout(Duration.ofSeconds(60))
               .header("Authorization", "Bearer correct-horse");
       byte[] value = new byte[1 << 20];
       HttpResponse<byte[]> put =

@@ -70,6 +70,7 @@ final class ClientsTest {
     DefaultJedisClientConfig config =
         DefaultJedisClientConfig.builder()
             .password(TOKEN)
+            .timeoutMillis(60_000)
             .clientName("jedis-test")
             .protocol(protocol)
             .database(2)
@@ -163,7 +164,7 @@ final class ClientsTest {
           sums.add(connection.async().incr("n"));
         }
         for (int i = 0; i < 1000; i++) {
-          assertEquals(i + 1, sums.get(i).get(20, TimeUnit.SECONDS));
+          assertEquals(i + 1, sums.get(i).get(60, TimeUnit.SECONDS));
         }
         sync.select(7);
         assertEquals(0, sync.dbsize());
@@ -178,7 +179,7 @@ final class ClientsTest {
     try (Jedis jedis =
         new Jedis(
             new HostAndPort("127.0.0.1", redis.port()),
-            DefaultJedisClientConfig.builder().password(TOKEN).build())) {
+            DefaultJedisClientConfig.builder().password(TOKEN).timeoutMillis(60_000).build())) {
       jedis.set("key", "value");
       assertArrayEquals("value".getBytes(UTF_8), redis.store.get("key".getBytes(UTF_8)));
       redis.store.put("other".getBytes(UTF_8), "theirs".getBytes(UTF_8));

@@ -84,7 +84,7 @@ final class ConcurrencyTest {
             try (RawClient client = redis.connect()) {
               for (int round = 0; round < rounds; round++) {
                 client.expect("WATCH w" + round, "+OK^");
-                watched.await(20, TimeUnit.SECONDS);
+                watched.await(60, TimeUnit.SECONDS);
                 client.send("MULTI^INCR w" + round + "^EXEC^");
                 client.reply();
                 client.reply();

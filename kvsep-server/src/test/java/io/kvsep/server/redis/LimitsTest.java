@@ -356,12 +356,7 @@ final class LimitsTest {
 
   @Test
   void strangersGetLittleAndNotForLong() throws IOException {
-    redis.close();
-    redis =
-        RunningRedis.in(
-            directory,
-            Clock.systemUTC(),
-            options -> RunningRedis.withToken(options.withLimits(RunningRedis.small()), TOKEN));
+    reopen(RunningRedis.small(Duration.ofMinutes(1)));
     refusedStranger("*11^", "unauthenticated multibulk length");
     refusedStranger("*2^$3^GET^$16385^", "unauthenticated bulk length");
     try (RawClient client = redis.connect()) {
@@ -381,9 +376,20 @@ final class LimitsTest {
       assertEquals("+OK^", client.reply());
       assertEquals("+OK^", client.reply());
     }
+    reopen(RunningRedis.small());
     try (RawClient idle = redis.connect()) {
       assertTrue(idle.isEnded());
     }
+  }
+
+  /** For clients that have a token. */
+  private void reopen(RedisLimits limits) throws IOException {
+    redis.close();
+    redis =
+        RunningRedis.in(
+            directory,
+            Clock.systemUTC(),
+            options -> RunningRedis.withToken(options.withLimits(limits), TOKEN));
   }
 
   private void refusedStranger(String sent, String why) throws IOException {

@@ -15,7 +15,7 @@ import java.net.SocketTimeoutException;
 
 /** A socket that sends what it is told and shows the bytes that come back; ^ stands for CR LF. */
 final class RawClient implements AutoCloseable {
-  private static final int TIMEOUT_MILLIS = 20_000;
+  private static final int TIMEOUT_MILLIS = 60_000;
 
   final Socket socket;
   private final InputStream input;

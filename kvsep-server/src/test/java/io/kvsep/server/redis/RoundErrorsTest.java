@@ -123,7 +123,7 @@ final class RoundErrorsTest {
     /** The next that brings something, or the end. */
     Delivery next() throws InterruptedException {
       while (true) {
-        Delivery next = deliveries.poll(20, TimeUnit.SECONDS);
+        Delivery next = deliveries.poll(60, TimeUnit.SECONDS);
         assertNotNull(next, "nothing was delivered");
         if (next.replies().isReadable() || next.closing()) {
           return next;
@@ -151,7 +151,7 @@ final class RoundErrorsTest {
   @AfterEach
   void close() throws InterruptedException {
     lane.stop();
-    assertTrue(lane.awaitStop(10_000));
+    assertTrue(lane.awaitStop(60_000));
     elsewhere.shutdown();
     Future<?> ended = loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     ended.awaitUninterruptibly();
@@ -212,7 +212,7 @@ final class RoundErrorsTest {
   @Test
   void aLongCommandThatCannotBeAnsweredEndsItsConnection() throws Exception {
     lane.stop();
-    assertTrue(lane.awaitStop(10_000));
+    assertTrue(lane.awaitStop(60_000));
     lane = lane(elsewhere);
     shared.bytesMax = 0;
     Client lost = new Client(Integer.MAX_VALUE);

@@ -70,8 +70,12 @@ final class RunningRedis implements AutoCloseable {
 
   /** Limits that a test can reach. */
   static RedisLimits small() {
+    return small(Duration.ofMillis(200));
+  }
+
+  static RedisLimits small(Duration authentication) {
     return new RedisLimits(
-        5, 20, 1 << 20, 2 << 20, 1 << 20, 8, Duration.ofMillis(200), Duration.ofMillis(200));
+        5, 20, 1 << 20, 2 << 20, 1 << 20, 8, Duration.ofMillis(200), authentication);
   }
 
   int port() {

@@ -54,7 +54,7 @@ final class WriteGroupTest {
   @AfterEach
   void close() throws InterruptedException {
     lane.stop();
-    assertTrue(lane.awaitStop(10_000));
+    assertTrue(lane.awaitStop(60_000));
     channel.finish();
     store.close();
   }
