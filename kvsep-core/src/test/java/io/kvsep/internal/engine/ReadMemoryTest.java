@@ -62,13 +62,7 @@ final class ReadMemoryTest {
   /** A store that was just opened is taken to be cold, and each record is asked for. */
   @Test
   void recordsThatAreInMemoryTakeNothingOfAReader() {
-    EngineConfig config =
-        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
-            .shape(shape)
-            .segmentBytes(64 << 20)
-            .compressionBytesMin(Integer.MAX_VALUE)
-            .ticker(storage::nanos)
-            .build();
+    EngineConfig config = config(Integer.MAX_VALUE);
     byte[] value = new byte[VALUE_BYTES];
     value[VALUE_BYTES - 1] = 1;
     try (StorageEngine engine = StorageEngine.open(config)) {
@@ -85,12 +79,7 @@ final class ReadMemoryTest {
 
   @Test
   void aLongValueThatIsUnpackedForATargetTakesNoArray() {
-    EngineConfig config =
-        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
-            .shape(shape)
-            .segmentBytes(64 << 20)
-            .compressionBytesMin(1024)
-            .build();
+    EngineConfig config = config(1024);
     byte[] value = new byte[4 * VALUE_BYTES];
     value[VALUE_BYTES] = 1;
     byte[] longer = new byte[(int) shape.keptBytesMax() + 1];
@@ -118,6 +107,15 @@ final class ReadMemoryTest {
     }
   }
 
+  private EngineConfig config(int compressionBytesMin) {
+    return ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
+        .shape(shape)
+        .segmentBytes(64 << 20)
+        .compressionBytesMin(compressionBytesMin)
+        .ticker(storage::nanos)
+        .build();
+  }
+
   /** The least of some rounds, since the JVM charges a thread for what it does for it. */
   private static long allocatedByGets(StorageEngine engine, Bytes<?> target) {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -135,13 +133,7 @@ final class ReadMemoryTest {
   }
 
   private void readAtOnce(int compressionBytesMin, boolean cold) throws InterruptedException {
-    EngineConfig config =
-        ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
-            .shape(shape)
-            .segmentBytes(64 << 20)
-            .compressionBytesMin(compressionBytesMin)
-            .ticker(storage::nanos)
-            .build();
+    EngineConfig config = config(compressionBytesMin);
     StorageEngine engine = StorageEngine.open(config);
     byte[] value = new byte[VALUE_BYTES];
     value[VALUE_BYTES - 1] = 1;
