@@ -21,6 +21,12 @@ final class LogRotation {
   /** Less is not worth a table. */
   private static final long QUIET_FLUSH_BYTES_MIN = 1 << 20;
 
+  /**
+   * A store that writes as little as this part of what is in memory within the ticks of quiet will
+   * not fill a memtable for minutes: then what it holds is not waited for any longer, either.
+   */
+  private static final int TRICKLE_PARTS = 64;
+
   private final CommitPipeline pipeline;
   private final LogWriter log;
   private final LogAppender appender;
@@ -34,6 +40,8 @@ final class LogRotation {
   // Of the timer.
   private long commitsAtTick;
   private int quietTicks;
+  private int trickleTicks;
+  private long unflushedBefore;
 
   LogRotation(
       EngineConfig config,
@@ -57,8 +65,8 @@ final class LogRotation {
   }
 
   /**
-   * Called at intervals: when nothing was written for a while, what is in memory goes to a table.
-   * Only then does it show which of it is garbage.
+   * Called at intervals: when nothing was written for a while, or hardly anything, what is in
+   * memory goes to a table. Only then does it show which of it is garbage.
    *
    * @param commits commits so far
    * @return whether nothing was written for a while
@@ -66,11 +74,25 @@ final class LogRotation {
   boolean tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
-    if (quietTicks >= QUIET_TICKS
+    boolean quiet = quietTicks >= QUIET_TICKS;
+    if ((quiet || isTrickle())
         && space.unflushedBytes(versions.current()) >= QUIET_FLUSH_BYTES_MIN) {
       flush();
     }
-    return quietTicks >= QUIET_TICKS;
+    return quiet;
+  }
+
+  /** Looks once in so many ticks as make a store quiet. */
+  private boolean isTrickle() {
+    trickleTicks++;
+    if (trickleTicks < QUIET_TICKS) {
+      return false;
+    }
+    trickleTicks = 0;
+    long before = unflushedBefore;
+    unflushedBefore = space.unflushedBytes(versions.current());
+    long written = unflushedBefore - before;
+    return written >= 0 && written <= unflushedBefore / TRICKLE_PARTS;
   }
 
   private void flush() {

@@ -53,12 +53,7 @@ final class QuietFlushTest {
 
   @Test
   void whatLiesInSegmentsBeforeTheLastCounts() {
-    EngineConfig config = Engines.config(new CrashableStorage(), scheduler);
-    try (StorageEngine longer =
-        StorageEngine.open(
-            ConfigDraft.of(config)
-                .shape(Shape.forBudget(16 << 20, /* packsBlocks= */ false))
-                .build())) {
+    try (StorageEngine longer = roomy()) {
       longer.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
       longer.writes().put(0, "short".getBytes(UTF_8), new byte[10], 0);
       scheduler.runAll();
@@ -71,6 +66,40 @@ final class QuietFlushTest {
     engine.close();
   }
 
+  @Test
+  void aStoreInWhichHardlyAnythingIsWrittenFlushesWhatItHolds() {
+    try (StorageEngine store = roomy()) {
+      store.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
+      scheduler.runAll();
+      for (int i = 0; i < 2 * TICKS; i++) {
+        store.writes().put(0, "short".getBytes(UTF_8), new byte[10], 0);
+        scheduler.tick();
+      }
+      scheduler.runAll();
+      assertEquals(1, store.stats().flushes());
+    }
+    engine.close();
+  }
+
+  @Test
+  void aStoreThatIsWrittenToFlushesWhenItsMemtableIsFull() {
+    try (StorageEngine store = roomy()) {
+      for (int i = 0; i < TICKS; i++) {
+        store.writes().put(0, ("key" + i).getBytes(UTF_8), incompressible(VALUE_BYTES / 20), 0);
+        scheduler.tick();
+      }
+      scheduler.runAll();
+      assertEquals(0, store.stats().flushes());
+    }
+    engine.close();
+  }
+
+  private StorageEngine roomy() {
+    EngineConfig config = Engines.config(new CrashableStorage(), scheduler);
+    return StorageEngine.open(
+        ConfigDraft.of(config).shape(Shape.forBudget(16 << 20, /* packsBlocks= */ false)).build());
+  }
+
   private void tickLong() {
     // What ticks looks at the clock itself.
     clock.whenLookedAt = () -> {};
@@ -80,7 +109,11 @@ final class QuietFlushTest {
   }
 
   private static byte[] incompressible() {
-    byte[] value = new byte[VALUE_BYTES];
+    return incompressible(VALUE_BYTES);
+  }
+
+  private static byte[] incompressible(int bytes) {
+    byte[] value = new byte[bytes];
     new Random(1).nextBytes(value);
     return value;
   }
