@@ -19,11 +19,11 @@ final class LogRotation {
   private static final int QUIET_TICKS = 20;
 
   /** Less is not worth a table. */
-  private static final long QUIET_FLUSH_BYTES_MIN = 1 << 20;
+  private static final long FLUSHED_BYTES_MIN = 1 << 20;
 
   /**
-   * A store that writes as little as this part of what is in memory within the ticks of quiet will
-   * not fill a memtable for minutes: then what it holds is not waited for any longer, either.
+   * Of what is in memory: where no more was written of late than such a part, it would take minutes
+   * until the memtable is full, and so it is not waited for.
    */
   private static final int TRICKLE_PARTS = 64;
 
@@ -40,8 +40,7 @@ final class LogRotation {
   // Of the timer.
   private long commitsAtTick;
   private int quietTicks;
-  private int trickleTicks;
-  private long unflushedBefore;
+  private final RecentBytes recent;
 
   LogRotation(
       EngineConfig config,
@@ -61,6 +60,7 @@ final class LogRotation {
     this.space = space;
     this.live = live;
     this.failure = failure;
+    this.recent = new RecentBytes(log::bytesWritten);
     this.retains = config.reclaim().goal().retainedBytes() > 0;
   }
 
@@ -74,25 +74,12 @@ final class LogRotation {
   boolean tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
-    boolean quiet = quietTicks >= QUIET_TICKS;
-    if ((quiet || isTrickle())
-        && space.unflushedBytes(versions.current()) >= QUIET_FLUSH_BYTES_MIN) {
+    recent.tick();
+    long unflushed = space.unflushedBytes(versions.current());
+    if (unflushed >= FLUSHED_BYTES_MIN && recent.bytes() <= unflushed / TRICKLE_PARTS) {
       flush();
     }
-    return quiet;
-  }
-
-  /** Looks once in so many ticks as make a store quiet. */
-  private boolean isTrickle() {
-    trickleTicks++;
-    if (trickleTicks < QUIET_TICKS) {
-      return false;
-    }
-    trickleTicks = 0;
-    long before = unflushedBefore;
-    unflushedBefore = space.unflushedBytes(versions.current());
-    long written = unflushedBefore - before;
-    return written >= 0 && written <= unflushedBefore / TRICKLE_PARTS;
+    return quietTicks >= QUIET_TICKS;
   }
 
   private void flush() {

@@ -34,7 +34,7 @@ final class QuietFlushTest {
   @Test
   void aFlushThatMetSomebodyAtWorkComesWithTheNextTick() {
     engine.writes().put(0, EXPIRING, new byte[10], 1_000_000);
-    engine.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
+    engine.writes().put(0, "long".getBytes(UTF_8), incompressible(VALUE_BYTES), 0);
     scheduler.runAll();
     scheduler.tick();
     long flushes = engine.stats().flushes();
@@ -54,7 +54,7 @@ final class QuietFlushTest {
   @Test
   void whatLiesInSegmentsBeforeTheLastCounts() {
     try (StorageEngine longer = roomy()) {
-      longer.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
+      longer.writes().put(0, "long".getBytes(UTF_8), incompressible(VALUE_BYTES), 0);
       longer.writes().put(0, "short".getBytes(UTF_8), new byte[10], 0);
       scheduler.runAll();
       scheduler.tick();
@@ -69,29 +69,41 @@ final class QuietFlushTest {
   @Test
   void aStoreInWhichHardlyAnythingIsWrittenFlushesWhatItHolds() {
     try (StorageEngine store = roomy()) {
-      store.writes().put(0, "long".getBytes(UTF_8), incompressible(), 0);
-      scheduler.runAll();
-      for (int i = 0; i < 2 * TICKS; i++) {
-        store.writes().put(0, "short".getBytes(UTF_8), new byte[10], 0);
-        scheduler.tick();
-      }
-      scheduler.runAll();
+      store.writes().put(0, "long".getBytes(UTF_8), incompressible(VALUE_BYTES), 0);
+      writeWithEachTick(store, 10);
       assertEquals(1, store.stats().flushes());
     }
     engine.close();
   }
 
   @Test
-  void aStoreThatIsWrittenToFlushesWhenItsMemtableIsFull() {
+  void oneInWhichMoreIsWrittenDoesNot() {
     try (StorageEngine store = roomy()) {
-      for (int i = 0; i < TICKS; i++) {
-        store.writes().put(0, ("key" + i).getBytes(UTF_8), incompressible(VALUE_BYTES / 20), 0);
-        scheduler.tick();
-      }
-      scheduler.runAll();
+      writeWithEachTick(store, VALUE_BYTES / 20);
       assertEquals(0, store.stats().flushes());
     }
     engine.close();
+  }
+
+  @Test
+  void norDoesOneThatHoldsAsMuchAsTwoSecondsBeforeForItHasFlushedMeanwhile() {
+    try (StorageEngine store = roomy()) {
+      for (int i = 0; i < TICKS; i++) {
+        store.writes().put(0, ("key" + i).getBytes(UTF_8), incompressible(VALUE_BYTES), 0);
+        scheduler.tick();
+        store.flush();
+      }
+      assertEquals(TICKS, store.stats().flushes());
+    }
+    engine.close();
+  }
+
+  private void writeWithEachTick(StorageEngine store, int bytes) {
+    for (int i = 0; i < TICKS; i++) {
+      store.writes().put(0, ("key" + i).getBytes(UTF_8), incompressible(bytes), 0);
+      scheduler.tick();
+    }
+    scheduler.runAll();
   }
 
   private StorageEngine roomy() {
@@ -106,10 +118,6 @@ final class QuietFlushTest {
     for (int i = 0; i < TICKS; i++) {
       scheduler.tick();
     }
-  }
-
-  private static byte[] incompressible() {
-    return incompressible(VALUE_BYTES);
   }
 
   private static byte[] incompressible(int bytes) {

@@ -227,7 +227,8 @@ final class TableChurnTest {
     }
     assertEquals(List.of(), problems);
     assertEquals(0, engine.memoryBytes());
-    assertTrue(mapped() <= mappedBefore, "mappings left behind");
+    long mapped = mapped();
+    assertTrue(mapped <= mappedBefore, () -> "mappings: " + mappedBefore + ", now " + mapped);
   }
 
   private static void readAll(
