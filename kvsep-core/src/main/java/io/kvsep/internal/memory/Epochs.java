@@ -1,5 +1,6 @@
 package io.kvsep.internal.memory;
 
+import io.kvsep.internal.base.SureLock;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedList;
@@ -8,7 +9,6 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -36,7 +36,7 @@ public final class Epochs<C extends SlotContext> {
   private final Supplier<C> newContext;
   private final AtomicLong current = new AtomicLong(1);
   private final AtomicInteger visits = new AtomicInteger();
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   /**
    * Linked, since one that grows as an array does is left broken where there is no memory for that.

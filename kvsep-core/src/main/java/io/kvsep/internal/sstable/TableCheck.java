@@ -6,6 +6,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -237,11 +238,6 @@ public final class TableCheck implements AutoCloseable {
     return new SoundEntries(bytes, blocks, ledger);
   }
 
-  /** Whether all blocks could be read, and so all entries were seen. */
-  public boolean isComplete() {
-    return complete;
-  }
-
   /** The deleted ranges, null where the properties do not hold. */
   public @Nullable RangeTombstones ranges() {
     TableProperties.Contents said = properties;
@@ -258,7 +254,8 @@ public final class TableCheck implements AutoCloseable {
   /** What is behind the header has checksums of its own, which know store and table. */
   private void checkHeader() {
     try {
-      TableHeader.verify(name, mapping, number, storeId, window);
+      FileHeader.read(mapping, mapping.length(), TableFormat.KIND, name, window)
+          .require(storeId, number, TableFormat.KIND, name);
     } catch (CorruptionException e) {
       problems.accept(e);
     } catch (IncompatibleFormatException e) {
@@ -279,9 +276,9 @@ public final class TableCheck implements AutoCloseable {
       problems.accept(TableFormat.checksumMismatch(name, footer, expected, found));
       return false;
     }
-    if (mapping.getInt(footer + 36) != TableFormat.VERSION
+    if (mapping.getInt(footer + 36) != TableFormat.KIND.version()
         || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
-      problem(footer, "a footer of version " + TableFormat.VERSION, "another one");
+      problem(footer, "a footer of version " + TableFormat.KIND.version(), "another one");
       return false;
     }
     filterAt = mapping.getInt(footer) & 0xffff_ffffL;

@@ -2,6 +2,8 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.format.FileKind;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
@@ -12,13 +14,7 @@ import io.kvsep.internal.memory.Region;
  * <pre>
  * file := header block+ filter index properties footer      (no gaps)
  *
- * header, 40 bytes; the same in every later version
- * offset  bytes  field
- *      0      8  magic          "kvsepsst"
- *      8      4  formatVersion
- *     12     16  storeId
- *     28      8  tableNumber
- *     36      4  crc32c         of bytes 0 .. 35, not mixed
+ * header := 40 bytes with magic "kvsepsst" and the table's number, see {@link FileHeader}
  *
  * block := entry+ restart+ restartCount:u32 checksum:u32, or as in {@link PackedBlock}
  * restart := u32                offset of an entry with sharedLength 0, from the start of the block
@@ -68,15 +64,10 @@ import io.kvsep.internal.memory.Region;
  * combined with store id, table number and file offset: sound bytes in the wrong place fail.
  */
 final class TableFormat {
-  /** "kvsepsst" as a little-endian number. */
-  static final long MAGIC = 0x747373706573766bL;
+  static final FileKind KIND = new FileKind("kvsepsst", 1, 1, "a table");
+  static final long MAGIC = KIND.magicNumber();
 
-  static final int VERSION = 1;
-
-  /** Oldest version that can still be read. */
-  static final int VERSION_MIN = 1;
-
-  static final int HEADER_BYTES = 40;
+  static final int HEADER_BYTES = FileHeader.BYTES;
   static final int FOOTER_BYTES = 52;
   static final int FOOTER_FILTER = 0;
   static final int FOOTER_INDEX = 12;
@@ -119,15 +110,6 @@ final class TableFormat {
     return (int) (-offset & alignment - 1);
   }
 
-  static void putHeader(Region target, StoreId storeId, long number, NativeWindow window) {
-    target.putLong(0, MAGIC);
-    target.putInt(8, VERSION);
-    target.putLong(12, storeId.high());
-    target.putLong(20, storeId.low());
-    target.putLong(28, number);
-    target.putInt(36, window.crc32c(target, 0, 36));
-  }
-
   static void putSection(Region footer, int at, long offset, long length, int checksum) {
     footer.putInt(at, (int) offset);
     footer.putInt(at + 4, (int) length);
@@ -136,7 +118,7 @@ final class TableFormat {
 
   /** Completes a footer whose sections are in place. */
   static void sealFooter(Region footer, long seed, long fileOffset, NativeWindow window) {
-    footer.putInt(36, VERSION);
+    footer.putInt(36, KIND.version());
     footer.putLong(40, MAGIC);
     footer.putInt(48, checksum(window.crc32c(footer, 0, 48), seed, fileOffset));
   }

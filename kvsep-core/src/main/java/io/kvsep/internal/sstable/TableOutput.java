@@ -2,6 +2,7 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -43,7 +44,7 @@ final class TableOutput implements AutoCloseable {
 
   /** Puts the file header into the empty buffer. */
   void header(StoreId storeId, long number) {
-    TableFormat.putHeader(buffer, storeId, number, window);
+    new FileHeader(storeId, number).put(buffer, TableFormat.KIND, window);
     buffered = TableFormat.HEADER_BYTES;
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.cache.PinCount;
 import io.kvsep.internal.cache.ReaderCache;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -67,7 +68,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     this.seed = TableFormat.checksumSeed(storeId, number);
     this.bytes = new TableBytes(name, mapping, seed);
     NativeWindow window = new NativeWindow();
-    TableHeader.verify(name, mapping, number, storeId, window);
+    FileHeader.read(mapping, mapping.length(), TableFormat.KIND, name, window)
+        .require(storeId, number, TableFormat.KIND, name);
     long fileBytes = mapping.length();
     if (fileBytes != fileBytesExpected) {
       throw new CorruptionException(
@@ -347,9 +349,10 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throw TableFormat.checksumMismatch(name, footer, expected, found);
     }
     int version = mapping.getInt(footer + 36);
-    if (version != TableFormat.VERSION || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
+    if (version != TableFormat.KIND.version()
+        || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
       throw new CorruptionException(
-          name, footer, "a footer of version " + TableFormat.VERSION, "version " + version);
+          name, footer, "a footer of version " + TableFormat.KIND.version(), "version " + version);
     }
   }
 

@@ -4,10 +4,10 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.HashMap;
@@ -45,8 +45,8 @@ final class ManifestCheck {
    * @param marked whether there was a mark behind that
    */
   void run(String manifest, long length, boolean marked, Version inForce) throws IOException {
-    Header inCurrent = readCurrent();
-    Header header = new Header(storeId, StoreFiles.numberOf(manifest));
+    FileHeader inCurrent = readCurrent();
+    FileHeader header = new FileHeader(storeId, StoreFiles.numberOf(manifest));
     if (inCurrent != null && !inCurrent.equals(header)) {
       problems.accept(
           new CorruptionException(
@@ -86,7 +86,7 @@ final class ManifestCheck {
         problems.accept(
             new CorruptionException(
                 manifest,
-                ManifestFormat.HEADER_BYTES,
+                FileHeader.BYTES,
                 "edits that add up to " + name + " " + describe(expected),
                 describe(found)));
       }
@@ -117,7 +117,7 @@ final class ManifestCheck {
     return facts;
   }
 
-  private @Nullable Header readCurrent() throws IOException {
+  private @Nullable FileHeader readCurrent() throws IOException {
     try {
       return CurrentFile.read(storage, ledger);
     } catch (CorruptionException e) {

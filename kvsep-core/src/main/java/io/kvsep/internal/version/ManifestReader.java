@@ -2,8 +2,8 @@ package io.kvsep.internal.version;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
-import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -11,7 +11,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -51,7 +50,8 @@ final class ManifestReader {
    */
   record Contents(Replay replay, long length, boolean isWhole) {}
 
-  static Contents read(Storage storage, Header current, MemoryLedger ledger) throws IOException {
+  static Contents read(Storage storage, FileHeader current, MemoryLedger ledger)
+      throws IOException {
     String name = StoreFiles.manifest(current.number());
     try {
       return withLoaded(
@@ -68,15 +68,14 @@ final class ManifestReader {
   }
 
   /** The header of a manifest that nothing names, null when it does not hold. */
-  static @Nullable Header header(Storage storage, long number, MemoryLedger ledger)
+  static @Nullable FileHeader header(Storage storage, long number, MemoryLedger ledger)
       throws IOException {
     String name = StoreFiles.manifest(number);
-    Region region = ledger.allocate(MemoryPurpose.READ, ManifestFormat.HEADER_BYTES);
+    Region region = ledger.allocate(MemoryPurpose.READ, FileHeader.BYTES);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       NativeWindow window = new NativeWindow();
-      int length = file.read(window.over(region, 0, ManifestFormat.HEADER_BYTES), 0);
-      Header header =
-          ManifestFormat.header(region, length, ManifestFormat.MANIFEST_MAGIC, name, window);
+      int length = file.read(window.over(region, 0, FileHeader.BYTES), 0);
+      FileHeader header = FileHeader.read(region, length, ManifestFormat.MANIFEST, name, window);
       return header.number() == number ? header : null;
     } catch (CorruptionException | IncompatibleFormatException e) {
       return null;
@@ -86,7 +85,7 @@ final class ManifestReader {
   }
 
   /** The keyspaces as the edits in front of the first damage leave them. */
-  static KeyspaceIds keyspacesInFront(Storage storage, Header current, MemoryLedger ledger)
+  static KeyspaceIds keyspacesInFront(Storage storage, FileHeader current, MemoryLedger ledger)
       throws IOException {
     try {
       return withLoaded(storage, current, ledger, ManifestReader::keyspacesInFront);
@@ -96,13 +95,12 @@ final class ManifestReader {
   }
 
   private static <T> T withLoaded(
-      Storage storage, Header current, MemoryLedger ledger, Function<ManifestReader, T> use)
+      Storage storage, FileHeader current, MemoryLedger ledger, Function<ManifestReader, T> use)
       throws IOException {
     String name = StoreFiles.manifest(current.number());
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       long length = file.length();
-      Region region =
-          ledger.allocate(MemoryPurpose.READ, Math.max(length, ManifestFormat.HEADER_BYTES));
+      Region region = ledger.allocate(MemoryPurpose.READ, Math.max(length, FileHeader.BYTES));
       try {
         ManifestReader reader = new ManifestReader(current.number(), region, length);
         reader.load(file);
@@ -115,7 +113,7 @@ final class ManifestReader {
 
   private KeyspaceIds keyspacesInFront() {
     KeyspaceIds keyspaces = KeyspaceIds.NONE;
-    long offset = ManifestFormat.HEADER_BYTES;
+    long offset = FileHeader.BYTES;
     while (offset < length && holds(offset)) {
       long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;
       long editLength = Integer.toUnsignedLong(region.getInt(offset));
@@ -141,20 +139,13 @@ final class ManifestReader {
   }
 
   private void checkHeader(StoreId storeId) {
-    Header header =
-        ManifestFormat.header(region, length, ManifestFormat.MANIFEST_MAGIC, name, window);
-    if (!header.storeId().equals(storeId)) {
-      throw new IncompatibleFormatException(name, Reason.FOREIGN, "a manifest of another store");
-    }
-    if (header.number() != number) {
-      throw new CorruptionException(
-          name, 0, "manifest number " + number, "manifest number " + header.number());
-    }
+    FileHeader.read(region, length, ManifestFormat.MANIFEST, name, window)
+        .require(storeId, number, ManifestFormat.MANIFEST, name);
   }
 
   private Contents replay() {
     Replay replay = new Replay();
-    long offset = ManifestFormat.HEADER_BYTES;
+    long offset = FileHeader.BYTES;
     while (offset < length && holds(offset)) {
       long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;
       long editLength = Integer.toUnsignedLong(region.getInt(offset));
@@ -165,7 +156,7 @@ final class ManifestReader {
       }
       offset = edit + editLength;
     }
-    if (offset == ManifestFormat.HEADER_BYTES) {
+    if (offset == FileHeader.BYTES) {
       throw new CorruptionException(name, offset, "a snapshot of the store", "no sound record");
     }
     if (offset < length) {

@@ -1,11 +1,11 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.IOException;
 
 /**
@@ -32,7 +32,7 @@ final class ManifestWriter implements AutoCloseable {
   }
 
   /** A new manifest that begins with {@code snapshot}; synced, but not its name. */
-  static ManifestWriter create(DurableOutput output, Header header, VersionEdit snapshot)
+  static ManifestWriter create(DurableOutput output, FileHeader header, VersionEdit snapshot)
       throws IOException {
     StorageFile file = output.storage().create(StoreFiles.manifest(header.number()));
     ManifestWriter writer = new ManifestWriter(output, file, header.number());
@@ -106,11 +106,11 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  private void begin(Header header, VersionEdit snapshot) throws IOException {
+  private void begin(FileHeader header, VersionEdit snapshot) throws IOException {
     try (GrowingRegion scratch = scratch()) {
-      Region region = scratch.ensure(ManifestFormat.HEADER_BYTES);
-      ManifestFormat.putHeader(region, ManifestFormat.MANIFEST_MAGIC, header, output.window());
-      int offset = ManifestFormat.HEADER_BYTES;
+      Region region = scratch.ensure(FileHeader.BYTES);
+      header.put(region, ManifestFormat.MANIFEST, output.window());
+      int offset = FileHeader.BYTES;
       long count = offset + putRecord(scratch, offset, snapshot, offset);
       output.write(file, scratch.region(), count, 0);
       finish(scratch.region(), count);

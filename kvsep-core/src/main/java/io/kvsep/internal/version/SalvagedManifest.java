@@ -4,11 +4,11 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -63,7 +63,7 @@ public record SalvagedManifest(
   public static SalvagedManifest read(
       Storage storage, MemoryLedger ledger, SegmentSearch unknownSegments) throws IOException {
     CorruptionException problem = null;
-    List<Header> candidates = new ArrayList<>();
+    List<FileHeader> candidates = new ArrayList<>();
     try {
       candidates.add(CurrentFile.read(storage, ledger));
     } catch (CorruptionException e) {
@@ -82,7 +82,7 @@ public record SalvagedManifest(
     }
     StoreId storeId = null;
     SortedMap<String, Integer> names = Collections.emptySortedMap();
-    for (Header candidate : candidates) {
+    for (FileHeader candidate : candidates) {
       storeId = storeId == null ? candidate.storeId() : storeId;
       try {
         ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
@@ -124,7 +124,8 @@ public record SalvagedManifest(
         0);
   }
 
-  private static List<Header> manifests(Storage storage, MemoryLedger ledger) throws IOException {
+  private static List<FileHeader> manifests(Storage storage, MemoryLedger ledger)
+      throws IOException {
     List<Long> numbers = new ArrayList<>();
     for (String name : storage.list()) {
       if (StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
@@ -132,9 +133,9 @@ public record SalvagedManifest(
       }
     }
     numbers.sort(Collections.reverseOrder());
-    List<Header> headers = new ArrayList<>();
+    List<FileHeader> headers = new ArrayList<>();
     for (long number : numbers) {
-      Header header = ManifestReader.header(storage, number, ledger);
+      FileHeader header = ManifestReader.header(storage, number, ledger);
       if (header != null) {
         headers.add(header);
       }

@@ -1,9 +1,9 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;
@@ -42,7 +42,7 @@ public final class VersionCopy {
   public static void write(
       VersionSet versions, Version version, Storage directory, MemoryLedger ledger)
       throws IOException {
-    Header header = new Header(versions.storeId(), versions.newFileNumber());
+    FileHeader header = new FileHeader(versions.storeId(), versions.newFileNumber());
     VersionEdit snapshot =
         Replay.snapshotOf(version, SegmentState::isSealed)
             .withCounters(header.number() + 1, versions.newSegmentId());

@@ -12,8 +12,9 @@ public final class LogFileHeader {
 
   /** Whether the file begins and ends like one of relocated records; one of both is enough. */
   public static boolean isRelocated(Region file) {
-    boolean begins = file.length() >= BYTES && file.getLong(0) == RelocatedFormat.MAGIC;
-    boolean isLog = file.length() >= BYTES && file.getLong(0) == LogFormat.SEGMENT_MAGIC;
+    boolean begins =
+        file.length() >= BYTES && file.getLong(0) == RelocatedFormat.KIND.magicNumber();
+    boolean isLog = file.length() >= BYTES && file.getLong(0) == LogFormat.SEGMENT.magicNumber();
     long footer = file.length() - RelocatedFormat.FOOTER_BYTES;
     if (begins || isLog || footer < BYTES) {
       return begins;

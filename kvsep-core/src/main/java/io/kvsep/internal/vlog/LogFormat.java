@@ -1,11 +1,10 @@
 package io.kvsep.internal.vlog;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.IncompatibleFormatException;
-import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.format.FileKind;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
@@ -15,15 +14,17 @@ import io.kvsep.internal.memory.Region;
  * <pre>
  * segment  := header frame* end?
  *
- * header, 40 bytes                      frame header, 32 bytes
- * offset bytes field                    offset bytes field
- *      0     8 magic "KVSEPLOG"              0     4 crc of bytes 4 .. 31, placed
- *      8     4 format version                4     4 magic "KVF1"
- *     12    16 store id                      8     4 bodyLength: bytes of all records
- *     28     8 segment id                   12     4 recordCount; 0 of the end
- *     36     4 crc32c of bytes 0 .. 35      16     8 firstSequence
- *                                           24     4 durable offset \ log position known to be
- *                                           28     4 durable segment/ synced, low 32 bits each
+ * header := 40 bytes with magic "KVSEPLOG" and the segment's id, see {@link FileHeader}
+ *
+ * frame header, 32 bytes
+ * offset bytes field
+ *      0     4 crc of bytes 4 .. 31, placed
+ *      4     4 magic "KVF1"
+ *      8     4 bodyLength: bytes of all records
+ *     12     4 recordCount; 0 of the end
+ *     16     8 firstSequence
+ *     24     4 durable offset   \ log position known to be
+ *     28     4 durable segment  / synced, low 32 bits each
  *
  * record
  * offset bytes field
@@ -43,11 +44,10 @@ import io.kvsep.internal.memory.Region;
  * of the frame or record, so that bytes that are sound but stand in the wrong place do not pass.
  */
 final class LogFormat {
-  static final int FORMAT_VERSION = 1;
-  static final long SEGMENT_MAGIC = magic("KVSEPLOG");
-  static final int FRAME_MAGIC = (int) magic("KVF1");
+  static final FileKind SEGMENT = new FileKind("KVSEPLOG", 1, 1, "a segment of the log");
+  static final int FRAME_MAGIC = (int) FileKind.littleEndian("KVF1");
 
-  static final int SEGMENT_HEADER_BYTES = 40;
+  static final int SEGMENT_HEADER_BYTES = FileHeader.BYTES;
   static final int FRAME_HEADER_BYTES = 32;
   static final int CRC_BYTES = 4;
 
@@ -74,20 +74,6 @@ final class LogFormat {
     return (int) (hash ^ hash >>> 32);
   }
 
-  static void putSegmentHeader(Region region, StoreId storeId, long segment, NativeWindow window) {
-    putHeader(region, SEGMENT_MAGIC, storeId, segment, window);
-  }
-
-  static void putHeader(
-      Region region, long magic, StoreId storeId, long segment, NativeWindow window) {
-    region.putLong(0, magic);
-    region.putInt(8, FORMAT_VERSION);
-    region.putLong(12, storeId.high());
-    region.putLong(20, storeId.low());
-    region.putLong(28, segment);
-    region.putInt(36, window.crc32c(region, 0, 36));
-  }
-
   /** Puts a frame header at the start of {@code region}. */
   static void putFrameHeader(
       Region region,
@@ -106,65 +92,13 @@ final class LogFormat {
     region.putInt(0, window.crc32c(region, 4, FRAME_HEADER_BYTES - 4) ^ place);
   }
 
-  /** Checks the header of a segment file; {@code region} holds at least its header. */
-  static void checkSegmentHeader(
-      Region region, String file, StoreId storeId, long segment, NativeWindow window) {
-    checkHeader(region, SEGMENT_MAGIC, file, storeId, segment, window);
-  }
-
-  /** As above, for a file of the kind that has this magic. */
+  /** Checks the header of a segment, of whose file {@code region} holds the first bytes. */
   static void checkHeader(
-      Region region, long magic, String file, StoreId storeId, long segment, NativeWindow window) {
-    try {
-      requireHeader(region, magic, file, storeId, segment, window);
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      Region.requirePagesRead();
-      throw e;
-    }
-  }
-
-  private static void requireHeader(
-      Region region, long magic, String file, StoreId storeId, long segment, NativeWindow window) {
-    long found = region.getLong(0);
-    if (found != magic) {
-      if (found == SEGMENT_MAGIC || found == RelocatedFormat.MAGIC) {
-        // One of ours, where the manifest says that the other kind stands.
-        throw new CorruptionException(file, 0, kind(magic), kind(found));
-      }
-      throw new IncompatibleFormatException(file, Reason.FOREIGN, "not a kvsep segment");
-    }
-    int crc = window.crc32c(region, 0, 36);
-    if (region.getInt(36) != crc) {
-      throw new CorruptionException(file, 36, hex(crc), hex(region.getInt(36)));
-    }
-    int version = region.getInt(8);
-    if (version != FORMAT_VERSION) {
-      Reason reason = version > FORMAT_VERSION ? Reason.TOO_NEW : Reason.TOO_OLD;
-      throw new IncompatibleFormatException(
-          file, reason, "format version " + version + ", this release reads " + FORMAT_VERSION);
-    }
-    if (region.getLong(12) != storeId.high() || region.getLong(20) != storeId.low()) {
-      throw new IncompatibleFormatException(file, Reason.FOREIGN, "a segment of another store");
-    }
-    if (region.getLong(28) != segment) {
-      throw new CorruptionException(
-          file, 28, "segment " + segment, "segment " + region.getLong(28));
-    }
-  }
-
-  private static String kind(long magic) {
-    return magic == SEGMENT_MAGIC ? "a segment of the log" : "a file of relocated records";
+      Region region, long length, String file, StoreId storeId, long segment, NativeWindow window) {
+    FileHeader.read(region, length, SEGMENT, file, window).require(storeId, segment, SEGMENT, file);
   }
 
   static String hex(int crc) {
     return String.format("crc %08x", crc);
-  }
-
-  static long magic(String text) {
-    long value = 0;
-    for (int i = 0; i < text.length(); i++) {
-      value |= (long) text.charAt(i) << (8 * i);
-    }
-    return value;
   }
 }

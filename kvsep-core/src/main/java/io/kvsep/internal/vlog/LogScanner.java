@@ -61,7 +61,7 @@ public final class LogScanner implements AutoCloseable {
         throw new CorruptionException(name, 0, "a file below 2 GiB", length + " bytes");
       }
       region = Region.ofMapping(file.map(length));
-      LogFormat.checkSegmentHeader(region, name, storeId, segment, new NativeWindow());
+      LogFormat.checkHeader(region, length, name, storeId, segment, new NativeWindow());
       if (from > length) {
         throw new CorruptionException(
             name, length, from + " bytes that were synced", "end of file");
@@ -111,11 +111,11 @@ public final class LogScanner implements AutoCloseable {
       return false;
     }
     if (fileLength < LogFormat.SEGMENT_HEADER_BYTES
-        || region.getLong(0) != LogFormat.SEGMENT_MAGIC) {
+        || region.getLong(0) != LogFormat.SEGMENT.magicNumber()) {
       return true;
     }
     try {
-      LogFormat.checkSegmentHeader(region, name, storeId, segment, window);
+      LogFormat.checkHeader(region, fileLength, name, storeId, segment, window);
       return true;
     } catch (CorruptionException e) {
       return true;
@@ -156,10 +156,6 @@ public final class LogScanner implements AutoCloseable {
   /** Lets {@code entries} walk the current frame. */
   public void readInto(IndexEntries entries) {
     entries.start(region, at, frameLength, segment, at, firstSequence);
-  }
-
-  public String name() {
-    return name;
   }
 
   /** Offset of the current frame; where the log stops to hold once {@link #next} was false. */

@@ -2,6 +2,8 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -17,7 +19,6 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,7 +89,7 @@ public final class LogWriter {
   private int staged;
 
   /** Held for as long as a sync takes, which the appending thread does not wait for. */
-  private final ReentrantLock syncLock = new ReentrantLock();
+  private final SureLock syncLock = new SureLock();
 
   /** Added to by the appending thread; taken from by whoever holds the lock. */
   private final Queue<Segment> sealedUnsynced = new ConcurrentLinkedQueue<>();
@@ -138,7 +139,7 @@ public final class LogWriter {
     Segment segment = Segment.create(storage, storeId, id, epochs, ledger);
     boolean written = false;
     try {
-      LogFormat.putSegmentHeader(header, storeId, id, headerWindow);
+      new FileHeader(storeId, id).put(header, LogFormat.SEGMENT, headerWindow);
       segment.write(headerWindow.over(header, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
       written = true;
     } finally {

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -52,7 +53,7 @@ public final class RecordFile implements AutoCloseable {
     try {
       sink.toFile(file.file(), 0, BUFFER_BYTES);
       Region header = sink.reserve(LogFormat.SEGMENT_HEADER_BYTES);
-      LogFormat.putHeader(header, RelocatedFormat.MAGIC, storeId, fileId, window);
+      new FileHeader(storeId, fileId).put(header, RelocatedFormat.KIND, window);
       sink.advance(LogFormat.SEGMENT_HEADER_BYTES);
       made = true;
     } finally {

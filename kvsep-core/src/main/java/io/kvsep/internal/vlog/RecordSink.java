@@ -59,10 +59,6 @@ final class RecordSink {
     return filePosition + length;
   }
 
-  Region region() {
-    return memory.region();
-  }
-
   void begin() {
     crcStart = length;
     window.crc32cReset();

@@ -1,5 +1,6 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.format.FileKind;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
@@ -35,8 +36,8 @@ import io.kvsep.internal.memory.Region;
  * knows the length.
  */
 final class RelocatedFormat {
-  static final long MAGIC = LogFormat.magic("KVSEPREL");
-  static final long FOOTER_MAGIC = LogFormat.magic("KVSEPRLT");
+  static final FileKind KIND = new FileKind("KVSEPREL", 1, 1, "a file of relocated records");
+  static final long FOOTER_MAGIC = FileKind.littleEndian("KVSEPRLT");
 
   static final int RELOCATION_BYTES = 8;
   static final int DIRECTORY_ENTRY_BYTES = 12;

@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -89,7 +90,7 @@ public final class RelocationWriter implements AutoCloseable {
         buffer.free();
       }
     }
-    LogFormat.putHeader(buffer, RelocatedFormat.MAGIC, storeId, fileId, window);
+    new FileHeader(storeId, fileId).put(buffer, RelocatedFormat.KIND, window);
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
   }
 

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -177,7 +178,8 @@ final class Relocations {
         throw new CorruptionException(name, length, least + " bytes", "end of file");
       }
       fill(0, LogFormat.SEGMENT_HEADER_BYTES);
-      LogFormat.checkHeader(buffer, RelocatedFormat.MAGIC, name, storeId, id, window);
+      FileHeader.read(buffer, length, RelocatedFormat.KIND, name, window)
+          .require(storeId, id, RelocatedFormat.KIND, name);
       return read(mapping);
     }
 

@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -12,7 +13,6 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,7 +57,7 @@ public final class Segment {
 
   private final boolean relocated;
 
-  private final ReentrantLock mapLock = new ReentrantLock();
+  private final SureLock mapLock = new SureLock();
 
   /** Open as long as the log grows the segment. */
   private volatile @Nullable StorageFile file;
@@ -407,7 +407,7 @@ public final class Segment {
     if (relocated) {
       relocations = Relocations.read(from, region, storeId, id, ledger);
     } else {
-      LogFormat.checkSegmentHeader(region, name, storeId, id, new NativeWindow());
+      LogFormat.checkHeader(region, region.length(), name, storeId, id, new NativeWindow());
     }
   }
 

@@ -1,6 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
@@ -9,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,8 +44,8 @@ public final class SegmentDirectory {
   /** Files of sealed segments that are open at once, so that a large store stays below limits. */
   private static final int READ_FILES_MAX = 256;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final ReentrantLock openLock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
+  private final SureLock openLock = new SureLock();
 
   /** Sealed segments whose file was opened to be read, in that order; guarded by openLock. */
   private final ArrayDeque<Segment> openedToRead = new ArrayDeque<>();

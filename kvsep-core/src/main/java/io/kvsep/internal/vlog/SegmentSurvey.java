@@ -53,7 +53,7 @@ public final class SegmentSurvey implements AutoCloseable {
   }
 
   /** What was found. */
-  public record Result(long bytes, long frames, long records, long endSequence) {}
+  public record Result(long bytes, long records, long endSequence) {}
 
   /**
    * Looks through a segment.
@@ -83,15 +83,16 @@ public final class SegmentSurvey implements AutoCloseable {
             0,
             Math.max(length, end),
             new CorruptionException(name, 0, "a segment", "a file of " + length + " bytes"));
-        return new Result(0, 0, 0, leastSequence);
+        return new Result(0, 0, leastSequence);
       }
-      region = Region.ofMapping(file.map(length));
+      // Not the room behind its end, which may be given back at any time.
+      region = Region.ofMapping(file.map(end < 1 ? length : Math.min(end, length)));
     } catch (NoSuchFileException e) {
       sink.damaged(
           0,
           Long.MAX_VALUE,
           new CorruptionException(name, 0, "a segment of this store", "no such file"));
-      return new Result(0, 0, 0, leastSequence);
+      return new Result(0, 0, leastSequence);
     } catch (IOException e) {
       throw new StorageException("cannot read " + name, e);
     }
@@ -105,7 +106,7 @@ public final class SegmentSurvey implements AutoCloseable {
             new CorruptionException(
                 name, region.length(), end + " bytes of records", "end of file"));
       }
-      return new Result(survey.end, survey.frameCount, survey.recordCount, survey.leastSequence);
+      return new Result(survey.end, survey.recordCount, survey.leastSequence);
     }
   }
 
@@ -119,7 +120,7 @@ public final class SegmentSurvey implements AutoCloseable {
       if (end < LogFormat.SEGMENT_HEADER_BYTES) {
         throw new CorruptionException(name, end, "a segment header", "end of file");
       }
-      LogFormat.checkSegmentHeader(region, name, storeId, segment, window);
+      LogFormat.checkHeader(region, end, name, storeId, segment, window);
     } catch (CorruptionException e) {
       sink.damaged(0, Math.min(end, LogFormat.SEGMENT_HEADER_BYTES), e);
     } catch (IncompatibleFormatException e) {

@@ -159,9 +159,23 @@ final class TableFormatTest {
   @Test
   void otherMagicIsForeign() throws IOException {
     TableMeta meta = writeTiny();
-    fixture.storage.corrupt(NAME, 0, b -> b ^ 1);
+    byte[] bytes = fixture.storage.contents(NAME);
+    ByteBuffer.wrap(bytes).put(TableFixture.bytes("GIF89a, a picture that has nothing of kvsep"));
+    fixture.storage.replace(NAME, bytes);
 
     assertEquals(Reason.FOREIGN, refusal(meta, TableFixture.STORE));
+  }
+
+  @Test
+  void anyFlippedBitOfTheHeaderIsCorruption() throws IOException {
+    TableMeta meta = writeTiny();
+    byte[] sound = fixture.storage.contents(NAME);
+    for (int bit = 0; bit < 8 * TableFormat.HEADER_BYTES; bit++) {
+      byte[] damaged = sound.clone();
+      damaged[bit / 8] ^= (byte) (1 << bit % 8);
+      fixture.storage.replace(NAME, damaged);
+      assertThrows(CorruptionException.class, () -> fixture.open(meta), "bit " + bit);
+    }
   }
 
   @Test
@@ -182,7 +196,7 @@ final class TableFormatTest {
   @Test
   void laterVersionIsTooNew() throws IOException {
     TableMeta meta = writeTiny();
-    writeVersion(TableFormat.VERSION + 1);
+    writeVersion(TableFormat.KIND.version() + 1);
 
     assertEquals(Reason.TOO_NEW, refusal(meta, TableFixture.STORE));
   }
@@ -190,7 +204,7 @@ final class TableFormatTest {
   @Test
   void earlierVersionIsTooOld() throws IOException {
     TableMeta meta = writeTiny();
-    writeVersion(TableFormat.VERSION_MIN - 1);
+    writeVersion(TableFormat.KIND.versionMin() - 1);
 
     assertEquals(Reason.TOO_OLD, refusal(meta, TableFixture.STORE));
   }

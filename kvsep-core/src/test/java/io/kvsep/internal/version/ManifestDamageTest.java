@@ -8,6 +8,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -17,10 +18,14 @@ import io.kvsep.internal.memory.Varint;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Readers;
 import io.kvsep.testing.Seeds;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Consumer;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 
 /** Files that are not what was written: either the error says so, or only a torn end is missing. */
@@ -144,15 +149,32 @@ final class ManifestDamageTest {
   @Test
   void foreignOldAndNewFilesAreToldApart() throws Exception {
     for (String name : List.of("CURRENT", MANIFEST)) {
-      assertEquals(Reason.FOREIGN, reasonWith(name, 0, 'X'));
-      assertEquals(Reason.TOO_OLD, reasonWith(name, 8, 0));
-      assertEquals(Reason.TOO_NEW, reasonWith(name, 8, 2));
+      assertEquals(Reason.FOREIGN, reasonWith(name, header -> header.putLong(0, 0x617b8391)));
+      assertEquals(Reason.TOO_OLD, reasonWith(name, header -> header.putInt(8, 0)));
+      assertEquals(Reason.TOO_NEW, reasonWith(name, header -> header.putInt(8, 2)));
+      assertEquals(Reason.TOO_NEW, reasonWith(name, header -> header.putInt(8, -1)));
     }
     CrashableStorage other = new CrashableStorage();
     VersionSet.create(
             other, new StoreId(3, 4), ledger, (tables, segments) -> {}, Readers.unbounded())
         .close();
     assertEquals(Reason.FOREIGN, reason(other.contents("CURRENT"), sound.contents(MANIFEST)));
+  }
+
+  @Test
+  void anyFlippedBitOfAHeaderIsCorruption() throws Exception {
+    byte[] current = sound.contents("CURRENT");
+    byte[] manifest = sound.contents(MANIFEST);
+    for (int bit = 0; bit < 8 * FileHeader.BYTES; bit++) {
+      assertEquals("CURRENT", corruption(storage(flipped(current, bit), manifest)).file());
+      assertEquals(MANIFEST, corruption(storage(current, flipped(manifest, bit))).file());
+    }
+  }
+
+  private static byte[] flipped(byte[] sound, int bit) {
+    byte[] damaged = sound.clone();
+    damaged[bit / 8] ^= (byte) (1 << bit % 8);
+    return damaged;
   }
 
   @Test
@@ -260,9 +282,14 @@ final class ManifestDamageTest {
     return storage;
   }
 
-  private Reason reasonWith(String name, int offset, int value) throws Exception {
+  /** With a checksum that holds for what was changed. */
+  private Reason reasonWith(String name, Consumer<ByteBuffer> change) throws Exception {
     byte[] bytes = sound.contents(name);
-    bytes[offset] = (byte) value;
+    ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    change.accept(header);
+    CRC32C crc = new CRC32C();
+    crc.update(bytes, 0, 36);
+    header.putInt(36, (int) crc.getValue());
     return name.equals("CURRENT")
         ? reason(bytes, sound.contents(MANIFEST))
         : reason(sound.contents("CURRENT"), bytes);

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Readers;
 import java.nio.charset.StandardCharsets;
@@ -73,7 +73,7 @@ final class ManifestFormatTest {
             .lastSequence(300)
             .replayFrom(new LogPosition(4, 40))
             .addSegment(4);
-    Header header = new Header(new StoreId(1, 2), 1);
+    FileHeader header = new FileHeader(new StoreId(1, 2), 1);
     DurableOutput output = new DurableOutput(storage, new MemoryLedger());
     ManifestWriter.create(output, header, snapshot).close();
     CurrentFile.prepare(output, header);

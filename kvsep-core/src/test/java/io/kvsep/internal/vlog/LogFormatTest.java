@@ -76,17 +76,19 @@ final class LogFormatTest {
   void headerOfAnotherKindVersionStoreOrSegmentIsRefused() throws IOException {
     try (LogFixture log = written()) {
       byte[] sound = log.contents(1);
-      refused(log, IncompatibleFormatException.class, with(sound, 0, 'X'));
+      refused(log, IncompatibleFormatException.class, resealed(with(sound, 0, 'X')));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 8, 2)));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 8, 0)));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 12, 9)));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 27, 9)));
       // The file of another segment under this one's name is damage, not somebody else's store.
       refused(log, CorruptionException.class, resealed(with(sound, 28, 2)));
-      // A flipped bit in the version is damage, not a version.
-      refused(log, CorruptionException.class, with(sound, 8, 2));
-      refused(log, CorruptionException.class, with(sound, 12, 9));
-      refused(log, CorruptionException.class, with(sound, 36, 9));
+      // A flipped bit is damage, not another kind or version or store.
+      for (int at = 0; at < LogFormat.SEGMENT_HEADER_BYTES; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+          refused(log, CorruptionException.class, with(sound, at, sound[at] ^ 1 << bit));
+        }
+      }
       log.storage.replace("000001.vlog", sound);
       assertThrows(
           IncompatibleFormatException.class,

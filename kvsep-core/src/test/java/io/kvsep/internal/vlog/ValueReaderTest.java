@@ -85,7 +85,7 @@ final class ValueReaderTest {
         one(log, 2, new byte[2 << 20]);
         assertTrue(mapped(segment).length() > length);
         assertEquals(length, old.length());
-        assertEquals(LogFormat.SEGMENT_MAGIC, old.getLong(0));
+        assertEquals(LogFormat.SEGMENT.magicNumber(), old.getLong(0));
       } finally {
         log.epochs.exit(slot);
       }
