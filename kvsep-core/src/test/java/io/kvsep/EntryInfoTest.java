@@ -70,6 +70,27 @@ final class EntryInfoTest {
     assertNotEquals(info(store, KEY).version(), info(store, OTHER).version());
   }
 
+  /** Formats have no moments before 1970. */
+  @Test
+  void whatExpiresBefore1970ByTheClockIsReadAgain() {
+    store.close();
+    clock.advance(-3 * NOW);
+    open();
+    store.put(KEY, new byte[10], Duration.ofMillis(NOW));
+    store.put(OTHER, new byte[10], Duration.ofMillis(10 * NOW));
+    store.flush();
+
+    store.close();
+    open();
+
+    assertEquals(OptionalLong.of(8 * NOW), info(store, OTHER).expiresAtMillis());
+    assertEquals(OptionalLong.of(1), info(store, KEY).expiresAtMillis());
+    clock.advance(2 * NOW + 1);
+    assertNull(store.get(KEY));
+    store.compact();
+    assertArrayEquals(new byte[10], store.get(OTHER));
+  }
+
   @Test
   void versionOutlivesReopening() {
     store.put(KEY, new byte[10]);

@@ -15,6 +15,9 @@ public final class Keyspaces {
   /** The keyspace of the store itself. */
   public static final int DEFAULT = 0;
 
+  /** The highest id of a keyspace, so that the next one is a number that can be stored, too. */
+  public static final int ID_MAX = Integer.MAX_VALUE - 2;
+
   /** Ids from here on take five bytes. */
   public static final int LONG_FORM = 0xf0;
 
@@ -46,7 +49,10 @@ public final class Keyspaces {
     return end;
   }
 
-  /** The keyspace whose prefix stands at the start of a stored key; -1 when none does. */
+  /**
+   * The keyspace whose prefix stands at the start of a stored key; -1 when none does. An id that
+   * takes one byte has no longer prefix.
+   */
   public static int of(byte[] stored) {
     int first = stored.length == 0 ? -1 : stored[0] & 0xff;
     if (first < LONG_FORM) {
@@ -59,7 +65,7 @@ public final class Keyspaces {
     for (int i = 1; i <= 4; i++) {
       id = (id << 8) | (stored[i] & 0xff);
     }
-    return id;
+    return id < LONG_FORM ? -1 : id;
   }
 
   /** Writes the prefix of {@code keyspace} to the start of {@code target}. */

@@ -3,9 +3,11 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.error.KvException;
 import io.kvsep.internal.base.StoreId;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.HexFormat;
 import java.util.zip.CRC32C;
 
 /**
@@ -39,8 +41,8 @@ import java.util.zip.CRC32C;
  *  5 expiring  keyLength key expiresAtMillis valueLength value
  * </pre>
  *
- * Keys and bounds are stored keys. The records come in the order of their kinds, but for the last
- * three, which come in the order of their keys.
+ * Keys and bounds are stored keys. The records come in the order of their kinds; the last three
+ * kinds come keyspace by keyspace, and within each in the order of their keys.
  */
 final class BackupFormat {
   /** What errors call the stream, which has no name. */
@@ -61,7 +63,7 @@ final class BackupFormat {
   static final int PUT = 4;
   static final int EXPIRING = 5;
 
-  private static final long MAGIC = 0x4b4142504553564bL;
+  static final long MAGIC = 0x4b4142504553564bL;
   private static final int COMPLETE = 1;
   private static final int CRC_AT = 52;
 
@@ -86,15 +88,24 @@ final class BackupFormat {
     return encoded;
   }
 
-  static void requireMagic(long magic) {
-    if (magic != MAGIC) {
-      throw new IncompatibleFormatException(NAME, Reason.FOREIGN, "not a backup of kvsep's");
+  /**
+   * What a stream is whose first bytes are these, with another magic: a damaged backup where the
+   * checksum holds with the right one, else somebody else's.
+   */
+  static KvException otherMagic(byte[] encoded) {
+    byte[] mended = encoded.clone();
+    ByteBuffer bytes = buffer(mended).putLong(0, MAGIC);
+    if (crc(mended, 0, CRC_AT) != bytes.getInt(CRC_AT)) {
+      return new IncompatibleFormatException(NAME, Reason.FOREIGN, "not a backup of kvsep's");
     }
+    HexFormat hex = HexFormat.of();
+    return new CorruptionException(
+        NAME, 0, "magic " + hex.formatHex(mended, 0, 8), "magic " + hex.formatHex(encoded, 0, 8));
   }
 
+  /** Of a backup, whose magic was looked at. */
   static Header header(byte[] encoded) {
-    ByteBuffer bytes = buffer(encoded);
-    requireMagic(bytes.getLong());
+    ByteBuffer bytes = buffer(encoded).position(Long.BYTES);
     int version = bytes.getInt();
     int crc = crc(encoded, 0, CRC_AT);
     int stored = bytes.getInt(CRC_AT);

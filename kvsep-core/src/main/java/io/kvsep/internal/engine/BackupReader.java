@@ -7,6 +7,7 @@ import io.kvsep.internal.engine.BackupFormat.Header;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -56,14 +57,13 @@ final class BackupReader {
     byte[] encoded = new byte[BackupFormat.HEADER_BYTES];
     // Eight bytes first, so that a shorter file of another program is told from a cut one.
     fill(encoded, 0, Long.BYTES);
-    requireMagic(encoded);
+    if (BackupFormat.buffer(encoded).getLong() != BackupFormat.MAGIC) {
+      input.readNBytes(encoded, Long.BYTES, encoded.length - Long.BYTES);
+      throw BackupFormat.otherMagic(encoded);
+    }
     fill(encoded, Long.BYTES, encoded.length - Long.BYTES);
     header = BackupFormat.header(encoded);
     chain = BackupFormat.crc(encoded, 0, encoded.length);
-  }
-
-  private static void requireMagic(byte[] start) {
-    BackupFormat.requireMagic(BackupFormat.buffer(start).getLong(0));
   }
 
   Header header() {
@@ -95,22 +95,29 @@ final class BackupReader {
   private void read(int kind, Sink sink) throws IOException {
     switch (kind) {
       case BackupFormat.KEYSPACE -> {
-        int id = number(Integer.MAX_VALUE - 1);
+        int id = number(Keyspaces.ID_MAX);
         if (id <= Keyspaces.DEFAULT) {
           throw damage("the id of a keyspace", "id " + id);
         }
-        byte[] name = bytes(1, Limits.KEYSPACE_NAME_BYTES_MAX);
-        sink.keyspace(id, new String(name, StandardCharsets.UTF_8));
+        sink.keyspace(id, name());
       }
       case BackupFormat.RANGE -> sink.range(storedKey(), bytes(1, Limits.STORED_KEY_BYTES_MAX));
       case BackupFormat.DELETE -> sink.delete(storedKey());
       default -> {
         byte[] key = storedKey();
+        int userKeyLength = key.length - Keyspaces.prefixLength(Keyspaces.of(key));
+        if (userKeyLength == 0 || userKeyLength > Limits.KEY_BYTES_MAX) {
+          throw damage(
+              "a key of 1 to " + Limits.KEY_BYTES_MAX + " bytes", userKeyLength + " bytes");
+        }
         long expiry = EngineCursor.NEVER;
         if (kind == BackupFormat.EXPIRING) {
           expiry = 0;
           for (int i = 0; i < Long.BYTES; i++) {
             expiry |= (next() & 0xffL) << (8 * i);
+          }
+          if (expiry <= 0) {
+            throw damage("a moment after 1970", expiry + " ms");
           }
         }
         int length = number(Limits.VALUE_BYTES_MAX);
@@ -121,6 +128,15 @@ final class BackupReader {
           sink.put(key, expiry, new byte[0]);
         }
       }
+    }
+  }
+
+  private String name() throws IOException {
+    byte[] name = bytes(1, Limits.KEYSPACE_NAME_BYTES_MAX);
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(name)).toString();
+    } catch (CharacterCodingException e) {
+      throw damage("a name in UTF-8", "bytes that are none");
     }
   }
 
@@ -238,7 +254,8 @@ final class BackupReader {
     }
   }
 
-  private CorruptionException damage(String expected, String found) {
+  /** What is wrong with the record that was read last. */
+  CorruptionException damage(String expected, String found) {
     return new CorruptionException(BackupFormat.NAME, blockOffset, expected, found);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.version.History.Restored;
@@ -184,7 +185,7 @@ public final class KeyspaceCatalog {
         apply(new VersionEdit().dropKeyspace(present));
       }
       int id = versions.current().nextKeyspace();
-      if (id == Integer.MAX_VALUE - 1) {
+      if (id > Keyspaces.ID_MAX) {
         throw new LimitExceededException("ids of keyspaces are used up");
       }
       apply(changed(new VersionEdit().addKeyspace(id, name)));

@@ -1,6 +1,5 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.Keyspaces;
@@ -278,7 +277,7 @@ final class RestoreWork {
     public void keyspace(int id, String name) {
       boolean isNew = known.add(id) && ids.put(name, id) == null;
       if (!isNew) {
-        throw refused("a keyspace stands in it twice");
+        throw survey.damage("each keyspace once", "keyspace " + id + ", " + name);
       }
     }
 
@@ -288,8 +287,7 @@ final class RestoreWork {
       int id = Keyspaces.of(from);
       if (Arrays.compareUnsigned(from, to) >= 0
           || Arrays.compareUnsigned(to, Keyspaces.end(id)) > 0) {
-        throw new CorruptionException(
-            BackupFormat.NAME, survey.bytes(), "a range of one keyspace", "another one");
+        throw survey.damage("a range of one keyspace", "another one");
       }
     }
 
@@ -311,8 +309,7 @@ final class RestoreWork {
     private void requireNamed(byte[] storedKey) {
       int id = Keyspaces.of(storedKey);
       if (id != Keyspaces.DEFAULT && !known.contains(id)) {
-        throw new CorruptionException(
-            BackupFormat.NAME, survey.bytes(), "a keyspace with a name", "keyspace " + id);
+        throw survey.damage("a keyspace with a name", "keyspace " + id);
       }
     }
   }

@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Expiry;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
@@ -66,7 +67,7 @@ public final class StoreWrites {
     ReadContext.checkKeyLength(key.length);
     WriteBuffer.checkValueLength(value.length);
     boolean expires = timeToLiveMillis != 0;
-    long expiry = expires ? WriteBuffer.expiry(config.clock().millis(), timeToLiveMillis) : 0;
+    long expiry = expires ? Expiry.at(config.clock().millis(), timeToLiveMillis) : 0;
     return commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
   }
 

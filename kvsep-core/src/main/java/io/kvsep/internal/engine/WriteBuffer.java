@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.internal.base.Expiry;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
@@ -228,7 +229,7 @@ public final class WriteBuffer {
       valueLength = getInt(source, at + 9);
       long timeToLive =
           (getInt(source, at + 13) & 0xffffffffL) | ((long) getInt(source, at + 17) << 32);
-      expiresAtMillis = expiry(nowMillis, timeToLive);
+      expiresAtMillis = Expiry.at(nowMillis, timeToLive);
       key = source;
       keyOffset = at + HEADER_BYTES;
       value = kind == Tag.DELETE ? null : source;
@@ -246,14 +247,5 @@ public final class WriteBuffer {
     public long payloadBytes() {
       return payloadBytes;
     }
-  }
-
-  /** When something that lives for {@code timeToLive} expires; far ends do not wrap round. */
-  static long expiry(long nowMillis, long timeToLive) {
-    if (timeToLive < 0) {
-      return -timeToLive;
-    }
-    long expiry = nowMillis + timeToLive;
-    return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
   }
 }

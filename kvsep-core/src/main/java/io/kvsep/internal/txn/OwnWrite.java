@@ -1,5 +1,6 @@
 package io.kvsep.internal.txn;
 
+import io.kvsep.internal.base.Expiry;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -40,12 +41,8 @@ public final class OwnWrite {
     return timeToLiveMillis;
   }
 
-  /** When it expires if it is committed at a time; far ends do not wrap round. */
+  /** When it expires if it is committed at a time. */
   public long expiresAtMillis(long nowMillis) {
-    if (timeToLiveMillis < 0) {
-      return -timeToLiveMillis;
-    }
-    long expiry = nowMillis + timeToLiveMillis;
-    return expiry < nowMillis ? Long.MAX_VALUE - 1 : expiry;
+    return Expiry.at(nowMillis, timeToLiveMillis);
   }
 }

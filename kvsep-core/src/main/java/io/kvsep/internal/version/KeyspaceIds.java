@@ -1,7 +1,9 @@
 package io.kvsep.internal.version;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.version.VersionEdit.AddedKeyspace;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Map;
@@ -51,8 +53,8 @@ final class KeyspaceIds {
     for (AddedKeyspace added : edit.addedKeyspaces()) {
       // A snapshot adds its keyspaces in the order of their names and then says which id is next.
       // Whatever has an id from before has one below the next.
-      boolean unused = added.id() >= next && ids.add(added.id());
-      if (!unused || added.name().isEmpty() || names.put(added.name(), added.id()) != null) {
+      boolean unused = added.id() >= next && added.id() <= Keyspaces.ID_MAX && ids.add(added.id());
+      if (!unused || !isName(added.name()) || names.put(added.name(), added.id()) != null) {
         throw new IllegalStateException("impossible keyspace: " + added);
       }
       free = Math.max(free, added.id() + 1);
@@ -63,6 +65,12 @@ final class KeyspaceIds {
       }
     }
     return new KeyspaceIds(names, Math.max(free, edit.nextKeyspace().orElse(0)));
+  }
+
+  /** Whether it can be written and read again. */
+  private static boolean isName(String name) {
+    int length = name.getBytes(StandardCharsets.UTF_8).length;
+    return length > 0 && length <= Limits.KEYSPACE_NAME_BYTES_MAX;
   }
 
   /** Adds to {@code edit} what makes the same state out of nothing. */

@@ -146,7 +146,8 @@ final class VersionBuilder {
             && meta.hiddenCount() < meta.entryCount()
             && meta.rangeCount() >= 0
             && meta.keyBytes() >= 0
-            && meta.expiresAtMillisMax() >= 0;
+            && meta.expiresAtMillisMin() >= 0
+            && meta.expiresAtMillisMin() <= meta.expiresAtMillisMax();
     for (SegmentUse use : meta.segments()) {
       sound &= use.segment() > 0 && use.liveBytes() >= 0 && use.records() >= 0;
     }

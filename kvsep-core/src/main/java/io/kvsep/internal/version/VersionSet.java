@@ -5,11 +5,12 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableCache;
-import io.kvsep.internal.version.ManifestFormat.Header;
 import io.kvsep.internal.version.VersionBuilder.Successor;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -20,7 +21,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -53,7 +53,7 @@ public final class VersionSet implements AutoCloseable {
   private final DurableOutput output;
   private final LiveFiles liveFiles;
   private final FileNumbers numbers = new FileNumbers();
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   private volatile Version current;
 
@@ -147,7 +147,7 @@ public final class VersionSet implements AutoCloseable {
     if (!exists(storage)) {
       throw new NoSuchFileException(StoreFiles.CURRENT);
     }
-    Header header = CurrentFile.read(storage, ledger);
+    FileHeader header = CurrentFile.read(storage, ledger);
     ManifestReader.Contents contents = ManifestReader.read(storage, header, ledger);
     VersionSet set = new VersionSet(storage, header.storeId(), readOnly, ledger, listener, cache);
     set.recover(StoreFiles.manifest(header.number()), contents);
@@ -430,7 +430,7 @@ public final class VersionSet implements AutoCloseable {
       builder.accept(builder.build(replay.snapshot()));
     } catch (IllegalStateException e) {
       throw new CorruptionException(
-          manifest, ManifestFormat.HEADER_BYTES, "edits that fit", String.valueOf(e.getMessage()));
+          manifest, FileHeader.BYTES, "edits that fit", String.valueOf(e.getMessage()));
     }
     current = builder.newest();
     liveFiles.hold(current);
@@ -517,7 +517,7 @@ public final class VersionSet implements AutoCloseable {
 
   /** Begins a manifest with the newest version and puts it in force. */
   private ManifestWriter switchManifest() throws IOException {
-    Header header = new Header(storeId, newFileNumber());
+    FileHeader header = new FileHeader(storeId, newFileNumber());
     VersionEdit snapshot = numbers.record(Replay.snapshotOf(builder.newest()));
     ManifestWriter fresh = null;
     boolean switched = false;
