@@ -75,6 +75,24 @@ public record EngineConfig(
         Reclaim.holding(1.5, segmentBytes));
   }
 
+  /** The same in another directory. */
+  EngineConfig with(Storage other) {
+    return new EngineConfig(
+        other,
+        mode,
+        sync,
+        syncIntervalNanos,
+        inlineValueBytesMax,
+        compressionBytesMin,
+        segmentBytes,
+        shape,
+        clock,
+        ticker,
+        random,
+        scheduler,
+        reclaim);
+  }
+
   /** The same with another limit for garbage. */
   public EngineConfig with(Reclaim other) {
     return new EngineConfig(

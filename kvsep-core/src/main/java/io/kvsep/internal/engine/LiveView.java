@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.engine.View.SharedMemtable;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
@@ -10,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +24,7 @@ final class LiveView {
   private final Epochs<?> epochs;
   private final Scheduler scheduler;
   private final Supplier<Version> versions;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
   private final Condition changed = lock.newCondition();
   private volatile @Nullable View current;
 
@@ -76,10 +76,10 @@ final class LiveView {
   }
 
   void start(List<Memtable> memtablesNewestFirst) {
-    change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null);
+    change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null, null);
   }
 
-  /** Makes {@code memtable} the active one. */
+  /** Makes {@code memtable} the active one; where there is no memory for that it is freed. */
   void addMemtable(Memtable memtable) {
     change(
         () -> {
@@ -88,6 +88,7 @@ final class LiveView {
           memtables.addAll(get().memtables);
           return memtables;
         },
+        memtable,
         null);
   }
 
@@ -103,6 +104,7 @@ final class LiveView {
           }
           return memtables;
         },
+        null,
         flushed);
   }
 
@@ -116,6 +118,7 @@ final class LiveView {
           markEpoch++;
           return get().memtables;
         },
+        null,
         null);
   }
 
@@ -206,14 +209,26 @@ final class LiveView {
 
   /**
    * @param memtables of the next view; asked under the lock
+   * @param arriving is one of them for the first time
    * @param leaving is not one of them any more
    */
-  private void change(Supplier<List<SharedMemtable>> memtables, @Nullable Memtable leaving) {
+  private void change(
+      Supplier<List<SharedMemtable>> memtables,
+      @Nullable Memtable arriving,
+      @Nullable Memtable leaving) {
     View previous;
     lock.lock();
     try {
       previous = current;
-      install(memtables.get());
+      boolean installed = false;
+      try {
+        install(memtables.get());
+        installed = true;
+      } finally {
+        if (!installed && arriving != null) {
+          arriving.free();
+        }
+      }
       if (previous != null && leaving != null) {
         pin(previous, leaving);
       }

@@ -72,6 +72,10 @@ final class LogRecovery {
         Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
+        if (reachedSeal(scanner, segment) && segment.lastSequence() != SegmentState.UNKNOWN) {
+          // As the end does, where a failed write has kept it from being written.
+          lastSequence = Math.max(lastSequence, segment.lastSequence());
+        }
         if (scanner.isComplete()) {
           // The end knows more of them than there are frames: failed writes took numbers, too.
           lastSequence = Math.max(lastSequence, scanner.firstSequence() - 1);

@@ -18,6 +18,8 @@ final class LogRotation {
   /** Ticks without a commit after which a store counts as quiet. */
   private static final int QUIET_TICKS = 20;
 
+  private static final int TICKS_BETWEEN_TRIES_MAX = 32;
+
   /** Less is not worth a table. */
   private static final long FLUSHED_BYTES_MIN = 1 << 20;
 
@@ -40,7 +42,9 @@ final class LogRotation {
   // Of the timer.
   private long commitsAtTick;
   private int quietTicks;
+  private boolean flushFailed;
   private final RecentBytes recent;
+  private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
 
   LogRotation(
       EngineConfig config,
@@ -69,16 +73,23 @@ final class LogRotation {
    * memory goes to a table. Only then does it show which of it is garbage.
    *
    * @param commits commits so far
-   * @return whether nothing was written for a while
    */
-  boolean tick(long commits) {
+  void tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
     commitsAtTick = commits;
     recent.tick();
     long unflushed = space.unflushedBytes(versions.current());
-    if (unflushed >= FLUSHED_BYTES_MIN && recent.bytes() <= unflushed / TRICKLE_PARTS) {
+    boolean flushes = unflushed >= FLUSHED_BYTES_MIN && recent.bytes() <= unflushed / TRICKLE_PARTS;
+    if (flushes && retryTicks.isDue(flushFailed)) {
+      // Until it is known better: what it fails of may be that there is no memory.
+      flushFailed = true;
       flush();
+      flushFailed = false;
     }
+  }
+
+  /** Whether nothing was written for a while, as of the last tick. */
+  boolean isQuiet() {
     return quietTicks >= QUIET_TICKS;
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.io.FailStopStorage;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
@@ -93,8 +94,8 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  private StorageEngine(EngineConfig config) throws IOException {
-    this.config = config;
+  private StorageEngine(EngineConfig given) throws IOException {
+    config = given.with(new FailStopStorage(given.storage(), failure::fail));
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     boolean opened = false;
@@ -488,20 +489,22 @@ public final class StorageEngine implements AutoCloseable {
     if (config.mode().readOnly()) {
       return;
     }
-    config
-        .scheduler()
-        .repeat(
-            TICK_NANOS,
-            () -> {
-              syncs.tick();
-              epochs.collect();
-              remover.tick();
-              boolean quiet = rotation.tick(pipeline.commits()) && !loads.isAtWork();
-              reclaim.tick(quiet);
-              background.tick(quiet, reclaim);
-            });
+    config.scheduler().repeat(TICK_NANOS, this::tick);
     syncs.start();
     background.compactionNeeded();
+  }
+
+  /** What one of them fails of is no reason for the others to stand still. */
+  private void tick() {
+    Attempts steps = new Attempts();
+    steps.run(syncs::tick);
+    steps.run(epochs::collect);
+    steps.run(remover::tick);
+    steps.run(() -> rotation.tick(pipeline.commits()));
+    boolean quiet = rotation.isQuiet() && !loads.isAtWork();
+    steps.run(() -> reclaim.tick(quiet));
+    steps.run(() -> background.tick(quiet, reclaim));
+    steps.throwFirst();
   }
 
   private void flushAll() {

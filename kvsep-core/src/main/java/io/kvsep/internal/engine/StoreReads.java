@@ -305,8 +305,9 @@ public final class StoreReads {
       try {
         long moment = readable(hold);
         if (live.isCurrent(view)) {
+          Moment held = new Moment(this, view, moment);
           kept = true;
-          return new Moment(this, view, moment);
+          return held;
         }
       } finally {
         if (!kept) {

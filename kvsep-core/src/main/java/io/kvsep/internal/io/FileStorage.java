@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A directory of the default file system.
@@ -55,6 +56,13 @@ public final class FileStorage implements Storage {
   private static final String MINCORE_PROPERTY = "kvsep.mincore";
 
   private final Path directory;
+
+  /**
+   * Opened before anything changes, so that it is told of every failure, and that no lack of file
+   * handles is taken for one. Null where it cannot be had, or is not needed.
+   */
+  private final @Nullable AsynchronousFileChannel directorySync;
+
   private final Object names = new Object();
 
   /** The name by which each open file is in the directory; guarded by names. */
@@ -92,6 +100,13 @@ public final class FileStorage implements Storage {
     if (createIfMissing && !isStore) {
       syncEntryOf(this.directory);
     }
+    this.directorySync =
+        DIRECTORIES_SYNC && Files.isReadable(this.directory) ? opened(this.directory) : null;
+  }
+
+  /** Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile. */
+  private static AsynchronousFileChannel opened(Path directory) throws IOException {
+    return AsynchronousFileChannel.open(directory, StandardOpenOption.READ);
   }
 
   /** Whoever made the directory of a store to be may have died before its entry was durable. */
@@ -242,7 +257,11 @@ public final class FileStorage implements Storage {
   @Override
   public void syncDirectory() throws IOException {
     requireOpen();
-    syncDirectory(directory);
+    if (directorySync != null) {
+      directorySync.force(true);
+    } else {
+      syncDirectory(directory);
+    }
   }
 
   @Override
@@ -283,6 +302,14 @@ public final class FileStorage implements Storage {
   @Override
   public void close() {
     closed = true;
+    if (directorySync != null) {
+      try {
+        directorySync.close();
+      } catch (IOException e) {
+        // Nothing is written through it.
+        return;
+      }
+    }
   }
 
   private void requireOpen() throws IOException {
@@ -323,9 +350,7 @@ public final class FileStorage implements Storage {
 
   static void syncDirectory(Path directory) throws IOException {
     if (DIRECTORIES_SYNC) {
-      // Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile.
-      try (AsynchronousFileChannel handle =
-          AsynchronousFileChannel.open(directory, StandardOpenOption.READ)) {
+      try (AsynchronousFileChannel handle = opened(directory)) {
         handle.force(true);
       }
     }

@@ -43,6 +43,9 @@ final class LiveViewTest {
       View before = live.retain();
       scarce = true;
       assertThrows(OutOfMemoryError.class, () -> live.installVersion(older));
+      long bytes = ledger.totalBytes();
+      assertThrows(OutOfMemoryError.class, () -> live.addMemtable(memtable()));
+      assertEquals(bytes, ledger.totalBytes(), "it was given back");
       assertSame(before, live.get());
       assertEquals(0, live.pinnedMemtableBytes(), "it stays");
       scarce = false;
