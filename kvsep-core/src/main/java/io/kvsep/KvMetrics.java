@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * A store's {@link StoreStats} as Micrometer meters; docs/metrics.md lists them. This class alone
  * needs {@code micrometer-core} on the class path; the store does not.
  *
- * <p>Nothing is counted for the meters: they ask for {@link KvStore#stats} when they are read, once
- * for all that are read within a second.
+ * <p>Nothing is counted for the meters: they ask for {@link KvStore#stats} when they are read. One
+ * answer serves all that are read within 10 ms, each of them once, as a scrape reads them.
  *
  * <p>The meters hold the store weakly. Once it is closed or gone, gauges are NaN and counters keep
  * the last value that was read. Thread safe.
@@ -59,7 +60,7 @@ public final class KvMetrics implements AutoCloseable {
     Objects.requireNonNull(registry, "registry");
     Objects.requireNonNull(tags, "tags");
     KvMetrics metrics = new KvMetrics(store, registry, tags);
-    StoreStats first = metrics.latest.newest();
+    StoreStats first = metrics.latest.first();
     metrics.bindAmounts();
     metrics.bindLevels(first.levels().size());
     metrics.bindMemory(first.memoryBytes().keySet());
@@ -123,13 +124,14 @@ public final class KvMetrics implements AutoCloseable {
     counter("kvsep.compactions", null, Tags.empty(), StoreStats::compactions);
     counter("kvsep.cache.gets", null, Tags.of("result", "hit"), StoreStats::cacheHits);
     counter("kvsep.cache.gets", null, Tags.of("result", "miss"), StoreStats::cacheMisses);
+    ToLongFunction<LatestStats> total = figure(StoreStats::stallNanos);
     replace("kvsep.write.stalls", tags);
     meters.add(
         FunctionTimer.builder(
                 "kvsep.write.stalls",
                 latest,
-                any -> latest.newest().stalls(),
-                any -> latest.newest().stallNanos(),
+                figure(StoreStats::stalls),
+                total::applyAsLong,
                 TimeUnit.NANOSECONDS)
             .tags(tags)
             .register(registry));
@@ -163,18 +165,13 @@ public final class KvMetrics implements AutoCloseable {
       String name, @Nullable String unit, Tags own, ToDoubleFunction<StoreStats> figure) {
     replace(name, tags.and(own));
     meters.add(
-        Gauge.builder(name, () -> latest.now(figure))
-            .baseUnit(unit)
-            .tags(tags.and(own))
-            .register(registry));
+        Gauge.builder(name, now(figure)).baseUnit(unit).tags(tags.and(own)).register(registry));
   }
 
   private void age(String name, ToDoubleFunction<StoreStats> nanos) {
     replace(name, tags);
     meters.add(
-        TimeGauge.builder(name, () -> latest.now(nanos), TimeUnit.NANOSECONDS)
-            .tags(tags)
-            .register(registry));
+        TimeGauge.builder(name, now(nanos), TimeUnit.NANOSECONDS).tags(tags).register(registry));
   }
 
   private void counter(
@@ -182,10 +179,20 @@ public final class KvMetrics implements AutoCloseable {
     replace(name, tags.and(own));
     // A registry holds the object weakly, so that it is the function that keeps it.
     meters.add(
-        FunctionCounter.builder(name, latest, any -> figure.applyAsLong(latest.newest()))
+        FunctionCounter.builder(name, latest, figure(figure)::applyAsLong)
             .baseUnit(unit)
             .tags(tags.and(own))
             .register(registry));
+  }
+
+  private Supplier<Number> now(ToDoubleFunction<StoreStats> figure) {
+    Shown shown = new Shown();
+    return () -> latest.now(shown, figure);
+  }
+
+  private ToLongFunction<LatestStats> figure(ToLongFunction<StoreStats> figure) {
+    Shown shown = new Shown();
+    return any -> figure.applyAsLong(latest.newest(shown));
   }
 
   /** A registry keeps the meter it has when an equal one is registered. */
@@ -193,9 +200,14 @@ public final class KvMetrics implements AutoCloseable {
     registry.removeByPreFilterId(new Meter.Id(name, all, null, null, Meter.Type.OTHER));
   }
 
-  /** What the store said last, asked again when that is more than a second old. */
+  /** Which of the store's answers a figure was shown from last. Guarded by its LatestStats. */
+  private static final class Shown {
+    private long answer;
+  }
+
+  /** What the store said last, asked again when that is old or was shown before. */
   private static final class LatestStats {
-    private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
+    private static final long AGE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final WeakReference<KvStore> store;
     private final Clock clock;
@@ -203,38 +215,49 @@ public final class KvMetrics implements AutoCloseable {
     // Guarded by this.
     private StoreStats stats;
     private long takenNanos;
+    private long answers;
     private boolean gone;
 
     LatestStats(KvStore store, Clock clock) {
       this.store = new WeakReference<>(store);
       this.clock = clock;
-      this.takenNanos = clock.monotonicTime();
       this.stats = store.stats();
     }
 
-    synchronized double now(ToDoubleFunction<StoreStats> figure) {
-      StoreStats newest = newest();
+    /** What it said when it was bound. */
+    synchronized StoreStats first() {
+      return stats;
+    }
+
+    synchronized double now(Shown shown, ToDoubleFunction<StoreStats> figure) {
+      StoreStats newest = newest(shown);
       return gone ? Double.NaN : figure.applyAsDouble(newest);
     }
 
     /** Also when the store is gone. */
-    synchronized StoreStats newest() {
+    synchronized StoreStats newest(Shown shown) {
       long now = clock.monotonicTime();
-      if (gone || now - takenNanos < AGE_NANOS_MAX) {
-        return stats;
+      boolean serves = shown.answer < answers && now - takenNanos < AGE_NANOS_MAX;
+      if (!gone && !serves) {
+        ask(now);
       }
+      shown.answer = answers;
+      return stats;
+    }
+
+    private void ask(long now) {
       takenNanos = now;
+      answers++;
       KvStore open = store.get();
       if (open == null) {
         gone = true;
-        return stats;
+        return;
       }
       try {
         stats = open.stats();
       } catch (StoreClosedException e) {
         forgetStore();
       }
-      return stats;
     }
 
     synchronized void forgetStore() {

@@ -38,8 +38,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>However many threads call, none waits for another one's memory: what a call works with, some 2
  * KB of heap, is kept for a later one, and given back by {@link #close} alone. So a store keeps as
- * much for as many calls as ever were under way at once; 100,000 virtual threads that were all
- * inside {@link KvReader#read} leave 175 MiB. Where that may be, a semaphore bounds it.
+ * much for as many calls as ever were under way at once, and up to twice that, since there is room
+ * for a power of two: 100,000 virtual threads that were all inside {@link KvReader#read} leave some
+ * 250 MiB. Where that may be, a semaphore bounds it.
  */
 public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /** Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}. */

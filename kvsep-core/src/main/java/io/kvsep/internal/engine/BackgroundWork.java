@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
@@ -30,7 +31,6 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,7 +68,7 @@ final class BackgroundWork {
   /** Made once: there may be no memory for it when it is scheduled already. */
   private final Runnable flushJob = this::flushWaiting;
 
-  private final ReentrantLock flushLock = new ReentrantLock();
+  private final SureLock flushLock = new SureLock();
 
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;

@@ -4,6 +4,7 @@ import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.engine.LoadValues.ValueFile;
 import io.kvsep.internal.memory.EpochSlot;
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Puts many entries into the store past log and memtables: they are sorted as far as they need it,
@@ -48,7 +48,7 @@ public final class BulkLoads {
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final LoadInstallation installation;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
   private final LoadFiles owned;
 
   BulkLoads(

@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
@@ -20,7 +21,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +56,7 @@ public final class ChangeReader {
 
   private final Source source;
   private final LogReader reader;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   /** What was read and not all handed out. A list, since it holds when memory runs out. */
   private final List<LoggedChange> ready = new ArrayList<>();

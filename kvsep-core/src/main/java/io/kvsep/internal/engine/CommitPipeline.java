@@ -5,6 +5,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
@@ -12,7 +13,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +54,7 @@ final class CommitPipeline {
   private final AtomicLong userBytes = new AtomicLong();
 
   /** Guards the next five. */
-  private final ReentrantLock queueLock = new ReentrantLock();
+  private final SureLock queueLock = new SureLock();
 
   private final Condition exclusiveTurn = queueLock.newCondition();
   private final WriteQueue queue = new WriteQueue();

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
@@ -7,7 +8,6 @@ import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Drops segments to which neither a table nor an unflushed memtable points any more, without
@@ -21,7 +21,7 @@ final class DeadSegments {
   private final ReclaimGoal goal;
 
   /** Held by whoever decides by the segments there are and then changes them. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   DeadSegments(VersionSet versions, LiveView live, FailureState failure, ReclaimGoal goal) {
     this.versions = versions;

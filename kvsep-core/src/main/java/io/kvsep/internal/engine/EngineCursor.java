@@ -43,7 +43,11 @@ public final class EngineCursor extends LimitedCursor {
   private final VisibleIterator iterator;
   private final ReadContext context;
   private final @Nullable ReadAhead ahead;
-  private final LateFaults.Use use;
+
+  /** Of the thread that used it last; both change within a claim. */
+  private LateFaults.Use use;
+
+  private Thread user;
 
   /** For {@link #valueView}; null until there is a short value. */
   private @Nullable ShownValue shown;
@@ -70,6 +74,7 @@ public final class EngineCursor extends LimitedCursor {
     this.iterator = iterator;
     this.context = context;
     this.ahead = ahead;
+    this.user = Thread.currentThread();
     this.use = LateFaults.begin();
   }
 
@@ -363,6 +368,25 @@ public final class EngineCursor extends LimitedCursor {
     }
     // Whoever sees what this call writes sees the claim as well.
     VarHandle.storeStoreFence();
+    if (Thread.currentThread() != user) {
+      changeUser();
+    }
+  }
+
+  /** Another thread than before reads mapped pages from now on. */
+  private void changeUser() {
+    boolean changed = false;
+    try {
+      LateFaults.Use next = LateFaults.begin();
+      use.end();
+      use = next;
+      user = Thread.currentThread();
+      changed = true;
+    } finally {
+      if (!changed) {
+        unclaim();
+      }
+    }
   }
 
   private boolean take(long idle, long taken) {

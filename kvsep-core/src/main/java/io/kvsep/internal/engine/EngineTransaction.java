@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.txn.OwnWrite;
 import io.kvsep.internal.txn.OwnWrites;
@@ -13,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -46,7 +46,7 @@ public final class EngineTransaction {
   private final OwnWrites own = new OwnWrites();
   private final ReadSet readSet = new ReadSet();
   private final Set<TransactionCursor> cursors = new HashSet<>();
-  private final ReentrantLock use = new ReentrantLock();
+  private final SureLock use = new SureLock();
   private volatile boolean over;
   private volatile boolean conflicted;
 

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
@@ -12,7 +13,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,7 +56,7 @@ final class LogAppender {
   private final Runnable syncJob = this::syncBehind;
 
   /** Guards the four below, and the creation of segments. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   /** The segment to go on in; written under the lock, read by the leader without it as a hint. */
   private volatile @Nullable Segment spare;

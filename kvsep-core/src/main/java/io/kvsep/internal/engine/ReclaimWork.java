@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -30,7 +31,6 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +67,7 @@ final class ReclaimWork {
   private final Runnable dueJob = this::runDue;
 
   /** Held by the one job that runs. */
-  private final ReentrantLock jobLock = new ReentrantLock();
+  private final SureLock jobLock = new SureLock();
 
   private final SparedFiles spared;
 

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.KvException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.EpochSlot;
@@ -19,7 +20,6 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -45,7 +45,7 @@ final class RefreshTargets {
   private final Epochs<?> epochs;
 
   /** Guards the two below. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   /** By file, the compactions that write pointers into it. */
   private Map<Long, Integer> pinned = new HashMap<>();

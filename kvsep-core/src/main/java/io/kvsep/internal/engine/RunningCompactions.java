@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.CoveredTables.Covered;
 import io.kvsep.internal.version.TableFile;
@@ -7,7 +8,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +23,7 @@ final class RunningCompactions {
   private final LiveView live;
 
   /** Guards the five below. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
 

@@ -1,12 +1,12 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.base.Ticker;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Sequence numbers somebody may read at. A snapshot is taken and registered under the lock under
@@ -15,7 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class SnapshotRegistry {
   private final Ticker ticker;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   /** In the order they were taken, which is also the order of their sequence numbers. */
   private final Set<SnapshotHold> holds = new LinkedHashSet<>();

@@ -12,7 +12,11 @@ final class UserBytes {
 
   private UserBytes() {}
 
-  /** Copies what lies between read position and limit of {@code source}. */
+  /**
+   * Copies what lies between read position and limit of {@code source}.
+   *
+   * @throws InternalError as Java does for a page of a user's mapping that cannot be read
+   */
   static void copy(BytesStore<?, ?> source, Region target, long targetOffset) {
     long from = source.readPosition();
     long count = source.readRemaining();
@@ -26,6 +30,9 @@ final class UserBytes {
     }
     for (; i < count; i++) {
       target.putByte(targetOffset + i, source.readByte(from + i));
+    }
+    if (source instanceof MappedBytes) {
+      Region.requirePagesRead();
     }
   }
 

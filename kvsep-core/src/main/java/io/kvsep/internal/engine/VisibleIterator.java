@@ -65,7 +65,6 @@ final class VisibleIterator implements AutoCloseable {
   /** Changes behind this sequence number are shown, deletes too; {@link #ALL} is no such walk. */
   private long since = ALL;
 
-  private boolean valid;
   private boolean forward = true;
   private final HeapEntry current = new HeapEntry();
 
@@ -177,7 +176,7 @@ final class VisibleIterator implements AutoCloseable {
     return settleBackward();
   }
 
-  /** To the entry after the current one; only while valid. */
+  /** To the entry after the current one; only while it stands on one. */
   boolean next() {
     EntriesAhead entries = ahead;
     return (entries != null && entries.next(current)) || step();
@@ -214,7 +213,7 @@ final class VisibleIterator implements AutoCloseable {
     walked = 0;
   }
 
-  /** To the entry before the current one; only while valid. */
+  /** To the entry before the current one; only while it stands on one. */
   boolean previous() {
     jump();
     if (forward) {
@@ -231,10 +230,6 @@ final class VisibleIterator implements AutoCloseable {
     } else if (forward) {
       source.foresee(sink);
     }
-  }
-
-  boolean isValid() {
-    return valid;
   }
 
   /** The current key, from 0 to its length, in an array that changes with the next step. */
@@ -282,7 +277,6 @@ final class VisibleIterator implements AutoCloseable {
 
   @Override
   public void close() {
-    valid = false;
     Attempts closes = new Attempts();
     closes.run(source::close);
     closes.run(keyCopy::close);
@@ -328,7 +322,6 @@ final class VisibleIterator implements AutoCloseable {
       boolean hidden = isHidden();
       if (!hidden && isShown()) {
         remember();
-        valid = true;
         return true;
       }
       if (!hidden || !leap()) {
@@ -342,7 +335,6 @@ final class VisibleIterator implements AutoCloseable {
 
   /** Nobody enters another block, where it would show that this one could not be read. */
   private void endWalk(boolean stepped) {
-    valid = false;
     if (stepped) {
       Region.requirePagesRead();
     }
@@ -370,7 +362,6 @@ final class VisibleIterator implements AutoCloseable {
         }
       }
       if (present) {
-        valid = true;
         return true;
       }
     }

@@ -153,10 +153,6 @@ final class WriteRequest implements SlotContext {
     return frame.firstSequence() + frame.recordCount() - 1;
   }
 
-  boolean hasFailed() {
-    return error != null;
-  }
-
   void throwIfFailed() {
     if (error instanceof RuntimeException exception) {
       throw exception;

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * interrupted. Others need not, which saves them an array.
  *
  * <p>Whose cursor is open, or whose callback with a view is under way, asks each time: what is read
- * may be another store's than the one that is written to. A cursor counts for the thread that made
- * it.
+ * may be another store's than the one that is written to. A cursor counts for the thread that used
+ * it last.
  */
 public final class LateFaults {
   private static final ThreadLocal<Use> USES = ThreadLocal.withInitial(Use::new);

@@ -42,7 +42,6 @@ public final class Region {
   /** As the loop in {@link #touchApart} has it. */
   private static final int TOUCHED_PARTS = 8;
 
-  private static final byte UNLIKELY = (byte) 0xa7;
   private static final long UNLIKELY_LONG = 0xa75c_39d1_6be4_028fL;
 
   /** Longs that {@link #copyLine} copies. */
@@ -261,30 +260,15 @@ public final class Region {
   /**
    * Throws if a page of this range is one of a mapping and cannot be read: for those who hand the
    * range to code of the JVM that takes the whole process down at such a page, as its checksums do.
-   * A byte is copied from each page, since a copy leaves its target alone where the page cannot be
-   * read.
    *
    * @param probe where bytes are copied to
    * @throws InternalError as Java does for such pages
    */
   void requireReadable(long offset, long count, byte[] probe) {
     checkRange(offset, count);
-    if (!isMapping() || count == 0) {
-      return;
-    }
-    long at = offset;
-    while (at < offset + count) {
-      requireReadable(at, probe);
-      // The first byte of the next page.
-      at += PAGE_BYTES_MIN - (address + at & PAGE_BYTES_MIN - 1);
-    }
-  }
-
-  private void requireReadable(long offset, byte[] probe) {
-    // No byte is equal to both; most are not equal to the first.
-    if (isUnchanged(offset, probe, UNLIKELY) && isUnchanged(offset, probe, (byte) ~UNLIKELY)) {
-      requirePagesRead();
-      throw new InternalError("a page of a mapping cannot be read");
+    Objects.checkIndex(0, probe.length);
+    if (isMapping()) {
+      PageProbe.require(address + offset, count, probe, BYTES_BASE);
     }
   }
 
@@ -313,12 +297,6 @@ public final class Region {
     target[0] = filler;
     UNSAFE.copyMemory(null, address + offset, target, LONGS_BASE, CACHE_LINE_BYTES);
     return target[0] == filler;
-  }
-
-  private boolean isUnchanged(long offset, byte[] probe, byte filler) {
-    probe[0] = filler;
-    UNSAFE.copyMemory(null, address + offset, probe, BYTES_BASE, 1);
-    return probe[0] == filler;
   }
 
   /** Whether this is a mapping rather than memory of our own. */
@@ -448,9 +426,15 @@ public final class Region {
     UNSAFE.copyMemory(source.address + sourceOffset, address + offset, count);
   }
 
-  /** Copies from native memory that the caller vouches for, such as a user's off-heap bytes. */
+  /**
+   * Copies from native memory that the caller vouches for, such as a user's off-heap bytes. They
+   * may lie in a mapping; what a page was not read of would else be what the target had before.
+   *
+   * @throws InternalError as {@link #requireReadable} does
+   */
   public void putNative(long offset, long sourceAddress, long count) {
     checkRange(offset, count);
+    PageProbe.require(sourceAddress, count, null, address + offset);
     UNSAFE.copyMemory(sourceAddress, address + offset, count);
   }
 

@@ -40,7 +40,7 @@ public final class ReclaimJob {
   private static final int STEP_ENTRIES = 4096;
 
   /** The new file. */
-  public record Output(long fileBytes, long records, long recordBytes) {}
+  public record Output(long fileBytes, long recordBytes) {}
 
   private final ReclaimContext context;
   private final ReclaimPlan plan;
@@ -93,7 +93,7 @@ public final class ReclaimJob {
       // The last blocks of the tables too, behind which no other was entered.
       Region.requirePagesRead();
       long bytes = writer.finish();
-      return new Output(bytes, writer.recordCount(), recordBytes);
+      return new Output(bytes, recordBytes);
     }
   }
 
