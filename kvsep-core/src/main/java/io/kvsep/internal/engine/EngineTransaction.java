@@ -414,13 +414,16 @@ public final class EngineTransaction {
 
   private void finish() {
     over = true;
-    Attempts closes = new Attempts();
-    for (TransactionCursor cursor : cursors) {
-      closes.run(cursor::release);
+    try {
+      Attempts closes = new Attempts();
+      for (TransactionCursor cursor : cursors) {
+        closes.run(cursor::release);
+      }
+      cursors.clear();
+      closes.throwFirst();
+    } finally {
+      reads.releaseSnapshot(start.hold());
     }
-    cursors.clear();
-    reads.releaseSnapshot(start.hold());
-    closes.throwFirst();
   }
 
   private static StoreClosedException overError() {

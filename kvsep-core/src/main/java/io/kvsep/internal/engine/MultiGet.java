@@ -125,6 +125,8 @@ final class MultiGet {
         bytes += Math.max(0, found.recordLength());
       }
     }
+    // Heard of later, between taking a piece and counting it, it would have everybody wait for it.
+    Region.requirePagesRead();
     batch.prepare();
     try {
       device.start(batch, context.scratch);
