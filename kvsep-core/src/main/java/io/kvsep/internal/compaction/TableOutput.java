@@ -63,6 +63,9 @@ final class TableOutput implements AutoCloseable {
 
   private long passedRangeBytes;
 
+  /** Whether another key has begun since the last entry was written. */
+  private boolean newKey;
+
   /** Keys at which a table ends however short it is. */
   private Iterator<byte[]> cuts = Collections.emptyIterator();
 
@@ -137,15 +140,18 @@ final class TableOutput implements AutoCloseable {
   private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
       throws IOException {
     VersionFilter.Verdict verdict = filter.judge(input);
+    // The first version of a key may be dropped where an older one is kept.
+    newKey |= filter.isNewKey();
     if (verdict == VersionFilter.Verdict.DROP) {
       return;
     }
     boolean cut = nextCut != null && reachesCut(input);
     if (writer != null
-        && filter.isNewKey()
+        && newKey
         && (cut || writer.fileBytesEstimate() + passedRangeBytes >= tableBytes)) {
       finishTableAtLastKey(writer.lastKey());
     }
+    newKey = false;
     if (passedRanges < ranges.count()) {
       passRanges(input);
     }

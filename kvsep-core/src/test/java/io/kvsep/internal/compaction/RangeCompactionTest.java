@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.compaction.CompactionFixture.Item;
 import io.kvsep.internal.compaction.CompactionFixture.Range;
 import io.kvsep.internal.sstable.TableMeta;
@@ -268,6 +269,30 @@ final class RangeCompactionTest {
     }
   }
 
+  /** A snapshot reads the older version; the range deletes the newer one, which nobody reads. */
+  @Test
+  void tablesEndAtKeysWhoseNewestVersionIsDropped() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      TreeSet<Item> kept = new TreeSet<>();
+      TreeSet<Item> all = new TreeSet<>();
+      for (int i = 100; i < 200; i++) {
+        kept.add(Item.put("k" + i, i - 99));
+        all.add(Item.put("k" + i, i + 100));
+      }
+      all.addAll(kept);
+      Range range = new Range("a", "z", 400);
+      store.add(6, all);
+      store.add(0, List.of(), List.of(range));
+      store.boundaries = new long[] {150, NOW};
+      compactLevelZero(store);
+      checkTables(store);
+      assertEquals(List.copyOf(kept), puts(store.level(6)));
+      int tables = store.versions.current().level(6).size();
+      assertTrue(tables > 3, () -> tables + " tables");
+      compare(store, List.copyOf(all), List.of(range), Set.of(150L, NOW));
+    }
+  }
+
   /** What they cover in the log is no less because the device refused once. */
   @Test
   void rangesThatCouldNotBeReadCountWhenTheyCan() throws IOException {
@@ -293,6 +318,11 @@ final class RangeCompactionTest {
     byte[] largest = "c".getBytes(StandardCharsets.UTF_8);
     List<SegmentUse> uses = List.of(new SegmentUse(1, VALUE_BYTES, 10));
     return new TableMeta(number, 100, smallest, largest, 1, 8, 10, 0, 0, 0, 10, 0, 0, 0, uses);
+  }
+
+  /** Without the deletes that stand for tables of ranges alone. */
+  private static List<Item> puts(List<Item> items) {
+    return items.stream().filter(item -> item.kind() == Tag.PUT).toList();
   }
 
   private static Set<String> keys(List<Item> items) {
