@@ -9,18 +9,23 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.ConflictException;
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -113,6 +118,57 @@ final class TransactionTest {
       transaction.commit();
     }
     assertArrayEquals(VALUE, store.get(A));
+  }
+
+  @Test
+  void whatIsNoCounterIsRefusedByItsLength() {
+    for (int length : new int[] {0, 7, 9, 100_000}) {
+      store.put(A, new byte[length]);
+      try (Transaction transaction = store.begin()) {
+        transaction.put(B, new byte[length]);
+        for (byte[] key : List.of(A, B)) {
+          IllegalArgumentException refusal =
+              assertThrows(IllegalArgumentException.class, () -> transaction.increment(key, 1));
+          assertEquals("the value has " + length + " bytes, a counter has 8", refusal.getMessage());
+          assertEquals(length, Objects.requireNonNull(transaction.get(key)).length);
+        }
+      }
+    }
+  }
+
+  /** What is known of it tells the length. A value may have up to 1 GiB. */
+  @Test
+  void aValueThatIsNoCounterIsNotRead() throws IOException {
+    byte[] value = new byte[100_000];
+    new Random(2).nextBytes(value);
+    store.put(A, value);
+    store.flush();
+    CrashableStorage damaged = storage.crashKeepingAll();
+    damaged.corrupt(StoreFiles.segment(1), 50_000, found -> found ^ 1);
+    EngineConfig config =
+        Engines.config(
+            damaged, CommitSync.EVERY_COMMIT, clock, new Random(1), new ManualScheduler(1, 1));
+    try (KvStore other = new OpenStore(StorageEngine.open(config));
+        Transaction transaction = other.begin()) {
+      assertThrows(CorruptionException.class, () -> transaction.get(A));
+      assertThrows(IllegalArgumentException.class, () -> transaction.increment(A, 1));
+    }
+  }
+
+  @Test
+  void aCounterCountsOnFromWhatTheTransactionWrote() {
+    store.increment(A, 5);
+    try (Transaction transaction = store.begin()) {
+      assertEquals(6, transaction.increment(A, 1));
+      assertEquals(4, transaction.increment(A, -2));
+      transaction.delete(A);
+      assertEquals(3, transaction.increment(A, 3));
+      transaction.put(B, new byte[] {0, 0, 0, 0, 0, 0, 1, 0});
+      assertEquals(257, transaction.increment(B, 1));
+      transaction.commit();
+    }
+    assertEquals(3, store.increment(A, 0));
+    assertEquals(257, store.increment(B, 0));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package io.kvsep.internal.engine;
 
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /** Counters as values: a signed 64-bit number, big-endian. */
@@ -23,21 +24,21 @@ final class Counters {
 
   /** What the key counts by now, 0 when it is absent. A value that is no counter is not read. */
   static long read(StoreReads reads, int keyspace, byte[] key) {
-    byte[] value =
-        reads.readWithInfo(
-            keyspace,
-            key,
-            StoreReads.LATEST,
-            BYTES,
-            (found, view) -> {
-              requireLength(found.valueLength());
-              byte[] bytes = new byte[BYTES];
-              if (view != null) {
-                view.get(bytes);
-              }
-              return bytes;
-            });
-    return count(value);
+    return count(reads.readWithInfo(keyspace, key, StoreReads.LATEST, BYTES, Counters::bytes));
+  }
+
+  /**
+   * The value of an entry that is a counter; others are refused by their length.
+   *
+   * @param view null where the value is longer than a counter
+   */
+  static byte[] bytes(FoundEntry found, @Nullable ByteBuffer view) {
+    requireLength(found.valueLength());
+    byte[] bytes = new byte[BYTES];
+    if (view != null) {
+      view.get(bytes);
+    }
+    return bytes;
   }
 
   private static void requireLength(int length) {

@@ -247,7 +247,8 @@ public final class EngineTransaction {
   public long increment(int keyspace, byte[] key, long delta) {
     begin(keyspace);
     try {
-      long sum = Counters.add(Counters.count(get(keyspace, key)), delta);
+      byte[] value = readWithInfo(keyspace, key, Counters.BYTES, Counters::bytes);
+      long sum = Counters.add(Counters.count(value), delta);
       own.put(keyspace, key, Counters.value(sum), 0);
       return sum;
     } finally {
