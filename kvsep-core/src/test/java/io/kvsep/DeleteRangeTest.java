@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -279,6 +281,50 @@ final class DeleteRangeTest {
   }
 
   /** More fragments than one memtable takes, in one batch. */
+  @Test
+  void theTwoBoundsCountAsWhatTheUserWrote() {
+    KvView view = store.in(store.keyspace("view"));
+    WriteBatch batch = new WriteBatch().deleteRange(new byte[] {1}, new byte[] {2});
+    assertEquals(2, batch.bytes());
+    assertEquals(2, written(() -> store.write(batch)));
+    assertEquals(5, written(() -> store.deleteRange(bytes("a"), bytes("abcd"))));
+    assertEquals(5, written(() -> view.deleteRange(bytes("abcd"), bytes("b"))));
+    assertEquals(3, written(() -> view.deleteRange(EMPTY, bytes("abc"))));
+    assertEquals(
+        4,
+        written(
+            () ->
+                store.transact(
+                    transaction -> {
+                      transaction.deleteRange(bytes("b"), bytes("c"));
+                      transaction.deleteRange(bytes("c"), bytes("def"));
+                      return null;
+                    })));
+    assertEquals(0, written(() -> store.dropKeyspace(store.keyspace("view"))));
+  }
+
+  @Test
+  void theTwoBoundsCountInARestoreToo() {
+    fill("a");
+    ByteArrayOutputStream full = new ByteArrayOutputStream();
+    long sequence = store.backup(full, 0);
+    store.deleteRange(bytes("b"), bytes("cde"));
+    ByteArrayOutputStream changes = new ByteArrayOutputStream();
+    store.backup(changes, sequence);
+    try (KvStore copy = KvStore.open(directory.resolve("copy"))) {
+      copy.restore(new ByteArrayInputStream(full.toByteArray()));
+      long before = copy.stats().userBytesWritten();
+      copy.restore(new ByteArrayInputStream(changes.toByteArray()));
+      assertEquals(4, copy.stats().userBytesWritten() - before);
+    }
+  }
+
+  private long written(Runnable write) {
+    long before = store.stats().userBytesWritten();
+    write.run();
+    return store.stats().userBytesWritten() - before;
+  }
+
   @Test
   void thousandsOfRangesInOneBatchAreOneWrite() {
     WriteBatch puts = new WriteBatch();

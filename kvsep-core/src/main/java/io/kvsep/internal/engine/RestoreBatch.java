@@ -35,7 +35,11 @@ final class RestoreBatch extends RecordSource {
       return;
     }
     entries.add(new Entry(kind, id, userKey, value, expiresAtMillis));
-    payloadBytes += userKey.length + (value == null ? 0 : value.length);
+    int valueLength = value == null ? 0 : value.length;
+    if (kind == Tag.RANGE_DELETE) {
+      valueLength = Math.max(0, valueLength - Keyspaces.prefixLength(id));
+    }
+    payloadBytes += userKey.length + valueLength;
     if (id != Keyspaces.DEFAULT) {
       keyspaces.add(id);
     }

@@ -70,12 +70,12 @@ public final class WriteBuffer {
     ReadContext.checkKeyLength(key.length);
     checkValueLength(value.length);
     int kind = timeToLiveMillis != 0 ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
-    add(kind, keyspace, key, value, timeToLiveMillis);
+    add(kind, keyspace, key, value, timeToLiveMillis, (long) key.length + value.length);
   }
 
   public void delete(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);
-    add(Tag.DELETE, keyspace, key, new byte[0], 0);
+    add(Tag.DELETE, keyspace, key, new byte[0], 0, key.length);
   }
 
   /** Empty and reversed ranges delete nothing. */
@@ -83,7 +83,8 @@ public final class WriteBuffer {
     checkBoundLength(from);
     checkBoundLength(to);
     if (Arrays.compareUnsigned(from, to) < 0) {
-      add(Tag.RANGE_DELETE, keyspace, from, Keyspaces.storedKey(keyspace, to), 0);
+      byte[] end = Keyspaces.storedKey(keyspace, to);
+      add(Tag.RANGE_DELETE, keyspace, from, end, 0, (long) from.length + to.length);
     }
   }
 
@@ -96,7 +97,7 @@ public final class WriteBuffer {
     return count;
   }
 
-  /** Bytes of all keys and values. */
+  /** Bytes of all keys and values as the user gave them. */
   public long payloadBytes() {
     return payloadBytes;
   }
@@ -131,8 +132,9 @@ public final class WriteBuffer {
     }
   }
 
-  private void add(int kind, int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
-    long bytes = payloadBytes + key.length + value.length;
+  private void add(
+      int kind, int keyspace, byte[] key, byte[] value, long timeToLiveMillis, long userBytes) {
+    long bytes = payloadBytes + userBytes;
     long framed = bytes + (count + 1L) * RECORD_OVERHEAD_BYTES;
     if (count > 0 && framed > bytesMax) {
       throw new LimitExceededException(

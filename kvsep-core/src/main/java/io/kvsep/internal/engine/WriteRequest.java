@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -196,7 +197,7 @@ final class WriteRequest implements SlotContext {
     frame.close();
   }
 
-  /** A single put or delete as the source of a frame. */
+  /** A single put, delete or range delete as the source of a frame. */
   static final class SingleRecord extends RecordSource {
     private boolean consumed;
 
@@ -238,7 +239,8 @@ final class WriteRequest implements SlotContext {
 
     @Override
     public long payloadBytes() {
-      return (long) keyLength + valueLength;
+      int prefixLength = kind == Tag.RANGE_DELETE ? Keyspaces.prefixLength(keyspace) : 0;
+      return (long) keyLength + valueLength - prefixLength;
     }
   }
 }

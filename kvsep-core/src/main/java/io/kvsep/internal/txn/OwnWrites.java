@@ -79,7 +79,7 @@ public final class OwnWrites {
     }
     ranges = ranges.without(start, end);
     int prefix = Keyspaces.prefixLength(keyspace);
-    ranges = ranges.with(start, end, (long) start.length - prefix + end.length);
+    ranges = ranges.with(start, end, (long) start.length + end.length - 2L * prefix);
     replace(keyspace, new OwnView(points, ranges));
   }
 

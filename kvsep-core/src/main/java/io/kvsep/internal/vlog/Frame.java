@@ -32,7 +32,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread safe: handed from the writing thread to the leader of its commit group and back.
  */
 public final class Frame implements AutoCloseable {
-  /** Longest record header: kind, three varints, expiry. */
+  /**
+   * Longest record header: kind, three varints, expiry. In the place of the expiry a range delete
+   * has the keyspace in front of its end, which is shorter.
+   */
   private static final int RECORD_HEADER_BYTES_MAX = 1 + 3 + 5 + 5 + 8;
 
   /** Streamed values below this length are not worth the heap that compressing them takes. */

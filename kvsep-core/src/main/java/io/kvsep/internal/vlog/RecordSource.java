@@ -34,6 +34,6 @@ public abstract class RecordSource {
 
   public abstract int recordCount();
 
-  /** Bytes of all keys and values. */
+  /** Bytes of all keys and values as the user gave them: what a range ends with is a user key. */
   public abstract long payloadBytes();
 }

@@ -49,6 +49,18 @@ final class WriteBufferTest {
   }
 
   @Test
+  void ofARangeTheTwoUserKeysCount() {
+    for (int keyspace : new int[] {0, 7, 1000}) {
+      WriteBuffer buffer = new WriteBuffer();
+      buffer.deleteRange(keyspace, new byte[] {1}, new byte[] {2});
+      assertEquals(2, buffer.payloadBytes());
+      assertEquals(2, buffer.records(0).payloadBytes());
+      buffer.deleteRange(keyspace, new byte[0], KEY);
+      assertEquals(2 + KEY.length, buffer.payloadBytes());
+    }
+  }
+
+  @Test
   void recordsComeBackInOrderAndWhole() {
     WriteBuffer buffer = new WriteBuffer();
     for (int i = 0; i < 3000; i++) {

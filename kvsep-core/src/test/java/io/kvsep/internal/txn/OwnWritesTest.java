@@ -127,6 +127,7 @@ final class OwnWritesTest {
         int from = records.key[records.keyOffset] & 0xff;
         if (records.kind == Tag.RANGE_DELETE) {
           byte[] end = Objects.requireNonNull(records.value);
+          bytes -= Keyspaces.prefixLength(SPACE);
           for (int i = from; i < (end[1] & 0xff); i++) {
             applied.delete(i);
           }
