@@ -40,12 +40,7 @@ final class CheckpointCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    double seconds;
-    try (KvStore open = store.openExisting(KvOptions.builder())) {
-      long start = System.nanoTime();
-      open.checkpoint(target);
-      seconds = Amounts.seconds(System.nanoTime() - start);
-    }
+    double seconds = new ElapsedLine(streams, "checkpoint").during(this::checkpoint);
     long files = 0;
     long bytes = 0;
     try (Stream<Path> made = Files.list(target)) {
@@ -56,6 +51,15 @@ final class CheckpointCommand implements Callable<Integer> {
     }
     streams.output().line(json ? json(files, bytes, seconds) : line(files, bytes, seconds));
     return Kvsep.DONE;
+  }
+
+  /** The seconds it took. */
+  private double checkpoint() {
+    try (KvStore open = store.openExisting(KvOptions.builder())) {
+      long start = System.nanoTime();
+      open.checkpoint(target);
+      return Amounts.seconds(System.nanoTime() - start);
+    }
   }
 
   private String line(long files, long bytes, double seconds) {

@@ -3,10 +3,12 @@ package io.kvsep.server;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
+import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /** Merges all tables into one level. */
 @Command(
@@ -17,29 +19,52 @@ final class CompactCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
 
+  @Option(names = "--json", description = "As one JSON object.")
+  private boolean json;
+
+  /** How long the files were, and are. */
+  private record Lengths(
+      long tableBytesBefore, long tableBytesAfter, long logBytesBefore, long logBytesAfter) {}
+
   CompactCommand(Streams streams) {
     this.streams = streams;
   }
 
   @Override
   public Integer call() throws IOException {
+    Lengths lengths = new ElapsedLine(streams, "compact").during(this::compact);
+    streams.output().line(json ? json(lengths) : line(lengths));
+    return Kvsep.DONE;
+  }
+
+  private Lengths compact() {
     try (KvStore open = store.openExisting(KvOptions.builder())) {
       StoreStats before = open.stats();
       open.compact();
       StoreStats after = open.stats();
-      streams
-          .output()
-          .line(
-              "tables: "
-                  + Amounts.bytes(before.tableBytes())
-                  + " before, "
-                  + Amounts.bytes(after.tableBytes())
-                  + " after; value log: "
-                  + Amounts.bytes(before.logBytes())
-                  + " before, "
-                  + Amounts.bytes(after.logBytes())
-                  + " after");
+      return new Lengths(
+          before.tableBytes(), after.tableBytes(), before.logBytes(), after.logBytes());
     }
-    return Kvsep.DONE;
+  }
+
+  private static String line(Lengths lengths) {
+    return "tables: "
+        + Amounts.bytes(lengths.tableBytesBefore())
+        + " before, "
+        + Amounts.bytes(lengths.tableBytesAfter())
+        + " after; value log: "
+        + Amounts.bytes(lengths.logBytesBefore())
+        + " before, "
+        + Amounts.bytes(lengths.logBytesAfter())
+        + " after";
+  }
+
+  private static String json(Lengths lengths) {
+    return new JsonObject()
+        .put("tableBytesBefore", lengths.tableBytesBefore())
+        .put("tableBytesAfter", lengths.tableBytesAfter())
+        .put("logBytesBefore", lengths.logBytesBefore())
+        .put("logBytesAfter", lengths.logBytesAfter())
+        .toString();
   }
 }

@@ -189,17 +189,20 @@ final class Demo {
 
   private void compact() throws IOException {
     long start = System.nanoTime();
-    StoreStats stats;
-    try (KvStore store = open(KvOptions.builder())) {
-      store.compact();
-      stats = store.stats();
-    }
+    StoreStats stats = new ElapsedLine(streams, "compact").during(this::statsCompacted);
     report.step(
         "compact the tables",
         stats.entriesEstimate(),
         stats.tableBytes(),
         System.nanoTime() - start,
         InfoCommand.levelsLine(stats));
+  }
+
+  private StoreStats statsCompacted() {
+    try (KvStore store = open(KvOptions.builder())) {
+      store.compact();
+      return store.stats();
+    }
   }
 
   private void scan() throws IOException {

@@ -14,15 +14,16 @@ final class ProgressBar implements AutoCloseable {
   private final Streams streams;
   private final String label;
   private final long totalBytes;
+  private final TerminalLine line;
   private final long startNanos = System.nanoTime();
   private long doneBytes;
   private long drawnNanos = startNanos;
-  private int drawnColumns;
 
   ProgressBar(Streams streams, String label, long totalBytes) {
     this.streams = streams;
     this.label = label;
     this.totalBytes = totalBytes;
+    this.line = new TerminalLine(streams.errors());
   }
 
   void advance(long bytes) {
@@ -31,19 +32,14 @@ final class ProgressBar implements AutoCloseable {
       long now = System.nanoTime();
       if (now - drawnNanos >= REDRAW_NANOS) {
         drawnNanos = now;
-        draw(line(label, doneBytes, totalBytes, now - startNanos));
+        line.draw(line(label, doneBytes, totalBytes, now - startNanos));
       }
     }
   }
 
   @Override
   public void close() {
-    if (drawnColumns > 0) {
-      draw("");
-      streams.errors().print("\r");
-      streams.errors().flush();
-      drawnColumns = 0;
-    }
+    line.wipe();
   }
 
   /** What the work was planned as may turn out to be more: the bar then stays full. */
@@ -61,12 +57,5 @@ final class ProgressBar implements AutoCloseable {
         Amounts.megabytesPerSecond(doneBytes, nanos),
         leftSeconds / 60,
         leftSeconds % 60);
-  }
-
-  private void draw(String line) {
-    String blanks = " ".repeat(Math.max(0, drawnColumns - line.length()));
-    streams.errors().print("\r" + line + blanks);
-    streams.errors().flush();
-    drawnColumns = line.length();
   }
 }

@@ -35,16 +35,19 @@ final class ReclaimCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    ReclaimReport report;
-    try (KvStore open = store.openExisting(KvOptions.builder())) {
-      report = open.reclaim();
-    }
+    ReclaimReport report = new ElapsedLine(streams, "reclaim").during(this::reclaim);
     streams.output().line(json ? StoreFigures.json(report).toString() : line(report));
     if (!report.damagedFiles().isEmpty()) {
       throw CommandFailure.failed(
           "damaged, and kept as they are: " + String.join(", ", report.damagedFiles()));
     }
     return Kvsep.DONE;
+  }
+
+  private ReclaimReport reclaim() {
+    try (KvStore open = store.openExisting(KvOptions.builder())) {
+      return open.reclaim();
+    }
   }
 
   private static String line(ReclaimReport report) {

@@ -51,7 +51,9 @@ final class RepairCommand implements Callable<Integer> {
     }
     RepairReport report;
     try {
-      report = KvStore.repair(store.directory(), target);
+      report =
+          new ElapsedLine(streams, "repair")
+              .during(() -> KvStore.repair(store.directory(), target));
     } catch (IllegalArgumentException e) {
       throw CommandFailure.misused("--to: " + e.getMessage());
     }

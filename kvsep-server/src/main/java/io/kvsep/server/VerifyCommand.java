@@ -35,7 +35,7 @@ final class VerifyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    VerifyReport report = verify();
+    VerifyReport report = new ElapsedLine(streams, "verify").during(this::verify);
     try {
       if (json) {
         streams.output().line(StoreFigures.json(report).toString());

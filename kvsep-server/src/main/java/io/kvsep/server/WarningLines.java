@@ -11,6 +11,9 @@ final class WarningLines extends Handler {
   /** Kept, because a logger nobody holds is collected together with its handlers. */
   private static final Logger STORE = Logger.getLogger("io.kvsep");
 
+  /** As much of a terminal's line as may be drawn there while something is under way. */
+  private static final int DRAWN_COLUMNS_MAX = 79;
+
   private final Streams streams;
 
   WarningLines(Streams streams) {
@@ -27,8 +30,14 @@ final class WarningLines extends Handler {
   @Override
   public void publish(LogRecord record) {
     if (isLoggable(record)) {
-      streams.errors().println(Kvsep.line(Objects.requireNonNullElse(record.getMessage(), "")));
+      String line = Kvsep.line(Objects.requireNonNullElse(record.getMessage(), ""));
+      streams.errors().println(streams.errorsAreTerminal() ? overDrawn(line) : line);
     }
+  }
+
+  /** In the place of what is drawn, which is drawn anew below. */
+  private static String overDrawn(String line) {
+    return "\r" + line + " ".repeat(Math.max(0, DRAWN_COLUMNS_MAX - line.length()));
   }
 
   @Override

@@ -17,10 +17,25 @@ record CommandRun(int code, byte[] output, String errors) {
   }
 
   static CommandRun withInput(byte[] input, String... arguments) {
+    return run(input, /* onTerminal= */ false, arguments);
+  }
+
+  /** As somebody runs it who looks at a terminal. */
+  static CommandRun onTerminal(String... arguments) {
+    return run(new byte[0], /* onTerminal= */ true, arguments);
+  }
+
+  private static CommandRun run(byte[] input, boolean onTerminal, String... arguments) {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
     ByteArrayOutputStream errors = new ByteArrayOutputStream();
-    int code = Kvsep.run(Streams.of(new ByteArrayInputStream(input), output, errors), arguments);
+    Streams streams = Streams.of(new ByteArrayInputStream(input), output, errors);
+    int code = Kvsep.run(onTerminal ? onTerminal(streams) : streams, arguments);
     return new CommandRun(code, output.toByteArray(), errors.toString(UTF_8));
+  }
+
+  static Streams onTerminal(Streams streams) {
+    return new Streams(
+        streams.input(), streams.output(), streams.errors(), /* errorsAreTerminal= */ true);
   }
 
   String text() {

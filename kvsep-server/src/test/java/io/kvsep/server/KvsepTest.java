@@ -86,6 +86,8 @@ final class KvsepTest {
         "get a --dir",
         "info extra",
         "info --json --json",
+        "compact extra",
+        "compact --json --json",
         "reclaim extra",
         "reclaim --json --json",
         "ingest",
@@ -127,6 +129,18 @@ final class KvsepTest {
     lines.publish(new LogRecord(Level.INFO, "chatter"));
 
     assertEquals("kvsep: damaged: 1.vlog", errors.toString(UTF_8).strip());
+  }
+
+  @Test
+  void whatAStoreWarnsOfStandsInThePlaceOfWhatIsDrawn() {
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    Streams streams =
+        Streams.of(InputStream.nullInputStream(), OutputStream.nullOutputStream(), errors);
+    WarningLines lines = new WarningLines(CommandRun.onTerminal(streams));
+
+    lines.publish(new LogRecord(Level.WARNING, "damaged: 1.vlog"));
+
+    assertTrue(errors.toString(UTF_8).matches("\rkvsep: damaged: 1.vlog {57}\\R"));
   }
 
   @Test

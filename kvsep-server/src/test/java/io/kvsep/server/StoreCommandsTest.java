@@ -177,6 +177,47 @@ final class StoreCommandsTest {
   }
 
   @Test
+  void compactAsJsonHasTheLengthsBeforeAndAfter() {
+    Map<String, Object> report = run(halfDeletedStore(), "compact", "--json").succeeds().json();
+
+    assertEquals(
+        List.of("tableBytesBefore", "tableBytesAfter", "logBytesBefore", "logBytesAfter"),
+        List.copyOf(report.keySet()));
+    long before = CommandRun.number(report, "tableBytesBefore");
+    long after = CommandRun.number(report, "tableBytesAfter");
+    assertTrue(after > 0 && after < before, report.toString());
+    assertTrue(CommandRun.number(report, "logBytesBefore") > 1_000_000, report.toString());
+    assertTrue(CommandRun.number(report, "logBytesAfter") > 1_000_000, report.toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"compact", "reclaim", "verify", "checkpoint %s", "repair --to %s"})
+  void whatIsUnderWayIsDrawnOnATerminalAndWipedAway(String line) {
+    Path store = halfDeletedStore();
+    String[] command =
+        (line.formatted(folder.resolve("target")) + " --json --dir " + store).split(" ");
+    String name = command[0];
+
+    CommandRun run = CommandRun.onTerminal(command);
+
+    assertEquals(0, run.code(), run.errors());
+    assertFalse(run.json().isEmpty());
+    String times = "(\r" + name + "  \\d+:\\d\\d)+";
+    assertTrue(run.errors().matches(times + "\r {" + (name.length() + 6) + "}\r"), run.errors());
+  }
+
+  @Test
+  void whatIsDrawnIsWipedAwayBeforeAFailureIsTold() {
+    String missing = folder.resolve("none").toString();
+
+    CommandRun run = CommandRun.onTerminal("compact", "--dir", missing);
+
+    assertEquals(1, run.code());
+    assertTrue(run.errors().startsWith("\rcompact  0:0"), run.errors());
+    assertTrue(run.errors().contains(" \rkvsep: no store in " + missing), run.errors());
+  }
+
+  @Test
   void reclaimGivesSpaceBackAndKeepsEveryEntry() throws IOException {
     Path store = halfDeletedStore();
     byte[] before = run(store, "scan").succeeds().output();
