@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * Not thread safe.
  *
  * <p>A range that reaches from one table into the next is cut just behind the last key of the first
- * one, so that the tables' key ranges, both ends of which are inclusive, stay disjoint.
+ * one, so that the tables' key ranges, both ends of which are inclusive, stay disjoint. There is no
+ * key just behind one of the greatest length; there it is cut behind the next shorter one.
  */
 final class TableOutput implements AutoCloseable {
   /** Entries between two looks at the cancellation flag. */
@@ -149,7 +150,7 @@ final class TableOutput implements AutoCloseable {
     if (writer != null
         && newKey
         && (cut || writer.fileBytesEstimate() + passedRangeBytes >= tableBytes)) {
-      finishTableAtLastKey(writer.lastKey());
+      finishTableBefore(input, writer.lastKey());
     }
     newKey = false;
     if (passedRanges < ranges.count()) {
@@ -301,13 +302,41 @@ final class TableOutput implements AutoCloseable {
     }
     tableStart = end;
     passedRangeBytes = 0;
+    // What was not passed but lies in the table is not to end another one.
+    while (end != null
+        && passedRanges < ranges.count()
+        && Arrays.compareUnsigned(ranges.end(passedRanges), end) <= 0) {
+      passedRanges++;
+    }
   }
 
-  /** Behind a key that is as long as keys can be no range can be cut: the table ends later. */
-  private void finishTableAtLastKey(byte[] lastKey) throws IOException {
-    if (ranges.isEmpty() || lastKey.length < Limits.STORED_KEY_BYTES_MAX) {
-      // The first key behind it.
-      finishTable(Arrays.copyOf(lastKey, lastKey.length + 1));
+  /**
+   * Ends the table between its last key and the next one. Where ranges are to be cut and no key
+   * that a table may hold lies there, it ends later: after 255 further keys at the latest, as those
+   * in front of the next shorter key differ in their last byte only.
+   */
+  private void finishTableBefore(InternalIterator next, byte[] lastKey) throws IOException {
+    byte[] end =
+        ranges.isEmpty() || lastKey.length < Limits.STORED_KEY_BYTES_MAX
+            ? Arrays.copyOf(lastKey, lastKey.length + 1)
+            : behindShorterKey(lastKey);
+    if (end != null && next.keyRegion().compareTo(next.keyOffset(), next.keyLength(), end) >= 0) {
+      finishTable(end);
     }
+  }
+
+  /** The first key behind the first shorter one that follows; null where none follows. */
+  private static byte @Nullable [] behindShorterKey(byte[] key) {
+    int last = key.length - 2;
+    while (last >= 0 && key[last] == (byte) 0xff) {
+      last--;
+    }
+    if (last < 0) {
+      return null;
+    }
+    byte[] end = Arrays.copyOf(key, last + 2);
+    end[last]++;
+    end[last + 1] = 0;
+    return end;
   }
 }

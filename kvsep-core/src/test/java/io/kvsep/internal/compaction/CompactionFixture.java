@@ -32,7 +32,10 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/** A store without log and writers: tables in levels, and the jobs that make them. */
+/**
+ * A store without log and writers: tables in levels, and the jobs that make them. Each character of
+ * a key is one byte, so that strings are ordered as keys are.
+ */
 final class CompactionFixture implements AutoCloseable {
   static final StoreId STORE = new StoreId(3, 4);
 
@@ -129,6 +132,9 @@ final class CompactionFixture implements AutoCloseable {
     for (Item item : items) {
       bytes += 2L * item.key.length();
     }
+    for (Range range : ranges) {
+      bytes += 200L + range.from.length() + range.to.length();
+    }
     Memtable memtable = new Memtable(ledger, bytes, LogPosition.START, 5);
     for (Item item : items) {
       insert(
@@ -142,8 +148,8 @@ final class CompactionFixture implements AutoCloseable {
 
   private void insert(
       Memtable memtable, String keyText, long tag, long expiresAtMillis, String valueText) {
-    byte[] key = keyText.getBytes(StandardCharsets.UTF_8);
-    byte[] value = valueText.getBytes(StandardCharsets.UTF_8);
+    byte[] key = keyText.getBytes(StandardCharsets.ISO_8859_1);
+    byte[] value = valueText.getBytes(StandardCharsets.ISO_8859_1);
     Region region = ledger.allocate(MemoryPurpose.READ, key.length + value.length);
     region.put(0, key, 0, key.length);
     region.put(key.length, value, 0, value.length);
@@ -223,7 +229,7 @@ final class CompactionFixture implements AutoCloseable {
   }
 
   private static String text(Region region, long offset, int length) {
-    return new String(region.getBytes(offset, length), StandardCharsets.UTF_8);
+    return new String(region.getBytes(offset, length), StandardCharsets.ISO_8859_1);
   }
 
   List<Item> level(int level) {
@@ -258,8 +264,8 @@ final class CompactionFixture implements AutoCloseable {
       for (long sequence : tombstones.sequences(i)) {
         ranges.add(
             new Range(
-                new String(tombstones.start(i), StandardCharsets.UTF_8),
-                new String(tombstones.end(i), StandardCharsets.UTF_8),
+                new String(tombstones.start(i), StandardCharsets.ISO_8859_1),
+                new String(tombstones.end(i), StandardCharsets.ISO_8859_1),
                 sequence));
       }
     }

@@ -1,7 +1,6 @@
 package io.kvsep.internal.compaction;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.Limits;
@@ -20,6 +19,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -33,16 +33,51 @@ final class RangeCompactionTest {
 
   @Test
   void noReaderSeesADifferenceAndTablesStayApart() {
-    Seeds.run(getClass(), "noReaderSeesADifferenceAndTablesStayApart", 1, 150, this::compact);
+    List<String> keys = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      keys.add((char) ('a' + i) + (i % 3 == 0 ? "\0" : ""));
+    }
+    Seeds.run(
+        getClass(),
+        "noReaderSeesADifferenceAndTablesStayApart",
+        1,
+        150,
+        seed -> compact(new Random(seed), keys, 60));
+  }
+
+  @Test
+  void neitherWithKeysOfTheGreatestLength() {
+    List<String> keys = new ArrayList<>();
+    for (String last : List.of("\0", "a", "b", "c", "\u00ff")) {
+      keys.add(longest("c", last));
+      keys.add(longest("m\u00ff", "\u00ff" + last));
+    }
+    for (String key : List.copyOf(keys)) {
+      String shorter = key.substring(0, key.length() - 1);
+      keys.add(shorter);
+      keys.add(shorter.substring(0, shorter.length() - 1) + "z");
+    }
+    keys.addAll(List.of("c", "m", "n", "n\0", "q"));
+    Seeds.run(
+        getClass(),
+        "neitherWithKeysOfTheGreatestLength",
+        1,
+        30,
+        seed -> compact(new Random(seed), keys, 25));
+  }
+
+  /** A key that is as long as keys can be. */
+  private static String longest(String first, String last) {
+    String fill = last.substring(0, 1);
+    return first + fill.repeat(Limits.STORED_KEY_BYTES_MAX - first.length() - last.length()) + last;
   }
 
   /** Tables in levels 6, 5 and 0, the newest on top; then one compaction after the other. */
-  private void compact(long seed) {
-    Random random = new Random(seed);
+  private static void compact(Random random, List<String> keys, int itemsMax) {
     try (CompactionFixture store = new CompactionFixture()) {
       List<Item> all = new ArrayList<>();
       List<Range> ranges = new ArrayList<>();
-      long sequence = fill(store, random, all, ranges);
+      long sequence = fill(store, random, keys, itemsMax, all, ranges);
       TreeSet<Long> readers = new TreeSet<>(Set.of(sequence));
       for (int i = random.nextInt(4); i > 0; i--) {
         readers.add(random.nextLong(sequence));
@@ -74,26 +109,32 @@ final class RangeCompactionTest {
   }
 
   private static long fill(
-      CompactionFixture store, Random random, List<Item> all, List<Range> ranges)
+      CompactionFixture store,
+      Random random,
+      List<String> keys,
+      int itemsMax,
+      List<Item> all,
+      List<Range> ranges)
       throws IOException {
     long sequence = 1;
     for (int level : new int[] {6, 5, 0, 0, 0}) {
       TreeSet<Item> items = new TreeSet<>();
       List<Range> deletes = new ArrayList<>();
-      int count = random.nextInt(60);
+      int count = random.nextInt(itemsMax);
       int rangesOfTen = random.nextInt(4);
       for (int i = 0; i < count; i++) {
         if (random.nextInt(10) < rangesOfTen) {
-          String from = key(random);
-          String to = random.nextBoolean() ? key(random) : from + "\0\0";
+          String from = key(random, keys);
+          boolean isShort = from.length() + 2 <= Limits.STORED_KEY_BYTES_MAX;
+          String to = isShort && random.nextBoolean() ? from + "\0\0" : key(random, keys);
           if (from.compareTo(to) < 0) {
             deletes.add(new Range(from, to, sequence++));
           }
         } else {
           items.add(
               random.nextInt(5) == 0
-                  ? Item.delete(key(random), sequence++)
-                  : Item.put(key(random), sequence++));
+                  ? Item.delete(key(random, keys), sequence++)
+                  : Item.put(key(random, keys), sequence++));
         }
       }
       if (!items.isEmpty() || !deletes.isEmpty()) {
@@ -105,9 +146,8 @@ final class RangeCompactionTest {
     return sequence;
   }
 
-  private static String key(Random random) {
-    int index = random.nextInt(30);
-    return (char) ('a' + index) + (index % 3 == 0 ? "\0" : "");
+  private static String key(Random random, List<String> keys) {
+    return keys.get(random.nextInt(keys.size()));
   }
 
   private static void compare(
@@ -127,7 +167,11 @@ final class RangeCompactionTest {
   /** Everything a table says lies within its bounds. */
   private static void checkTables(CompactionFixture store) {
     for (int level = 0; level < Version.LEVELS; level++) {
+      Set<String> keysBefore = Set.of();
       for (TableFile table : store.versions.current().level(level)) {
+        Set<String> keys = keys(store.items(table));
+        assertTrue(level == 0 || Collections.disjoint(keysBefore, keys), "a key in two tables");
+        keysBefore = keys;
         String smallest = text(table.meta().smallestKey());
         String largest = text(table.meta().largestKey());
         for (Item item : store.items(table)) {
@@ -240,10 +284,10 @@ final class RangeCompactionTest {
     }
   }
 
-  /** The range above could be cut only behind a key that is longer than keys can be. */
   @Test
-  void tableDoesNotEndInARangeAtAKeyOfTheGreatestLength() throws IOException {
+  void rangeIsCutBehindAShorterKeyWhereTheLastHasTheGreatestLength() throws IOException {
     String longest = "m".repeat(Limits.STORED_KEY_BYTES_MAX);
+    String shorter = "m".repeat(Limits.STORED_KEY_BYTES_MAX - 2) + "n";
     try (CompactionFixture store = new CompactionFixture()) {
       TreeSet<Item> below = new TreeSet<>();
       below.add(Item.put("a", 1));
@@ -255,17 +299,57 @@ final class RangeCompactionTest {
       store.boundaries = new long[] {5, NOW};
       compactLevelZero(store);
       checkTables(store);
+      assertEquals(
+          List.of(new Range("a", shorter + "\0", 9), new Range(shorter + "\0", "z", 9)),
+          store.allRanges());
       assertEquals(Set.of("a", longest, "n", "o"), keys(store.level(6)), "what the snapshot sees");
-      for (Item item : below) {
-        Item seen =
-            CompactionFixture.visible(
-                store.level(6), store.allRanges(), store.nowMillis, item.key(), 5);
-        assertEquals(item, seen);
-        assertFalse(
-            CompactionFixture.visible(
-                    store.level(6), store.allRanges(), store.nowMillis, item.key(), NOW)
-                != null);
+      compare(store, List.copyOf(below), List.of(new Range("a", "z", 9)), Set.of(5L, NOW));
+    }
+  }
+
+  /** There would be one table without limit. */
+  @Test
+  void tablesOfKeysOfTheGreatestLengthEndInARange() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      TreeSet<Item> below = new TreeSet<>();
+      for (int i = 10; i < 30; i++) {
+        String key = longest("k" + i, "x");
+        below.add(Item.put(key, i));
+        below.add(Item.put(key, 100 + i));
       }
+      Range range = new Range("a", "z", 400);
+      store.add(6, below);
+      store.add(0, List.of(), List.of(range));
+      store.boundaries = new long[] {50, 200, NOW};
+      compactLevelZero(store);
+      checkTables(store);
+      assertEquals(20, store.versions.current().level(6).size());
+      assertEquals(List.copyOf(below), puts(store.level(6)));
+      compare(store, List.copyOf(below), List.of(range), Set.of(50L, 200L, NOW));
+    }
+  }
+
+  /** Between them there is no key at which a range could be cut. */
+  @Test
+  void keysThatDifferInTheirLastByteOnlyStayTogetherInARange() throws IOException {
+    try (CompactionFixture store = new CompactionFixture()) {
+      TreeSet<Item> below = new TreeSet<>();
+      for (String first : List.of("k", "l")) {
+        for (String last : List.of("\0", "a", "\u00ff")) {
+          below.add(Item.put(longest(first, "x" + last), below.size() + 1));
+        }
+      }
+      store.add(6, below);
+      store.add(0, List.of(), List.of(new Range("a", "z", 400)));
+      store.boundaries = new long[] {50, NOW};
+      compactLevelZero(store);
+      checkTables(store);
+      assertEquals(
+          List.of(3, 3),
+          store.versions.current().level(6).stream()
+              .map(table -> puts(store.items(table)).size())
+              .toList());
+      assertEquals(List.copyOf(below), puts(store.level(6)));
     }
   }
 
@@ -314,8 +398,8 @@ final class RangeCompactionTest {
 
   private static TableMeta tableOfValues(CompactionFixture store) {
     long number = store.versions.newFileNumber();
-    byte[] smallest = "b".getBytes(StandardCharsets.UTF_8);
-    byte[] largest = "c".getBytes(StandardCharsets.UTF_8);
+    byte[] smallest = "b".getBytes(StandardCharsets.ISO_8859_1);
+    byte[] largest = "c".getBytes(StandardCharsets.ISO_8859_1);
     List<SegmentUse> uses = List.of(new SegmentUse(1, VALUE_BYTES, 10));
     return new TableMeta(number, 100, smallest, largest, 1, 8, 10, 0, 0, 0, 10, 0, 0, 0, uses);
   }
@@ -332,7 +416,7 @@ final class RangeCompactionTest {
   }
 
   private static String text(byte[] key) {
-    return new String(key, StandardCharsets.UTF_8);
+    return new String(key, StandardCharsets.ISO_8859_1);
   }
 
   private static void compactLevelZero(CompactionFixture store) throws IOException {
