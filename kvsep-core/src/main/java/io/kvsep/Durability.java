@@ -17,7 +17,7 @@ public abstract sealed class Durability {
 
   /**
    * Acknowledged means that it survives the process; a power failure loses at most the last {@code
-   * syncInterval}, which must be positive.
+   * syncInterval}, which must be positive. Less than a millisecond counts as one.
    */
   public static Durability async(Duration syncInterval) {
     Objects.requireNonNull(syncInterval, "syncInterval");

@@ -41,6 +41,9 @@ final class OpenStore extends StoreView implements KvStore {
   /** CURRENT and the manifest it names. */
   private static final int MANIFEST_FILES = 2;
 
+  /** A timer that is due at once, again and again, would take a processor for itself. */
+  private static final long SYNC_INTERVAL_NANOS_MIN = 1_000_000;
+
   private final TransactionRetry retry;
 
   /** A test brings an engine of its own, with tiny limits or another storage. */
@@ -370,7 +373,9 @@ final class OpenStore extends StoreView implements KvStore {
   private static long syncIntervalNanos(Durability durability) {
     if (durability instanceof Durability.Async async) {
       long seconds = async.interval().toSeconds();
-      return seconds > 1_000_000_000L ? Long.MAX_VALUE / 2 : async.interval().toNanos();
+      return seconds > 1_000_000_000L
+          ? Long.MAX_VALUE / 2
+          : Math.max(SYNC_INTERVAL_NANOS_MIN, async.interval().toNanos());
     }
     return 0;
   }
