@@ -35,6 +35,8 @@ public record HttpLimits(
     Duration heartbeatTime,
     int bytesPerSecondMin) {
   private static final int MIB = 1 << 20;
+  private static final Duration TIME_MIN = Duration.ofMillis(1);
+  private static final Duration TIME_MAX = Duration.ofMillis(Integer.MAX_VALUE);
 
   /** Checks everything at once. */
   public HttpLimits {
@@ -45,10 +47,10 @@ public record HttpLimits(
     check(problems, "requestsMax", requestsMax, 1 << 20);
     check(problems, "connectionsMax", connectionsMax, 1 << 20);
     check(problems, "feedsMax", feedsMax, 1 << 16);
-    check(problems, "requestTime", requestTime.toMillis(), Integer.MAX_VALUE);
-    check(problems, "idleTime", idleTime.toMillis(), Integer.MAX_VALUE);
-    check(problems, "scanTime", scanTime.toMillis(), Integer.MAX_VALUE);
-    check(problems, "heartbeatTime", heartbeatTime.toMillis(), Integer.MAX_VALUE);
+    check(problems, "requestTime", requestTime);
+    check(problems, "idleTime", idleTime);
+    check(problems, "scanTime", scanTime);
+    check(problems, "heartbeatTime", heartbeatTime);
     check(problems, "bytesPerSecondMin", bytesPerSecondMin, Integer.MAX_VALUE);
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException("invalid limits: " + String.join("; ", problems));
@@ -97,6 +99,12 @@ public record HttpLimits(
   private static void check(List<String> problems, String name, long value, long max) {
     if (value < 1 || value > max) {
       problems.add(name + " must be from 1 to " + max + ", is " + value);
+    }
+  }
+
+  private static void check(List<String> problems, String name, Duration value) {
+    if (value.compareTo(TIME_MIN) < 0 || value.compareTo(TIME_MAX) > 0) {
+      problems.add(name + " must be from " + TIME_MIN + " to " + TIME_MAX + ", is " + value);
     }
   }
 }

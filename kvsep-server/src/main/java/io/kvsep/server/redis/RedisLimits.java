@@ -25,6 +25,9 @@ public record RedisLimits(
     int pipelined,
     Duration slowReader,
     Duration authentication) {
+  private static final Duration TIME_MIN = Duration.ofMillis(1);
+  private static final Duration TIME_MAX = Duration.ofMillis(Integer.MAX_VALUE);
+
   public RedisLimits {
     atLeast("connections", connections, 1);
     atLeast("arguments", arguments, 1);
@@ -32,8 +35,8 @@ public record RedisLimits(
     atLeast("requestBytes", requestBytes, 1024);
     atLeast("replyBytes", replyBytes, 1024);
     atLeast("pipelined", pipelined, 1);
-    atLeast("slowReader (ms)", slowReader.toMillis(), 1);
-    atLeast("authentication (ms)", authentication.toMillis(), 1);
+    check("slowReader", slowReader);
+    check("authentication", authentication);
   }
 
   /** Redis's own where it has them; a quarter of the heap for commands under way. */
@@ -52,6 +55,13 @@ public record RedisLimits(
   private static void atLeast(String name, long value, long min) {
     if (value < min) {
       throw new IllegalArgumentException(name + " must be at least " + min + ", is " + value);
+    }
+  }
+
+  private static void check(String name, Duration value) {
+    if (value.compareTo(TIME_MIN) < 0 || value.compareTo(TIME_MAX) > 0) {
+      throw new IllegalArgumentException(
+          name + " must be from " + TIME_MIN + " to " + TIME_MAX + ", is " + value);
     }
   }
 }

@@ -369,6 +369,24 @@ final class LimitsHttpTest {
   }
 
   @Test
+  void timesThatNoTimerCanHaveAreRefused() {
+    List<Duration> wrong =
+        List.of(
+            Duration.ofSeconds(Long.MAX_VALUE),
+            Duration.ofSeconds(Long.MIN_VALUE),
+            Duration.ofMillis(Integer.MAX_VALUE + 1L),
+            Duration.ZERO);
+    for (Duration time : wrong) {
+      IllegalArgumentException all =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> new HttpLimits(1, 1, 1, 1, 1, 1, time, time, time, time, 1));
+      String names = ".*requestTime.*idleTime.*scanTime.*heartbeatTime.*";
+      assertTrue(String.valueOf(all.getMessage()).matches(names), all.getMessage());
+    }
+  }
+
+  @Test
   void optionsThatDoNotGoTogetherAreRefused() throws Exception {
     HttpOptions.Builder everywhere = HttpOptions.builder().bind(InetAddress.getByName("0.0.0.0"));
     assertThrows(IllegalArgumentException.class, everywhere::build);

@@ -400,6 +400,24 @@ final class LimitsTest {
   }
 
   @Test
+  void timesThatNoTimerCanHaveAreRefused() {
+    List<Duration> wrong =
+        List.of(
+            Duration.ofSeconds(Long.MAX_VALUE),
+            Duration.ofSeconds(Long.MIN_VALUE),
+            Duration.ofMillis(Integer.MAX_VALUE + 1L),
+            Duration.ZERO);
+    for (Duration time : wrong) {
+      assertEquals(
+          "authentication must be from PT0.001S to PT596H31M23.647S, is " + time,
+          assertThrows(IllegalArgumentException.class, () -> RunningRedis.small(time))
+              .getMessage());
+    }
+    Duration most = Duration.ofMillis(Integer.MAX_VALUE);
+    assertEquals(most, RunningRedis.small(most).authentication());
+  }
+
+  @Test
   void otherAddressesThanLoopbackNeedAToken() {
     InetSocketAddress anywhere = new InetSocketAddress("0.0.0.0", 0);
 
