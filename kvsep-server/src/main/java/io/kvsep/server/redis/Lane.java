@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * loop until nothing of it waits there; meanwhile all its commands go there.
  *
  * <p>A command that takes long runs elsewhere; only its own connection waits for it.
+ *
+ * <p>Where memory lacks, connections it lacks for are closed, and others go on. So what passes
+ * others on makes no objects that it can do without: lists are gone through by index.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // What is scheduled runs, or the loop has ended.
 final class Lane {
@@ -50,7 +53,10 @@ final class Lane {
   // Of the event loop.
   private final Round onLoop;
   private final Runnable passing = this::pass;
-  private List<Turn> arrived = new ArrayList<>();
+  private final List<Turn> arrived = new ArrayList<>();
+
+  /** Whether what arrives is seen to without asking the loop for it. */
+  private boolean passIsDue;
 
   Lane(
       ServerState server,
@@ -82,12 +88,18 @@ final class Lane {
 
   /**
    * On the event loop: takes commands, and sees to all of them when the loop has read all sockets.
+   * Throws nothing.
    */
   void arrive(Turn turn) {
-    arrived.add(turn);
-    if (arrived.size() > 1) {
+    try {
+      arrived.add(turn);
+    } catch (RuntimeException | Error e) {
+      drop(turn);
+    }
+    if (passIsDue) {
       return;
     }
+    passIsDue = true;
     try {
       if (onLoop.isOver()) {
         // Behind what the sockets have brought meanwhile, as a task at once would not be.
@@ -95,19 +107,22 @@ final class Lane {
       } else {
         loop.execute(passing);
       }
-    } catch (RejectedExecutionException e) {
+    } catch (RuntimeException | Error e) {
+      // It has ended, or has no memory for the task.
       pass();
     }
   }
 
   private void pass() {
-    List<Turn> turns = arrived;
-    arrived = new ArrayList<>();
-    List<Turn> leaving = new ArrayList<>();
+    List<Turn> leaving = List.of();
     List<Delivery> deliveries = List.of();
     long sinceNanos = onLoop.begin();
+    int reached = 0;
     try {
-      for (Turn turn : turns) {
+      // A turn brings one at most, so that it need not grow.
+      leaving = new ArrayList<>(arrived.size());
+      while (reached < arrived.size()) {
+        Turn turn = arrived.get(reached++);
         if (turn.session().inLane) {
           turn.session().turnsInLane++;
           leaving.add(turn);
@@ -118,22 +133,46 @@ final class Lane {
       deliveries = onLoop.end();
     } catch (RuntimeException | Error e) {
       onLoop.giveUp();
-      // Also of those that it did not come to.
-      turns.forEach(turn -> turn.session().channel.close());
+      while (reached < arrived.size()) {
+        drop(arrived.get(reached++));
+      }
+    } finally {
+      arrived.clear();
+      passIsDue = false;
     }
-    for (Delivery delivery : deliveries) {
-      Session session = delivery.session();
+    leave(leaving, deliveries, sinceNanos);
+    deliveries.forEach(Lane::deliver);
+  }
+
+  /** Hands turns to the thread, and connections whose next command is not for the loop. */
+  private void leave(List<Turn> leaving, List<Delivery> deliveries, long sinceNanos) {
+    for (int i = 0; i < deliveries.size(); i++) {
+      Session session = deliveries.get(i).session();
       if (session.leaves) {
         session.leaves = false;
         session.inLane = true;
         session.turnsInLane++;
-        leaving.add(new Turn(session, List.of(), null));
+        leaving.add(session.nothingNew);
       }
     }
-    if (!leaving.isEmpty()) {
-      submit(new Batch(leaving, sinceNanos));
+    if (leaving.isEmpty()) {
+      return;
     }
-    deliveries.forEach(Lane::deliver);
+    try {
+      submit(new Batch(leaving, sinceNanos));
+    } catch (RuntimeException | Error e) {
+      for (int i = 0; i < leaving.size(); i++) {
+        drop(leaving.get(i));
+      }
+    }
+  }
+
+  /** Memory lacks for passing the turn on. Throws nothing. */
+  private void drop(Turn turn) {
+    for (int i = 0; i < turn.requests().size(); i++) {
+      server.budget().release(turn.requests().get(i).reservedBytes);
+    }
+    turn.session().fail();
   }
 
   private static void deliver(Delivery delivery) {
@@ -141,7 +180,7 @@ final class Lane {
       delivery.session().outlet.deliver(delivery);
     } catch (RuntimeException | Error e) {
       // No memory for what is cut out of its bytes next, say: the others get theirs.
-      delivery.session().channel.close();
+      delivery.session().fail();
     }
   }
 
@@ -190,8 +229,8 @@ final class Lane {
     int served = 0;
     onThread.begin();
     for (Batch batch = first; batch != null; batch = served < ROUND_MAX ? queue.poll() : null) {
-      for (Turn turn : batch.turns) {
-        serve(onThread, turn, batch.sinceNanos);
+      for (int i = 0; i < batch.turns.size(); i++) {
+        serve(onThread, batch.turns.get(i), batch.sinceNanos);
       }
       served += batch.turns.size();
     }
@@ -201,13 +240,15 @@ final class Lane {
   private void serve(Round round, Turn turn, long sinceNanos) {
     Session session = turn.session();
     try {
-      session.inbox.addAll(turn.requests());
       if (turn.longReplies() != null) {
         session.parked = false;
         session.answered.add(CommandMeter.Kind.READ, 1);
         session.replies.append(turn.longReplies());
-      } else if (round == onThread) {
-        session.turnsTaken++;
+      } else {
+        if (round == onThread) {
+          session.turnsTaken++;
+        }
+        session.inbox.addAll(turn.requests());
       }
     } catch (RuntimeException | Error e) {
       // No memory: without what is missing, nothing behind it would be the right answer.
@@ -222,9 +263,9 @@ final class Lane {
       loop.execute(() -> deliveries.forEach(Lane::takeOver));
     } catch (RuntimeException | Error e) {
       // It has ended, or has no memory for the task.
-      for (Delivery delivery : deliveries) {
-        delivery.replies().release();
-        delivery.session().channel.close();
+      for (int i = 0; i < deliveries.size(); i++) {
+        Delivery delivery = deliveries.get(i);
+        delivery.session().fail(delivery.replies());
       }
     }
   }

@@ -149,9 +149,10 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private void submit(ChannelHandlerContext active) {
     boolean any = laneHasMore || !requests.isEmpty();
     if (any && session != null && active.channel().isWritable()) {
-      lane.arrive(new Lane.Turn(session, requests, null));
+      Lane.Turn turn = new Lane.Turn(session, requests, null);
       requests = new ArrayList<>();
       laneHasMore = false;
+      lane.arrive(turn);
     }
   }
 
@@ -284,10 +285,14 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     if (closed != null) {
       session = null;
       closed.gone = true;
-      server.remove(closed);
       server.underWay().addAndGet(-unanswered);
-      lane.arrive(new Lane.Turn(closed, requests, null));
-      requests = new ArrayList<>();
+      // The lane has not seen these, and nobody waits for an answer.
+      for (int i = 0; i < requests.size(); i++) {
+        server.budget().release(requests.get(i).reservedBytes);
+      }
+      requests.clear();
+      lane.arrive(closed.nothingNew);
+      server.remove(closed);
     }
   }
 

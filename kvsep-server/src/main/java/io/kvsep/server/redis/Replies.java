@@ -73,10 +73,6 @@ final class Replies {
     return taken;
   }
 
-  void release() {
-    take().release();
-  }
-
   /** Adds what another has written; takes its buffer over, whether there is room for it or not. */
   void append(ByteBuf other) {
     if (buffer == null) {

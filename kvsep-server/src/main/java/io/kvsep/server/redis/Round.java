@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  * command is not for the loop {@linkplain Session#leaves leaves}, with that command and all behind
  * it in its inbox; so does one that has written where the store would have to be waited for.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
 final class Round {
   /** Replies of one connection that are written before they are sent. */
   private static final int OUTPUT_BYTES_MAX = 256 << 10;
@@ -88,7 +87,7 @@ final class Round {
       // A mistake of ours, or no memory even for the reply: the others go on.
       session.closing = true;
       if (!session.touched) {
-        session.channel.close();
+        session.fail();
       }
     }
     if (session.closing || session.gone) {
@@ -320,6 +319,20 @@ final class Round {
       commit();
     }
     List<Delivery> deliveries = new ArrayList<>(touched.size());
+    try {
+      addDeliveries(deliveries);
+    } catch (RuntimeException | Error e) {
+      // Those they are for are closed when the round is given up.
+      for (int i = 0; i < deliveries.size(); i++) {
+        deliveries.get(i).replies().release();
+      }
+      throw e;
+    }
+    touched.clear();
+    return deliveries;
+  }
+
+  private void addDeliveries(List<Delivery> deliveries) {
     long nowNanos = System.nanoTime();
     long answered = 0;
     for (Session session : touched) {
@@ -347,21 +360,21 @@ final class Round {
       session.turnsTaken = 0;
       session.touched = false;
     }
-    touched.clear();
     server.meter().record(tally, nowNanos - startNanos);
     tally.clear();
     server.processed(answered);
-    return deliveries;
   }
 
-  /** A mistake of ours in the middle of a round: those it was about are closed, others go on. */
+  /**
+   * A mistake of ours in the middle of a round, or no memory: those it was about are closed, others
+   * go on. Throws nothing, and makes no objects.
+   */
   void giveUp() {
     group.giveUp();
-    for (Session session : touched) {
-      session.closing = true;
+    for (int i = 0; i < touched.size(); i++) {
+      Session session = touched.get(i);
       session.touched = false;
-      session.replies.release();
-      session.channel.close();
+      session.fail(session.replies.take());
     }
     touched.clear();
   }

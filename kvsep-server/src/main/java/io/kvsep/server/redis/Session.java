@@ -1,5 +1,7 @@
 package io.kvsep.server.redis;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import java.net.SocketAddress;
 import java.util.ArrayDeque;
@@ -46,6 +48,9 @@ final class Session {
 
   final Deque<Request> inbox = new ArrayDeque<>();
 
+  /** For when the lane is to look at it; made here, as memory may lack then. */
+  final Lane.Turn nothingNew = new Lane.Turn(this, List.of(), null);
+
   /** Of the event loop: whether it belongs to the lane, and turns the lane is not through with. */
   boolean inLane;
 
@@ -63,8 +68,8 @@ final class Session {
   /** Whether a long command runs for it elsewhere; everything behind it waits. */
   boolean parked;
 
-  /** Whether the connection is to be closed once what was written is sent. */
-  boolean closing;
+  /** Whether the connection is to be closed once what was written is sent. Stays so. */
+  volatile boolean closing;
 
   /** Whether it is in the list of those that a round has replies for. */
   boolean touched;
@@ -124,6 +129,27 @@ final class Session {
     answeredBytes -= request.bytes;
   }
 
+  /** Ends the connection, as memory lacks for it. Throws nothing. */
+  void fail() {
+    fail(Unpooled.EMPTY_BUFFER);
+  }
+
+  /** The same, without replies that it should have had. */
+  @SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
+  void fail(ByteBuf lost) {
+    closing = true;
+    try {
+      try {
+        lost.release();
+      } finally {
+        channel.close();
+      }
+    } catch (RuntimeException | Error e) {
+      // No memory for that either: it ends when something comes from it the next time.
+      return;
+    }
+  }
+
   /** Forgets watched keys. */
   void unwatch() {
     watched.clear();
@@ -134,7 +160,9 @@ final class Session {
   void discard(RequestBudget budget) {
     List<Request> queued = queue;
     if (queued != null) {
-      queued.forEach(request -> budget.release(request.reservedBytes));
+      for (int i = 0; i < queued.size(); i++) {
+        budget.release(queued.get(i).reservedBytes);
+      }
       budget.release(queuedBytes);
     }
     queue = null;

@@ -21,6 +21,9 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Conflicts with other users of the store are met again and again until there is none, for some
  * time; after a few, other lanes are kept out meanwhile. Of one thread.
+ *
+ * <p>What has to be done whatever comes up makes no objects, as memory may be what lacks: lists are
+ * gone through by index there.
  */
 final class WriteGroup {
   private static final int COMMANDS_MAX = 1024;
@@ -94,7 +97,7 @@ final class WriteGroup {
         done = commitSome();
       }
     } finally {
-      entries.subList(0, done).forEach(this::finish);
+      finish(done);
       giveBack(done);
       forget();
     }
@@ -102,11 +105,11 @@ final class WriteGroup {
   }
 
   private int commitSome() {
-    beganMillis = server.options().clock().millis();
     try {
+      beganMillis = server.options().clock().millis();
       return commit(entries);
     } catch (RuntimeException | Error e) {
-      entries.forEach(entry -> cutBack(entry.session));
+      cutBack();
       if (entries.size() > 1) {
         return commitEach();
       }
@@ -152,11 +155,11 @@ final class WriteGroup {
         lock.unlock();
       }
       if (committed) {
-        entries.forEach(this::finish);
+        finish(entries.size());
       } else {
-        for (Entry entry : entries) {
-          cutBack(entry.session);
-          entry.session.leaves = true;
+        cutBack();
+        for (int i = 0; i < entries.size(); i++) {
+          entries.get(i).session.leaves = true;
         }
         giveBack(0);
       }
@@ -169,21 +172,29 @@ final class WriteGroup {
   private void giveBack(int first) {
     for (int i = entries.size() - 1; i >= first; i--) {
       Session session = entries.get(i).session;
+      Request request = entries.get(i).request;
       session.inGroup = 0;
-      session.putBack(entries.get(i).request);
+      try {
+        session.putBack(request);
+      } catch (RuntimeException | Error e) {
+        // No memory for a longer inbox; what is behind it there must not be carried out.
+        session.closing = true;
+        server.budget().release(request.reservedBytes);
+      }
     }
   }
 
-  /** Drops commands that nobody will be told of. */
+  /** Drops commands that nobody will be told of. Throws nothing. */
   void giveUp() {
-    entries.forEach(this::finish);
-    forget();
+    finish(entries.size());
+    entries.clear();
+    bytes = 0;
   }
 
   private void forget() {
     entries.clear();
-    batch.clear();
     bytes = 0;
+    batch.clear();
   }
 
   private void commitAlone(Entry entry) {
@@ -293,6 +304,13 @@ final class WriteGroup {
     }
   }
 
+  /** Is through with some commands, from the first on. */
+  private void finish(int count) {
+    for (int i = 0; i < count; i++) {
+      finish(entries.get(i));
+    }
+  }
+
   private void finish(Entry entry) {
     entry.session.inGroup = 0;
     server.budget().release(entry.request.reservedBytes);
@@ -304,6 +322,12 @@ final class WriteGroup {
   private static void mark(Session session) {
     session.groupMark = session.replies.length();
     session.groupDatabase = session.database;
+  }
+
+  private void cutBack() {
+    for (int i = 0; i < entries.size(); i++) {
+      cutBack(entries.get(i).session);
+    }
   }
 
   private static void cutBack(Session session) {

@@ -9,23 +9,28 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
+import io.kvsep.testing.ManualClock;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledHeapByteBuf;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.util.concurrent.DefaultEventExecutor;
 import io.netty.util.concurrent.Future;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,13 +41,39 @@ final class RoundErrorsTest {
   private static final int KEYS = 1000;
 
   @TempDir Path directory;
-  private final DefaultEventExecutor loop = new DefaultEventExecutor();
+  private final Loop loop = new Loop();
   private final ExecutorService elsewhere = Executors.newSingleThreadExecutor();
   private final List<Client> clients = new ArrayList<>();
   private final FailingAllocator shared = new FailingAllocator(Integer.MAX_VALUE);
   private KvStore store;
   private ServerState server;
   private Lane lane;
+
+  /** Has no memory for a task when it is told so. */
+  private static final class Loop extends DefaultEventLoop {
+    final AtomicBoolean isFull = new AtomicBoolean();
+
+    @Override
+    public void execute(Runnable task) {
+      if (isFull.getAndSet(false)) {
+        throw new OutOfMemoryError("of this test");
+      }
+      super.execute(task);
+    }
+  }
+
+  /** Cannot be closed when it is told so: that makes a promise. */
+  private static final class Socket extends EmbeddedChannel {
+    private volatile boolean lacksMemory;
+
+    @Override
+    public ChannelPromise newPromise() {
+      if (lacksMemory) {
+        throw new OutOfMemoryError("of this test");
+      }
+      return super.newPromise();
+    }
+  }
 
   /** Gives no more bytes than some at once. */
   private static final class FailingAllocator extends AbstractByteBufAllocator {
@@ -83,7 +114,7 @@ final class RoundErrorsTest {
 
   /** A connection that keeps what is delivered to it. */
   private final class Client {
-    final EmbeddedChannel channel = new EmbeddedChannel();
+    final Socket channel = new Socket();
     final BlockingQueue<Delivery> deliveries = new LinkedBlockingQueue<>();
     final Session session;
     private final boolean takesReplies;
@@ -108,6 +139,11 @@ final class RoundErrorsTest {
     }
 
     Lane.Turn turn(String... lines) {
+      return new Lane.Turn(session, requests(0, lines), null);
+    }
+
+    /** With so many bytes reserved for each. */
+    List<Request> requests(long reservedBytes, String... lines) {
       List<Request> requests = new ArrayList<>();
       for (String line : lines) {
         byte[][] arguments =
@@ -115,9 +151,10 @@ final class RoundErrorsTest {
                 .map(word -> word.getBytes(US_ASCII))
                 .toArray(byte[][]::new);
         Command command = server.commands().find(arguments[0]);
-        requests.add(Request.of(arguments, command, line.length(), 0));
+        assertTrue(server.budget().reserve(reservedBytes));
+        requests.add(Request.of(arguments, command, line.length(), reservedBytes));
       }
-      return new Lane.Turn(session, requests, null);
+      return requests;
     }
 
     /** The next that brings something, or the end. */
@@ -144,6 +181,13 @@ final class RoundErrorsTest {
     store.write(batch);
   }
 
+  /** With another lane in place of the one that there is. */
+  private void reopen(Executor longCommands) throws InterruptedException {
+    lane.stop();
+    assertTrue(lane.awaitStop(60_000));
+    lane = lane(longCommands);
+  }
+
   private Lane lane(Executor longCommands) {
     return new Lane(server, loop, longCommands, shared, "test");
   }
@@ -155,7 +199,10 @@ final class RoundErrorsTest {
     elsewhere.shutdown();
     Future<?> ended = loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     ended.awaitUninterruptibly();
-    clients.forEach(client -> client.channel.finish());
+    for (Client client : clients) {
+      client.channel.lacksMemory = false;
+      client.channel.finish();
+    }
     store.close();
   }
 
@@ -211,9 +258,7 @@ final class RoundErrorsTest {
 
   @Test
   void aLongCommandThatCannotBeAnsweredEndsItsConnection() throws Exception {
-    lane.stop();
-    assertTrue(lane.awaitStop(60_000));
-    lane = lane(elsewhere);
+    reopen(elsewhere);
     shared.bytesMax = 0;
     Client lost = new Client(Integer.MAX_VALUE);
 
@@ -237,5 +282,111 @@ final class RoundErrorsTest {
     arrive(third.turn("INFO server"), other.turn("INFO server"));
     assertTrue(replies(other.next()).startsWith("$"));
     assertFalse(third.channel.isOpen());
+  }
+
+  @Test
+  void othersGetTheirRepliesBehindAConnectionThatCannotEvenBeClosed() throws Exception {
+    Client lost = new Client(Integer.MAX_VALUE, /* takesReplies= */ false);
+    Client other = new Client(Integer.MAX_VALUE);
+    lost.channel.lacksMemory = true;
+
+    arrive(lost.turn("PING"), other.turn("PING"));
+    assertEquals("+PONG\r\n", replies(other.next()));
+    arrive(lost.turn("PING"));
+    assertTrue(lost.next().closing());
+
+    Client third = new Client(Integer.MAX_VALUE, /* takesReplies= */ false);
+    third.channel.lacksMemory = true;
+    arrive(third.turn("INFO server"), other.turn("INFO server"));
+    assertTrue(replies(other.next()).startsWith("$"));
+    arrive(third.turn("INFO server"));
+    assertTrue(third.next().closing());
+  }
+
+  @Test
+  void aLoopWithoutMemoryForATaskSeesToWhatArrives() throws Exception {
+    Client client = new Client(Integer.MAX_VALUE);
+
+    for (int i = 0; i < 2; i++) {
+      loop.execute(
+          () -> {
+            loop.isFull.set(true);
+            lane.arrive(client.turn("PING"));
+            lane.arrive(client.turn("ECHO a"));
+          });
+      assertEquals("+PONG\r\n", replies(client.next()));
+      assertEquals("$1\r\na\r\n", replies(client.next()));
+    }
+  }
+
+  @Test
+  void whatCannotBeHandedOverClosesAllItWasFor() throws Exception {
+    CountDownLatch closed = new CountDownLatch(1);
+    reopen(
+        work -> {
+          loop.isFull.set(true);
+          work.run();
+        });
+    Client lost = new Client(Integer.MAX_VALUE);
+    Client other = new Client(Integer.MAX_VALUE);
+    lost.channel.lacksMemory = true;
+    other.channel.closeFuture().addListener(future -> closed.countDown());
+
+    arrive(lost.turn("INFO server"), other.turn("INFO server", "KEYS *"));
+
+    assertTrue(closed.await(60, TimeUnit.SECONDS));
+    arrive(lost.turn("INFO server"));
+    assertTrue(lost.next().closing());
+  }
+
+  @Test
+  void givingARoundUpClosesAllThatCanBeClosed() throws Exception {
+    Client lost = new Client(Integer.MAX_VALUE);
+    Client other = new Client(Integer.MAX_VALUE);
+    lost.channel.lacksMemory = true;
+    Round round = new Round(server, lane, new ReadPace(), /* mayWait= */ true);
+    long left = server.budget().left();
+
+    round.begin();
+    for (Client client : List.of(lost, other)) {
+      client.session.inbox.addAll(client.requests(1000, "INCR a"));
+      round.serve(client.session, 0);
+    }
+    // Not on this thread: a test that gets such an error ends the whole run.
+    elsewhere.submit(round::giveUp).get();
+
+    assertFalse(other.channel.isOpen());
+    assertEquals(left, server.budget().left());
+    round.begin();
+    round.serve(lost.session, 0);
+    List<Delivery> deliveries = round.end();
+    assertEquals(1, deliveries.size());
+    assertTrue(deliveries.get(0).closing());
+    assertNull(store.get("a".getBytes(US_ASCII)));
+  }
+
+  @Test
+  void anErrorBeforeAGroupIsCommittedIsAnsweredAndTheLaneGoesOn() throws Exception {
+    AtomicBoolean isFull = new AtomicBoolean();
+    Clock clock =
+        new ManualClock(1_000_000_000_000L) {
+          @Override
+          public long millis() {
+            if (isFull.getAndSet(false)) {
+              throw new OutOfMemoryError("of this test");
+            }
+            return super.millis();
+          }
+        };
+    server = new ServerState(store, RunningRedis.loopback().withClock(clock));
+    reopen(Runnable::run);
+    isFull.set(true);
+    Client client = new Client(Integer.MAX_VALUE);
+    client.channel.lacksMemory = true;
+
+    arrive(client.turn("INCR a"));
+    assertEquals("-ERR", replies(client.next()).substring(0, 4));
+    arrive(client.turn("INCR a"));
+    assertEquals(":1\r\n", replies(client.next()));
   }
 }
