@@ -169,10 +169,14 @@ final class Lane {
 
   /** Memory lacks for passing the turn on. Throws nothing. */
   private void drop(Turn turn) {
-    for (int i = 0; i < turn.requests().size(); i++) {
-      server.budget().release(turn.requests().get(i).reservedBytes);
-    }
+    release(turn.requests());
     turn.session().fail();
+  }
+
+  private void release(List<Request> requests) {
+    for (int i = 0; i < requests.size(); i++) {
+      server.budget().release(requests.get(i).reservedBytes);
+    }
   }
 
   private static void deliver(Delivery delivery) {
@@ -253,6 +257,8 @@ final class Lane {
     } catch (RuntimeException | Error e) {
       // No memory: without what is missing, nothing behind it would be the right answer.
       session.closing = true;
+      // The inbox has none of them: it grows before it takes the first.
+      release(turn.requests());
     }
     round.serve(session, sinceNanos);
   }

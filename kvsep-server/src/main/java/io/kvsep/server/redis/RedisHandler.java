@@ -135,7 +135,12 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   }
 
   private void accept(Request request) {
-    requests.add(request);
+    try {
+      requests.add(request);
+    } catch (RuntimeException | Error e) {
+      server.budget().release(request.reservedBytes);
+      throw e;
+    }
     unanswered++;
     unansweredBytes += request.bytes;
   }

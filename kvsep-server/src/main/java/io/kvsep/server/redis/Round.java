@@ -155,29 +155,45 @@ final class Round {
       return;
     }
     session.take(request);
+    boolean kept = false;
+    try {
+      kept = carryOut(session, request, refusal);
+    } finally {
+      if (!kept) {
+        server.budget().release(request.reservedBytes);
+      }
+    }
+    if (group.isFull()) {
+      commit();
+    }
+  }
+
+  /** Whether the request is kept for later, with what is reserved for it; not when this throws. */
+  private boolean carryOut(Session session, Request request, @Nullable String refusal) {
+    Command command = request.command;
     if (command == null || refusal != null) {
       refuse(session, request, String.valueOf(refusal));
-      return;
+      return false;
     }
     note(session, command);
     boolean ends = command.name().equals(TransactionCommands.EXEC);
     if (session.queue != null && command.kind() != Command.Kind.CONTROL && !ends) {
-      enqueue(session, session.queue, request);
-    } else if (writes) {
-      group.add(session, command, request);
-      if (group.isFull()) {
-        commit();
-      }
-    } else if (command.kind() == Command.Kind.LONG_READ) {
-      lane.park(session, command, request);
-    } else {
-      if (command.reads()) {
-        read(session, command, request);
-      } else {
-        run(session, command, request, session.replies);
-      }
-      server.budget().release(request.reservedBytes);
+      return enqueue(session, session.queue, request);
     }
+    if (command.kind() == Command.Kind.WRITE) {
+      group.add(session, command, request);
+      return true;
+    }
+    if (command.kind() == Command.Kind.LONG_READ) {
+      lane.park(session, command, request);
+      return true;
+    }
+    if (command.reads()) {
+      read(session, command, request);
+    } else {
+      run(session, command, request, session.replies);
+    }
+    return false;
   }
 
   /** What others may look at is not written more often than it changes. */
@@ -203,7 +219,6 @@ final class Round {
     session.replies.error(refusal);
     if (request.protocolError == null) {
       session.queueBroken = session.queue != null;
-      server.budget().release(request.reservedBytes);
     } else {
       session.closing = true;
     }
@@ -247,19 +262,20 @@ final class Round {
     return new String(text, 0, Math.min(max, text.length), UTF_8);
   }
 
-  private void enqueue(Session session, List<Request> queued, Request request) {
+  /** Whether there was room for it. */
+  private boolean enqueue(Session session, List<Request> queued, Request request) {
     Replies out = session.replies;
     out.begin();
     long cost = request.bytes + 100L + 24L * request.arguments.length;
     if (queued.size() >= server.options().limits().arguments() || !server.budget().reserve(cost)) {
       session.queueBroken = true;
       out.error("ERR the transaction is too large");
-      server.budget().release(request.reservedBytes);
-      return;
+      return false;
     }
     session.queuedBytes += cost;
-    queued.add(request);
     out.simple("QUEUED");
+    queued.add(request);
+    return true;
   }
 
   /**

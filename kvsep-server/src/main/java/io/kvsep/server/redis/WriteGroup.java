@@ -70,10 +70,10 @@ final class WriteGroup {
   }
 
   void add(Session session, Command command, Request request) {
+    entries.add(new Entry(session, command, request));
     if (session.inGroup++ == 0) {
       mark(session);
     }
-    entries.add(new Entry(session, command, request));
     bytes += request.bytes + session.queuedBytes;
   }
 

@@ -19,6 +19,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.Future;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -72,6 +73,30 @@ final class RoundErrorsTest {
         throw new OutOfMemoryError("of this test");
       }
       return super.newPromise();
+    }
+  }
+
+  /** Cannot be put into an inbox the first time. */
+  private static final class Unwieldy extends AbstractList<Request> {
+    private final List<Request> requests;
+    private boolean isTold;
+
+    Unwieldy(List<Request> requests) {
+      this.requests = requests;
+    }
+
+    @Override
+    public Request get(int index) {
+      return requests.get(index);
+    }
+
+    @Override
+    public int size() {
+      if (!isTold) {
+        isTold = true;
+        throw new OutOfMemoryError("of this test");
+      }
+      return requests.size();
     }
   }
 
@@ -388,5 +413,39 @@ final class RoundErrorsTest {
     assertEquals("-ERR", replies(client.next()).substring(0, 4));
     arrive(client.turn("INCR a"));
     assertEquals(":1\r\n", replies(client.next()));
+  }
+
+  @Test
+  void bytesOfCommandsThatThereIsNoRoomForAreGivenBack() throws Exception {
+    Client lost = new Client(Integer.MAX_VALUE);
+    Client unanswered = new Client(0);
+    long left = server.budget().left();
+
+    List<Request> requests = lost.requests(1000, "ECHO a", "ECHO b");
+    arrive(new Lane.Turn(lost.session, new Unwieldy(requests), null));
+    assertTrue(lost.next().closing());
+    requests = unanswered.requests(1000, "ECHO a", "ECHO b");
+    arrive(new Lane.Turn(unanswered.session, requests, null));
+    assertTrue(unanswered.next().closing());
+
+    assertEquals(left, server.budget().left());
+  }
+
+  @Test
+  void aLongCommandWithoutAThreadEndsItsConnection() throws Exception {
+    reopen(
+        work -> {
+          throw new OutOfMemoryError("of this test");
+        });
+    Client lost = new Client(Integer.MAX_VALUE);
+    long left = server.budget().left();
+
+    arrive(new Lane.Turn(lost.session, lost.requests(1000, "ECHO a", "KEYS *", "ECHO b"), null));
+
+    Delivery last = lost.next();
+    while (!last.closing()) {
+      last = lost.next();
+    }
+    assertEquals(left, server.budget().left());
   }
 }
