@@ -304,7 +304,13 @@ final class Lane {
             session.closing = true;
           }
           server.budget().release(request.reservedBytes);
-          submit(new Batch(List.of(new Turn(session, List.of(), out.take())), sinceNanos));
+          ByteBuf replies = out.take();
+          try {
+            submit(new Batch(List.of(new Turn(session, List.of(), replies)), sinceNanos));
+          } catch (RuntimeException | Error e) {
+            // It would wait for them for ever.
+            session.fail(replies);
+          }
         };
     try {
       longCommands.execute(work);
