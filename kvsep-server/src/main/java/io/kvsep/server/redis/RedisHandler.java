@@ -126,6 +126,10 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     } catch (ProtocolException e) {
       accept(Request.broken(String.valueOf(e.getMessage())));
       stopListening();
+    } catch (RuntimeException | Error e) {
+      // Nobody knows any more where the next command begins.
+      deaf = true;
+      throw e;
     } finally {
       // Whatever comes up: it is taken off again when the connection ends.
       if (unanswered > before) {
