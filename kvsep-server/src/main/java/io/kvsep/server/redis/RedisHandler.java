@@ -197,9 +197,9 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
     unanswered -= delivery.answered();
     unansweredBytes -= delivery.answeredBytes();
+    server.underWay().addAndGet(-delivery.answered());
     laneHasMore |= delivery.hasMore();
     send(active, delivery.replies());
-    server.underWay().addAndGet(-delivery.answered());
     if (delivery.closing()) {
       stopListening();
       closeWhenSent(active);
