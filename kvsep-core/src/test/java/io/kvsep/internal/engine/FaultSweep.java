@@ -233,7 +233,10 @@ final class FaultSweep {
             line.startsWith("write")
                 && kind.equals("MANIFEST")
                 && words[2].endsWith("+" + MARK_BYTES);
-        return (words[0] + " " + (mark ? "MARK" : kind)).strip();
+        // A frame is longer. What cuts a file is the end of its room, or of a write that failed.
+        boolean room =
+            line.startsWith("write") && kind.equals("SEGMENT") && words[2].endsWith("+1");
+        return (words[0] + " " + (mark ? "MARK" : room ? "ROOM" : kind)).strip();
       }
     }
     return "nothing";
