@@ -266,9 +266,8 @@ public final class Region {
    */
   void requireReadable(long offset, long count, byte[] probe) {
     checkRange(offset, count);
-    Objects.checkIndex(0, probe.length);
     if (isMapping()) {
-      PageProbe.require(address + offset, count, probe, BYTES_BASE);
+      PageProbe.require(address + offset, count, probe);
     }
   }
 
@@ -434,7 +433,7 @@ public final class Region {
    */
   public void putNative(long offset, long sourceAddress, long count) {
     checkRange(offset, count);
-    PageProbe.require(sourceAddress, count, null, address + offset);
+    PageProbe.require(sourceAddress, count, address + offset);
     UNSAFE.copyMemory(sourceAddress, address + offset, count);
   }
 

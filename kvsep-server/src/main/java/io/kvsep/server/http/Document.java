@@ -223,10 +223,6 @@ final class Document {
     return Boolean.TRUE.equals(member(name, Boolean.class, "true or false"));
   }
 
-  boolean has(String name) {
-    return members.containsKey(name);
-  }
-
   /** The bytes of {@code name}, as text, or under it with Hex or Base64 behind. */
   byte[] bytes(String name) {
     String text = text(name);

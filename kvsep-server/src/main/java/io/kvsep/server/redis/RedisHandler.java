@@ -72,12 +72,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
     Session opened =
         new Session(
-            server.nextId(),
-            channel,
-            lane,
-            lane.newReplies(),
-            this,
-            server.options().clock().millis());
+            server.nextId(), channel, lane.newReplies(), this, server.options().clock().millis());
     opened.trusted = server.options().token() == null;
     session = opened;
     server.add(opened);

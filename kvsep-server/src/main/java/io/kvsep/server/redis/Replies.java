@@ -43,10 +43,6 @@ final class Replies {
     third = version == 3;
   }
 
-  boolean isThird() {
-    return third;
-  }
-
   int length() {
     return buffer == null ? 0 : buffer.readableBytes();
   }

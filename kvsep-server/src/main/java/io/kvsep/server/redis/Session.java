@@ -26,7 +26,6 @@ final class Session {
 
   final long id;
   final Channel channel;
-  final Lane lane;
   final Replies replies;
   final Outlet outlet;
   final SocketAddress remote;
@@ -104,10 +103,9 @@ final class Session {
   final List<Watched> watched = new ArrayList<>();
   long watchedBytes;
 
-  Session(long id, Channel channel, Lane lane, Replies replies, Outlet outlet, long nowMillis) {
+  Session(long id, Channel channel, Replies replies, Outlet outlet, long nowMillis) {
     this.id = id;
     this.channel = channel;
-    this.lane = lane;
     this.replies = replies;
     this.outlet = outlet;
     this.remote = channel.remoteAddress();

@@ -150,7 +150,7 @@ final class RoundErrorsTest {
 
     Client(int replyBytesMax, boolean takesReplies) {
       Replies replies = new Replies(new FailingAllocator(replyBytesMax), Integer.MAX_VALUE);
-      session = new Session(clients.size(), channel, lane, replies, this::take, 0);
+      session = new Session(clients.size(), channel, replies, this::take, 0);
       session.trusted = true;
       this.takesReplies = takesReplies;
       clients.add(this);

@@ -91,7 +91,7 @@ final class WriteGroupTest {
   }
 
   private Session session() {
-    return new Session(1, channel, lane, lane.newReplies(), delivery -> {}, clock.millis());
+    return new Session(1, channel, lane.newReplies(), delivery -> {}, clock.millis());
   }
 
   private void increment(Session session) {
