@@ -80,6 +80,7 @@ public final class EngineCursor extends LimitedCursor {
 
   @Override
   boolean begin(boolean onward) {
+    noteUser();
     boolean lowest = onward != bounds.reverse();
     moved(lowest);
     return lowest ? iterator.first() : iterator.last();
@@ -88,12 +89,17 @@ public final class EngineCursor extends LimitedCursor {
   @Override
   boolean step(boolean onward) {
     boolean ascending = onward != bounds.reverse();
+    // Most steps touch the heap alone.
+    if (!ascending || iterator.ahead() == null) {
+      noteUser();
+    }
     moved(ascending);
     return ascending ? iterator.next() : iterator.previous();
   }
 
   @Override
   boolean jump(byte[] userKey, boolean onward) {
+    noteUser();
     if (ahead != null) {
       ahead.jumped(!bounds.reverse());
     }
@@ -151,6 +157,7 @@ public final class EngineCursor extends LimitedCursor {
     }
     claim();
     try {
+      noteUser();
       if (isInline()) {
         byte[] value = inlineValue().toArray();
         requireRead(ByteBuffer.wrap(value));
@@ -178,6 +185,7 @@ public final class EngineCursor extends LimitedCursor {
     }
     claim();
     try {
+      noteUser();
       if (isInline()) {
         ByteBuffer value = inlineValue().toView();
         requireRead(value);
@@ -207,6 +215,7 @@ public final class EngineCursor extends LimitedCursor {
   boolean isDelete() {
     claim();
     try {
+      noteUser();
       requireEntry();
       return iterator.kind() == Tag.DELETE;
     } finally {
@@ -218,6 +227,7 @@ public final class EngineCursor extends LimitedCursor {
   public int valueLength() {
     claim();
     try {
+      noteUser();
       requireEntry();
       int kind = iterator.kind();
       int header = Payload.headerLength(kind);
@@ -238,6 +248,7 @@ public final class EngineCursor extends LimitedCursor {
   public long expiresAtMillis() {
     claim();
     try {
+      noteUser();
       requireEntry();
       long at =
           Payload.expiresAtMillis(
@@ -368,24 +379,19 @@ public final class EngineCursor extends LimitedCursor {
     }
     // Whoever sees what this call writes sees the claim as well.
     VarHandle.storeStoreFence();
-    if (Thread.currentThread() != user) {
-      changeUser();
-    }
   }
 
-  /** Another thread than before reads mapped pages from now on. */
-  private void changeUser() {
-    boolean changed = false;
-    try {
+  /**
+   * To be called within a claim before mapped pages are read: it may be another thread than before
+   * that does so from now on.
+   */
+  private void noteUser() {
+    Thread caller = Thread.currentThread();
+    if (caller != user) {
       LateFaults.Use next = LateFaults.begin();
       use.end();
       use = next;
-      user = Thread.currentThread();
-      changed = true;
-    } finally {
-      if (!changed) {
-        unclaim();
-      }
+      user = caller;
     }
   }
 

@@ -9,6 +9,7 @@ import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -188,6 +189,8 @@ final class VisibleIterator implements AutoCloseable {
       return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
     }
     if (ahead != null) {
+      // Out of the copy on the heap, perhaps in the hands of another thread than went into it.
+      LateFaults.mayFollow();
       source.follow(current);
       ahead = null;
       upperAt = UNKNOWN;
