@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreLockedException;
 import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageLock;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.JavaProcess;
 import java.io.BufferedReader;
 import java.io.IOException;

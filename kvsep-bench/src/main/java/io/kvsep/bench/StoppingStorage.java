@@ -4,15 +4,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.kvsep.bench.StopPoint.Step;
 import io.kvsep.bench.StopPoint.Target;
-import io.kvsep.internal.io.NewDirectory;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -22,10 +19,9 @@ import org.jspecify.annotations.Nullable;
  * A storage that calls somebody when the store comes to a {@link StopPoint}, on the thread that
  * came there; that call does not return. All else is left to the storage behind it. Thread safe.
  */
-final class StoppingStorage implements Storage {
+final class StoppingStorage extends ForwardingStorage {
   private static final byte[] RELOCATED_MAGIC = "KVSEPREL".getBytes(US_ASCII);
 
-  private final Storage storage;
   private final @Nullable StopPoint point;
   private final Runnable stop;
   private final AtomicInteger reached = new AtomicInteger();
@@ -37,7 +33,7 @@ final class StoppingStorage implements Storage {
    * @param point null never stops
    */
   StoppingStorage(Storage storage, @Nullable StopPoint point, Runnable stop) {
-    this.storage = storage;
+    super(storage);
     this.point = point;
     this.stop = stop;
   }
@@ -80,14 +76,14 @@ final class StoppingStorage implements Storage {
   @Override
   public StorageFile create(String name) throws IOException {
     boolean stops = begin(Step.CREATE, name);
-    StorageFile file = storage.create(name);
+    StorageFile file = super.create(name);
     end(stops);
     return new StoppingFile(file);
   }
 
   @Override
   public StorageFile open(String name, boolean writable) throws IOException {
-    StorageFile file = storage.open(name, writable);
+    StorageFile file = super.open(name, writable);
     if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
       ByteBuffer magic = ByteBuffer.allocateDirect(RELOCATED_MAGIC.length);
       file.read(magic, 0);
@@ -107,64 +103,24 @@ final class StoppingStorage implements Storage {
   }
 
   @Override
-  public boolean exists(String name) throws IOException {
-    return storage.exists(name);
-  }
-
-  @Override
   public void rename(String source, String target) throws IOException {
     boolean stops = begin(Step.RENAME, source);
-    storage.rename(source, target);
+    super.rename(source, target);
     end(stops);
   }
 
   @Override
   public void delete(String name) throws IOException {
     boolean stops = begin(Step.DELETE, name);
-    storage.delete(name);
+    super.delete(name);
     end(stops);
-  }
-
-  @Override
-  public boolean deletesMapped() {
-    return storage.deletesMapped();
-  }
-
-  @Override
-  public List<String> list() throws IOException {
-    return storage.list();
   }
 
   @Override
   public void syncDirectory() throws IOException {
     boolean stops = begin(Step.SYNC_DIRECTORY, "");
-    storage.syncDirectory();
+    super.syncDirectory();
     end(stops);
-  }
-
-  @Override
-  public StorageLock lock(String name, boolean shared) throws IOException {
-    return storage.lock(name, shared);
-  }
-
-  @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    return storage.isInMemory(mapped);
-  }
-
-  @Override
-  public NewDirectory newDirectory(Path target) throws IOException {
-    return storage.newDirectory(target);
-  }
-
-  @Override
-  public String location() {
-    return storage.location();
-  }
-
-  @Override
-  public void close() throws IOException {
-    storage.close();
   }
 
   private final class StoppingFile implements StorageFile {

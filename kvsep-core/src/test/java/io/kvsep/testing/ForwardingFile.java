@@ -1,5 +1,6 @@
 package io.kvsep.testing;
 
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,9 +1,6 @@
 package io.kvsep.internal.io;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread safe; one sync of the directory at a time.
  */
-public final class FailStopStorage implements Storage {
-  private final Storage storage;
+public final class FailStopStorage extends ForwardingStorage {
   private final Consumer<IOException> failed;
   private final Object syncing = new Object();
 
@@ -28,7 +24,7 @@ public final class FailStopStorage implements Storage {
    * @param failed is told of the first failure before the caller is
    */
   public FailStopStorage(Storage storage, Consumer<IOException> failed) {
-    this.storage = storage;
+    super(storage);
     this.failed = failed;
   }
 
@@ -40,72 +36,12 @@ public final class FailStopStorage implements Storage {
         throw new IOException("an earlier sync of the directory failed", earlier);
       }
       try {
-        storage.syncDirectory();
+        super.syncDirectory();
       } catch (IOException e) {
         failure = e;
         failed.accept(e);
         throw e;
       }
     }
-  }
-
-  @Override
-  public StorageFile create(String name) throws IOException {
-    return storage.create(name);
-  }
-
-  @Override
-  public StorageFile open(String name, boolean writable) throws IOException {
-    return storage.open(name, writable);
-  }
-
-  @Override
-  public boolean exists(String name) throws IOException {
-    return storage.exists(name);
-  }
-
-  @Override
-  public void rename(String source, String target) throws IOException {
-    storage.rename(source, target);
-  }
-
-  @Override
-  public void delete(String name) throws IOException {
-    storage.delete(name);
-  }
-
-  @Override
-  public boolean deletesMapped() {
-    return storage.deletesMapped();
-  }
-
-  @Override
-  public List<String> list() throws IOException {
-    return storage.list();
-  }
-
-  @Override
-  public StorageLock lock(String name, boolean shared) throws IOException {
-    return storage.lock(name, shared);
-  }
-
-  @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    return storage.isInMemory(mapped);
-  }
-
-  @Override
-  public NewDirectory newDirectory(Path target) throws IOException {
-    return storage.newDirectory(target);
-  }
-
-  @Override
-  public String location() {
-    return storage.location();
-  }
-
-  @Override
-  public void close() throws IOException {
-    storage.close();
   }
 }

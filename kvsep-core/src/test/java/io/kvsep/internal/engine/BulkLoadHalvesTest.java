@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingScheduler;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.Parked;
 import java.io.IOException;
 import java.nio.ByteBuffer;

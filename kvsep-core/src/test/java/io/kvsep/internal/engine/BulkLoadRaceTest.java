@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ForwardingFile;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import java.io.IOException;

@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.Parked;

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingFile;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;

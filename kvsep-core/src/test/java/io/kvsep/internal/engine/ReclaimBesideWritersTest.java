@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimJob;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.Map;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.ConfigDraft;
@@ -16,7 +17,6 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingScheduler;
-import io.kvsep.testing.ForwardingStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;

@@ -1,17 +1,13 @@
-package io.kvsep.testing;
+package io.kvsep.internal.io;
 
-import io.kvsep.internal.io.NewDirectory;
-import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.io.StorageLock;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Leaves everything to the storage behind it, so that a storage for tests only has to say what it
- * does otherwise. Thread safe if the storage behind it is.
+ * Leaves everything to the storage behind it, so that a storage in front of another one only has to
+ * say what it does otherwise. Thread safe if the storage behind it is.
  */
 public abstract class ForwardingStorage implements Storage {
   private final Storage storage;
