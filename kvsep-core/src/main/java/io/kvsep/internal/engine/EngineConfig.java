@@ -77,26 +77,17 @@ public record EngineConfig(
 
   /** The same in another directory. */
   EngineConfig with(Storage other) {
-    return new EngineConfig(
-        other,
-        mode,
-        sync,
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
-        shape,
-        clock,
-        ticker,
-        random,
-        scheduler,
-        reclaim);
+    return with(other, reclaim);
   }
 
   /** The same with another limit for garbage. */
   public EngineConfig with(Reclaim other) {
+    return with(storage, other);
+  }
+
+  private EngineConfig with(Storage otherStorage, Reclaim otherReclaim) {
     return new EngineConfig(
-        storage,
+        otherStorage,
         mode,
         sync,
         syncIntervalNanos,
@@ -108,7 +99,7 @@ public record EngineConfig(
         ticker,
         random,
         scheduler,
-        other);
+        otherReclaim);
   }
 
   /**

@@ -111,6 +111,23 @@ final class GroupCommitFaultTest {
     outcome.engine().close();
   }
 
+  /** The next write has the segment sealed, and is lost itself: only the seal knows of them. */
+  @Test
+  void numbersOfWhatWasRefusedAreNotGivenOutAfterAPowerFailure() throws InterruptedException {
+    Outcome outcome = refused(/* cuts= */ false);
+    long numbersUsed = 1 + WRITERS;
+    outcome.storage().clearFaults();
+    outcome.engine().sync();
+    outcome.engine().writes().put(0, "lost".getBytes(UTF_8), new byte[3], 0);
+    CrashableStorage powerless = outcome.storage().crashSyncedOnly();
+    abandon(outcome.engine());
+    try (StorageEngine again =
+        StorageEngine.open(Variant.SEPARATED.config(powerless, new ManualScheduler(1, 1)))) {
+      long number = again.writes().put(0, "later".getBytes(UTF_8), new byte[3], 0);
+      assertTrue(number > numbersUsed, () -> number + " was given out before");
+    }
+  }
+
   /**
    * As on a full disk, where nothing can be begun, and a system that cuts no file that is mapped.
    */

@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.io.ForwardingStorage;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.testing.ForwardingFile;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -123,7 +127,33 @@ final class SegmentRoomTest {
     return survey(damaged, /* last= */ true);
   }
 
+  /** As a writer does that syncs a segment which has ended. */
+  @Test
+  void roomThatIsCutOffBesideASurveyIsNotLookedAt() {
+    Storage cutting =
+        new ForwardingStorage(log.storage) {
+          @Override
+          protected StorageFile wrap(StorageFile file) {
+            return new ForwardingFile(file) {
+              @Override
+              public long length() throws IOException {
+                long length = super.length();
+                log.writer.cutRoom();
+                return length;
+              }
+            };
+          }
+        };
+    List<Long> damaged = new ArrayList<>();
+    assertEquals(2, survey(cutting, end, damaged, /* last= */ true));
+    assertEquals(List.of(), damaged);
+  }
+
   private long survey(List<Long> damaged, boolean last) {
+    return survey(log.storage, -1, damaged, last);
+  }
+
+  private static long survey(Storage storage, long end, List<Long> damaged, boolean last) {
     SurveySink sink =
         new SurveySink() {
           @Override
@@ -134,7 +164,6 @@ final class SegmentRoomTest {
             damaged.add(from);
           }
         };
-    return SegmentSurvey.run(log.storage, LogFixture.STORE, 1, -1, 0, last, sink, () -> {})
-        .records();
+    return SegmentSurvey.run(storage, LogFixture.STORE, 1, end, 0, last, sink, () -> {}).records();
   }
 }
