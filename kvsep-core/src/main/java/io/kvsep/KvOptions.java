@@ -68,6 +68,10 @@ public final class KvOptions {
     return values.backgroundThreads;
   }
 
+  public boolean verifyValues() {
+    return values.verifyValues;
+  }
+
   public boolean readOnly() {
     return values.readOnly;
   }
@@ -99,6 +103,7 @@ public final class KvOptions {
     private long changeRetentionBytes;
     private int backgroundThreads =
         Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
+    private boolean verifyValues = true;
     private boolean readOnly;
     private boolean createIfMissing = true;
     private boolean exclusive;
@@ -208,6 +213,23 @@ public final class KvOptions {
     }
 
     /**
+     * Whether the checksum of a value is verified each time it is read. Default true: a value that
+     * the device has damaged is a {@link io.kvsep.error.CorruptionException}. With false it is
+     * handed out as it is, where it is longer than {@link #inlineValueBytesMax} and not kept
+     * compressed, by what reads through {@link KvReader}; so only for who trusts device and file
+     * system, or checks values by other means. Saves time with values from some KiB up: views of 16
+     * KiB are had two to three times as fast.
+     *
+     * <p>Everything else is verified all the same: keys, the values beside them, that a value is
+     * that of its key, and all that recovery, reclaim, {@link KvStore#verify}, backups and {@link
+     * KvStore#changes} read. Checkpoints link or copy files as they are, whatever is set here.
+     */
+    public Builder verifyValues(boolean value) {
+      verifyValues = value;
+      return this;
+    }
+
+    /**
      * Opens without changing a byte; needs an existing store. Calls that write throw {@link
      * io.kvsep.error.ReadOnlyStoreException}. Default false.
      */
@@ -267,6 +289,7 @@ public final class KvOptions {
       copy.spaceAmplificationMax = spaceAmplificationMax;
       copy.changeRetentionBytes = changeRetentionBytes;
       copy.backgroundThreads = backgroundThreads;
+      copy.verifyValues = verifyValues;
       copy.readOnly = readOnly;
       copy.createIfMissing = createIfMissing;
       copy.exclusive = exclusive;

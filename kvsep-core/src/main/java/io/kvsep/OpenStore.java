@@ -108,7 +108,8 @@ final class OpenStore extends StoreView implements KvStore {
         new SplittableRandom(new SecureRandom().nextLong()),
         new ThreadScheduler(options.backgroundThreads()),
         Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes())
-            .retaining(options.changeRetentionBytes()));
+            .retaining(options.changeRetentionBytes()),
+        options.verifyValues());
   }
 
   @Override

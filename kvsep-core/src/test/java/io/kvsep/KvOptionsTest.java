@@ -26,6 +26,7 @@ final class KvOptionsTest {
       assertEquals(1.5, options.spaceAmplificationMax());
       assertEquals(0, options.changeRetentionBytes());
       assertTrue(options.backgroundThreads() >= 2 && options.backgroundThreads() <= 8);
+      assertTrue(options.verifyValues());
       assertFalse(options.readOnly());
       assertTrue(options.createIfMissing());
       assertFalse(options.exclusive());

@@ -114,6 +114,7 @@ record MetamorphicOptions(
         .segmentBytes(segmentBytes)
         .shape(shape)
         .reclaim(spaceAmplificationMax, 8 << 10)
-        .build();
+        .build()
+        .verifyingValues(pause != Pause.REOPEN);
   }
 }

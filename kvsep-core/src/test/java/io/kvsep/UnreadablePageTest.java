@@ -27,12 +27,21 @@ final class UnreadablePageTest {
   @TempDir Path directory;
 
   @ParameterizedTest
-  @CsvSource({".sst, 50, 0", ".sst, 50, 300000", ".vlog, 5000, 0", ".vlog, 5000, 300000"})
+  @CsvSource({
+    ".sst, 50, 0, true",
+    ".sst, 50, 300000, true",
+    ".vlog, 5000, 0, true",
+    ".vlog, 5000, 300000, true",
+    ".vlog, 5000, 0, false",
+    ".vlog, 5000, 300000, false",
+    ".vlog, 20000, 300000, false"
+  })
   void aReadFailsAsOfTheDeviceAndTheStoreGoesOn(
-      String suffix, String valueBytes, String readsBefore) throws Exception {
+      String suffix, String valueBytes, String readsBefore, String verifyValues) throws Exception {
     assertEquals(
         "[]",
-        JavaProcess.answer(Program.class, directory.toString(), suffix, valueBytes, readsBefore));
+        JavaProcess.answer(
+            Program.class, directory.toString(), suffix, valueBytes, readsBefore, verifyValues));
   }
 
   /** Prints what was not as it should be. */
@@ -56,15 +65,18 @@ final class UnreadablePageTest {
                   Path.of(arguments[0]),
                   arguments[1],
                   Integer.parseInt(arguments[2]),
-                  Integer.parseInt(arguments[3])));
+                  Integer.parseInt(arguments[3]),
+                  Boolean.parseBoolean(arguments[4])));
     }
 
-    private List<String> run(Path directory, String suffix, int valueBytes, int readsBefore)
+    private List<String> run(
+        Path directory, String suffix, int valueBytes, int readsBefore, boolean verifyValues)
         throws IOException {
       KvOptions options =
           KvOptions.builder()
               .memoryBudgetBytes(16 << 20)
               .valueCompression(ValueCompression.NONE)
+              .verifyValues(verifyValues)
               .build();
       try (KvStore store = KvStore.open(directory, options)) {
         for (int i = 0; i < KEYS; i++) {

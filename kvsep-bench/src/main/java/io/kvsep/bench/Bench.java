@@ -84,8 +84,8 @@ public final class Bench {
         --rounds R               of cost, with reclaim and without; of scan, before and after (3)
       compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads,
                 reads, walks, single puts, overwrites; prints medians (see docs/compare.md)
-        --engines E,E,..         kvsep rocksdb rocksdb-blob lmdb lmdb-writemap mvstore xodus badger
-                                 bbolt                            (all)
+        --engines E,E,..         kvsep kvsep-unverified rocksdb rocksdb-blob lmdb lmdb-writemap
+                                 mvstore xodus badger bbolt       (all but kvsep-unverified)
         --sets S,S,..            128, 1024, 16384, alternating, LENGTH:ENTRIES (the first four)
         --scale F                times 3 M x 128 B, 1 M x 1 KiB, 80 k x 16 KiB, 300 x 64 kB and
                                  2,932 kB alternating             (1)
@@ -129,6 +129,7 @@ public final class Bench {
         --compression lz4|none   of values
         --space-amplification-max-percent P    log files by live bytes    (150)
         --key-block-compression none|lz4   of keys and the values beside them
+        --verify-values yes|no   at each read                     (yes)
       """;
 
   private Bench() {}

@@ -51,7 +51,8 @@ record StoreArguments(
         .valueCompression(
             arguments.choice("compression", "lz4", "none").equals("lz4")
                 ? ValueCompression.LZ4
-                : ValueCompression.NONE);
+                : ValueCompression.NONE)
+        .verifyValues(arguments.choice("verify-values", "yes", "no").equals("yes"));
     KvOptions options = builder.build();
     return new StoreArguments(
         directory == null ? null : Path.of(directory),

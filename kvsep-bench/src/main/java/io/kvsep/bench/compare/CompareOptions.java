@@ -42,7 +42,9 @@ record CompareOptions(
     double scale = scale(arguments.text("scale"));
     List<String> all = new ArrayList<>(Engines.JAVA);
     all.addAll(Engines.GO);
-    List<String> engines = list(arguments.text("engines"), all);
+    List<String> usual = new ArrayList<>(all);
+    usual.removeIf(Engines::isVariant);
+    List<String> engines = list(arguments.text("engines"), usual);
     for (String engine : engines) {
       if (!all.contains(engine)) {
         throw new UsageException("--engines must be of " + String.join(", ", all) + ": " + engine);

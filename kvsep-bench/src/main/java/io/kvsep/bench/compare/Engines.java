@@ -10,7 +10,15 @@ import java.util.List;
 final class Engines {
   /** Those that {@link CompareChild} runs. */
   static final List<String> JAVA =
-      List.of("kvsep", "rocksdb", "rocksdb-blob", "lmdb", "lmdb-writemap", "mvstore", "xodus");
+      List.of(
+          "kvsep",
+          "kvsep-unverified",
+          "rocksdb",
+          "rocksdb-blob",
+          "lmdb",
+          "lmdb-writemap",
+          "mvstore",
+          "xodus");
 
   /** Those of the program in kvsep-bench/go. */
   static final List<String> GO = List.of("badger", "bbolt");
@@ -24,7 +32,8 @@ final class Engines {
       throw new UncheckedIOException(e);
     }
     return switch (name) {
-      case "kvsep" -> new KvsepEngine(options);
+      case "kvsep" -> new KvsepEngine(options, /* verifyValues= */ true);
+      case "kvsep-unverified" -> new KvsepEngine(options, /* verifyValues= */ false);
       case "rocksdb" -> new RocksEngine(options, /* blobs= */ false);
       case "rocksdb-blob" -> new RocksEngine(options, /* blobs= */ true);
       case "lmdb" -> new LmdbEngine(options, /* writeMap= */ false);
@@ -35,9 +44,19 @@ final class Engines {
     };
   }
 
+  /** Whether it is kvsep, with whatever options. */
+  static boolean isOurs(String name) {
+    return name.startsWith("kvsep");
+  }
+
+  /** Whether it is kvsep as it is not by itself, which is compared only where somebody asks. */
+  static boolean isVariant(String name) {
+    return isOurs(name) && !name.equals("kvsep");
+  }
+
   /** Whether work goes on behind a flush that is waited for. */
   static boolean worksInBackground(String name) {
-    return name.equals("kvsep") || name.startsWith("rocksdb");
+    return isOurs(name) || name.startsWith("rocksdb");
   }
 
   /**

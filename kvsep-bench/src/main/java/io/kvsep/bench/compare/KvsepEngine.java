@@ -11,7 +11,7 @@ import io.kvsep.WriteBatch;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 
-/** kvsep itself. */
+/** kvsep itself, which verifies the checksum of each value that it reads, or does not. */
 final class KvsepEngine implements Engine {
   private final KvStore store;
   private final boolean freshArrays;
@@ -19,7 +19,7 @@ final class KvsepEngine implements Engine {
   private final String settings;
   private long deviceBytes = -1;
 
-  KvsepEngine(EngineOptions options) {
+  KvsepEngine(EngineOptions options, boolean verifyValues) {
     String compression = options.tuning().text("kvsep.compression", "none");
     KvOptions opened =
         KvOptions.builder()
@@ -27,6 +27,7 @@ final class KvsepEngine implements Engine {
             .durability(durability(options.durability()))
             .valueCompression(
                 compression.equals("lz4") ? ValueCompression.LZ4 : ValueCompression.NONE)
+            .verifyValues(verifyValues)
             .build();
     store = KvStore.open(options.directory(), opened);
     freshArrays = options.tuning().flag("kvsep.fresh", false);
@@ -36,6 +37,8 @@ final class KvsepEngine implements Engine {
             + (options.cacheBytes() >> 20)
             + ",compression="
             + compression
+            + ",verify_values="
+            + verifyValues
             + ",get="
             + (freshArrays ? "fresh_array" : "read_into_array")
             + ",durability="

@@ -17,6 +17,7 @@ final class Palette {
   private static final List<String> KNOWN =
       List.of(
           "kvsep",
+          "kvsep-unverified",
           "rocksdb",
           "rocksdb-blob",
           "lmdb",
@@ -27,7 +28,8 @@ final class Palette {
           "bbolt");
 
   private static final int[] COLOURS = {
-    0xc2410c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0x4ade80, 0xca8a04, 0x7e22ce, 0x0e7490, 0x64748b
+    0xc2410c, 0xfb923c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0x4ade80, 0xca8a04, 0x7e22ce, 0x0e7490,
+    0x64748b
   };
 
   /** Of engines that have no colour of their own, by their name. */

@@ -12,7 +12,7 @@ import java.util.OptionalDouble;
 final class ResultTable {
   private static final String OURS = "kvsep";
   private static final int LABEL_COLUMNS = 36;
-  private static final int CELL_COLUMNS = 14;
+  private static final int CELL_COLUMNS = 17;
 
   private final List<ResultRow> rows;
   private final Medians medians;
@@ -96,7 +96,7 @@ final class ResultTable {
     for (String engine : engines) {
       OptionalDouble median = medians.value(dataset, engine, line.workload(), line.metric());
       values.add(median);
-      if (median.isPresent() && !engine.equals(OURS)) {
+      if (median.isPresent() && !Engines.isOurs(engine)) {
         double value = median.getAsDouble();
         if (best.isEmpty() || (line.lessIsBetter() ? value < bestValue : value > bestValue)) {
           best = engine;

@@ -16,6 +16,7 @@ final class ResultTableTest {
           rate(1, "rocksdb", 500_000),
           rate(2, "rocksdb", 700_000),
           rate(1, "lmdb", 1_000_000),
+          rate(1, "kvsep-unverified", 4_000_000),
           new ResultRow(1, "128", "kvsep", "open", "seconds", 0.0126, "s"),
           new ResultRow(1, "128", "lmdb", "open", "seconds", 0.0004, "s"),
           new ResultRow(1, "128", "kvsep", "load", "disk_by_raw", 1.02, "x"),
@@ -44,6 +45,14 @@ final class ResultTableTest {
     assertTrue(lines.contains("90 % get, 10 % put [none]|-|-|FAILED"), lines::toString);
     assertTrue(
         lines.contains("open|12.6 ms|-|0.4 ms|31.50 (lmdb, less is better)"), lines::toString);
+  }
+
+  @Test
+  void itselfWithOtherOptionsIsNotTheBestOther() {
+    String text =
+        new ResultTable(ROWS, List.of("kvsep", "kvsep-unverified", "rocksdb"), SyncMode.NONE)
+            .text();
+    assertTrue(text.contains("4.00 M/s") && text.contains("  4.00 (rocksdb)"), text);
   }
 
   @Test

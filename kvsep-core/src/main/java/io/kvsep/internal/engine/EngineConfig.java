@@ -30,6 +30,8 @@ import java.util.random.RandomGenerator;
  * @param random for store ids and the shape of skip lists
  * @param scheduler runs background work; the engine closes it
  * @param reclaim how much garbage the value log may hold
+ * @param verifiesValues whether the checksum of a value in the log is verified each time a user
+ *     reads it
  */
 public record EngineConfig(
     Storage storage,
@@ -44,8 +46,9 @@ public record EngineConfig(
     Ticker ticker,
     RandomGenerator random,
     Scheduler scheduler,
-    Reclaim reclaim) {
-  /** With the usual share of garbage. */
+    Reclaim reclaim,
+    boolean verifiesValues) {
+  /** With the usual share of garbage, and values verified. */
   public EngineConfig(
       Storage storage,
       OpenMode mode,
@@ -72,20 +75,26 @@ public record EngineConfig(
         ticker,
         random,
         scheduler,
-        Reclaim.holding(1.5, segmentBytes));
+        Reclaim.holding(1.5, segmentBytes),
+        /* verifiesValues= */ true);
   }
 
   /** The same in another directory. */
   EngineConfig with(Storage other) {
-    return with(other, reclaim);
+    return with(other, reclaim, verifiesValues);
   }
 
   /** The same with another limit for garbage. */
   public EngineConfig with(Reclaim other) {
-    return with(storage, other);
+    return with(storage, other, verifiesValues);
   }
 
-  private EngineConfig with(Storage otherStorage, Reclaim otherReclaim) {
+  /** The same, that does or does not verify values that are read. */
+  public EngineConfig verifyingValues(boolean verifies) {
+    return with(storage, reclaim, verifies);
+  }
+
+  private EngineConfig with(Storage otherStorage, Reclaim otherReclaim, boolean verifies) {
     return new EngineConfig(
         otherStorage,
         mode,
@@ -99,7 +108,8 @@ public record EngineConfig(
         ticker,
         random,
         scheduler,
-        otherReclaim);
+        otherReclaim,
+        verifies);
   }
 
   /**

@@ -154,7 +154,7 @@ final class MultiGet {
       return null;
     }
     if (Tag.baseKind(Tag.kind(context.tag)) == Tag.PUT) {
-      results.set(index, points.value(context).toArray());
+      results.set(index, points.value(context, ValueReader.Use.ARRAY).toArray());
       return null;
     }
     Region payload = Objects.requireNonNull(context.payloadRegion);
@@ -167,6 +167,6 @@ final class MultiGet {
     context.payloadRegion = found.payload;
     context.payloadOffset = found.offset;
     context.payloadLength = found.length;
-    return points.value(context).toArray();
+    return points.value(context, ValueReader.Use.ARRAY).toArray();
   }
 }

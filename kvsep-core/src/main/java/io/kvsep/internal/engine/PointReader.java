@@ -42,16 +42,7 @@ final class PointReader {
   }
 
   /** Reads the value of the entry that was found. */
-  StoredValue value(ReadContext context) {
-    return value(context, /* isCopied= */ false);
-  }
-
-  /**
-   * As above.
-   *
-   * @param isCopied whether it goes into memory of the caller's at once
-   */
-  StoredValue value(ReadContext context, boolean isCopied) {
+  StoredValue value(ReadContext context, ValueReader.Use use) {
     Region payload = Objects.requireNonNull(context.payloadRegion);
     int kind = Tag.kind(context.tag);
     int header = Payload.headerLength(kind);
@@ -59,8 +50,7 @@ final class PointReader {
     if (Tag.baseKind(kind) == Tag.PUT) {
       context.value.set(payload, offset, context.payloadLength - header);
     } else {
-      context.scratch.expectAlone();
-      context.scratch.expectCopied(isCopied);
+      context.scratch.expectAlone(use);
       values.read(
           payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
     }

@@ -13,6 +13,7 @@ import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -43,11 +44,14 @@ final class ReadContext implements SlotContext {
     this(ledger, /* memory= */ null);
   }
 
-  /** Of a slot; what its values take counts against {@code memory}. */
-  static ReadContext ofSlot(MemoryLedger ledger, ScratchBudget.Share memory) {
-    ReadContext context = new ReadContext(ledger, memory);
-    context.key.ensure(KEY_RESERVED_BYTES);
-    return context;
+  /** Those of the slots of a store; what their values take counts against one budget. */
+  static Supplier<ReadContext> ofSlots(EngineConfig config, MemoryLedger ledger) {
+    ScratchBudget memory = config.shape().readMemory();
+    return () -> {
+      ReadContext context = new ReadContext(ledger, memory.newShare());
+      context.key.ensure(KEY_RESERVED_BYTES);
+      return context.verifying(config.verifiesValues());
+    };
   }
 
   private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
@@ -57,6 +61,14 @@ final class ReadContext implements SlotContext {
             new GrowingRegion(ledger, MemoryPurpose.READ),
             new GrowingRegion(ledger, MemoryPurpose.READ),
             memory);
+  }
+
+  /** The same; see {@link ValueReader.Scratch#trustValues}. */
+  ReadContext verifying(boolean verifiesValues) {
+    if (!verifiesValues) {
+      scratch.trustValues();
+    }
+    return this;
   }
 
   Region key() {

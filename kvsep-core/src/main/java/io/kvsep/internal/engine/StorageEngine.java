@@ -11,7 +11,6 @@ import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.StartupNotices;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableCache;
@@ -102,8 +101,7 @@ public final class StorageEngine implements AutoCloseable {
     VersionSet openedVersions = null;
     try {
       Shape shape = config.shape();
-      ScratchBudget readMemory = shape.readMemory();
-      epochs = new Epochs<>(() -> ReadContext.ofSlot(ledger, readMemory.newShare()));
+      epochs = new Epochs<>(ReadContext.ofSlots(config, ledger));
       releases.push(epochs::free);
       releases.push(segments::free);
       remover = new FileRemover(config, epochs, segments);

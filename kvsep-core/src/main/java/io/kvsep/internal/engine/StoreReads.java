@@ -49,6 +49,7 @@ public final class StoreReads {
   private final PointReader points;
   private final Clock clock;
   private final Ticker ticker;
+  private final boolean verifiesValues;
   private final MemoryLedger ledger;
 
   /** The open cursors and when they were made, by the ticker. */
@@ -72,6 +73,7 @@ public final class StoreReads {
     this.points = new PointReader(values, config.clock());
     this.clock = config.clock();
     this.ticker = config.ticker();
+    this.verifiesValues = config.verifiesValues();
     this.ledger = ledger;
   }
 
@@ -82,7 +84,7 @@ public final class StoreReads {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, hold) ? points.value(context).toArray() : null;
+      return find(context, hold) ? points.value(context, ValueReader.Use.ARRAY).toArray() : null;
     } finally {
       leave(slot);
     }
@@ -118,10 +120,14 @@ public final class StoreReads {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, hold) ? shown(points.value(context).toView(), reader) : null;
+      return find(context, hold) ? shown(view(context), reader) : null;
     } finally {
       leave(slot);
     }
+  }
+
+  private ByteBuffer view(ReadContext context) {
+    return points.value(context, ValueReader.Use.VIEW).toView();
   }
 
   private static <R extends @Nullable Object> R shown(
@@ -159,7 +165,7 @@ public final class StoreReads {
       FoundEntry found = PointReader.info(context);
       boolean isRead = found.valueLength() <= valueBytesMax;
       return isRead
-          ? shown(points.value(context).toView(), view -> reader.apply(found, view))
+          ? shown(view(context), view -> reader.apply(found, view))
           : reader.apply(found, null);
     } finally {
       leave(slot);
@@ -176,7 +182,7 @@ public final class StoreReads {
       if (!find(context, hold)) {
         return -1;
       }
-      StoredValue value = points.value(context, /* isCopied= */ true);
+      StoredValue value = points.value(context, ValueReader.Use.COPY);
       Region region = value.region();
       if (region != null) {
         UserBytes.append(region, value.offset(), value.length(), target);
@@ -273,7 +279,8 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
       Moment held = held(hold);
-      return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING));
+      ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
+      return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
     } finally {
       epochs.exit(slot);
     }
@@ -318,7 +325,8 @@ public final class StoreReads {
   }
 
   /**
-   * Over a view that the caller holds.
+   * Over a view that the caller holds. For copies of what is stored, whose values are verified
+   * whatever the store is opened with.
    *
    * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
    */
@@ -329,7 +337,8 @@ public final class StoreReads {
       if (!held.view().tryRetain()) {
         throw new IllegalStateException("the moment is over");
       }
-      return registered(cursor(held.view(), held.sequence(), bounds, since));
+      return registered(
+          cursor(held.view(), held.sequence(), bounds, since, new ReadContext(ledger)));
     } finally {
       epochs.exit(slot);
     }
@@ -349,7 +358,8 @@ public final class StoreReads {
   }
 
   /** Takes over the caller's reference to the view, whatever comes of it. */
-  private EngineCursor cursor(View view, long moment, ScanBounds bounds, long since) {
+  private EngineCursor cursor(
+      View view, long moment, ScanBounds bounds, long since, ReadContext context) {
     VisibleIterator iterator = null;
     try {
       ReadAhead ahead =
@@ -361,7 +371,7 @@ public final class StoreReads {
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
-      return new EngineCursor(this, view, iterator, new ReadContext(ledger), ahead, bounds);
+      return new EngineCursor(this, view, iterator, context, ahead, bounds);
     } catch (RuntimeException | Error e) {
       // An unreadable page of a mapping is an Error, and so is memory that runs out.
       try {

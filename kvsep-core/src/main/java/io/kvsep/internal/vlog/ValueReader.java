@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
- * value is handed out. Records are read where they are mapped; those that are likely not to be in
- * memory are brought there first by a positional read, see {@link Residency}. Thread safe; takes no
- * lock when the record is mapped. The caller is inside the epochs.
+ * value is handed out, the checksum unless the reader {@linkplain Scratch#trustValues does not want
+ * it}. Records are read where they are mapped; those that are likely not to be in memory are
+ * brought there first by a positional read, see {@link Residency}. Thread safe; takes no lock when
+ * the record is mapped. The caller is inside the epochs.
  */
 public final class ValueReader {
   /**
@@ -126,14 +127,14 @@ public final class ValueReader {
       at = 0;
     }
     long start = timed ? ticker.nanos() : 0;
-    if (scratch.isAlone() && at == offset) {
+    if (scratch.isAlone() && at == offset && !(scratch.trusting && scratch.shown)) {
       region.touchApart(at, Math.min(length, TOUCHED_BYTES_MAX));
     }
-    verify(segment, offset, region, at, length, scratch, result.record);
+    RecordView record = result.record;
+    verify(segment, offset, region, at, length, scratch, record);
     if (timed && Residency.isSlow(ticker.nanos() - start, length)) {
       residency.suspect();
     }
-    RecordView record = result.record;
     int order =
         Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
     if (order != 0) {
@@ -143,7 +144,7 @@ public final class ValueReader {
     deliver(segment, region, offset, scratch, result);
   }
 
-  /** Decodes the record and checks that it is sound and in its place. */
+  /** Decodes the record and checks that it is sound and in its place, or only that it is one. */
   private static void verify(
       Segment segment,
       long offset,
@@ -156,6 +157,11 @@ public final class ValueReader {
       // Bytes of a page that was not read look damaged.
       Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "a record", "none");
+    }
+    if (scratch.trusting && !record.isCompressed()) {
+      // Whoever looks at the value would not hear in time of a page that is not there.
+      scratch.window.requireReadable(region, at, length);
+      return;
     }
     long crcAt = record.crcOffset();
     int crc =
@@ -255,6 +261,16 @@ public final class ValueReader {
     }
   }
 
+  /** What becomes of a value that is looked up by itself. */
+  public enum Use {
+    /** It is wanted as an array. */
+    ARRAY,
+    /** It is copied into memory of the caller's at once, and nobody wants an array of it. */
+    COPY,
+    /** It is looked at where it lies, perhaps at a part of it. */
+    VIEW
+  }
+
   /** What one reader needs to read values; not thread safe. */
   public static final class Scratch implements AutoCloseable {
     final GrowingRegion record;
@@ -267,6 +283,8 @@ public final class ValueReader {
     private boolean loaded;
     private boolean alone;
     private boolean copied;
+    private boolean shown;
+    private boolean trusting;
 
     /** Counts against nothing. */
     public Scratch(GrowingRegion record, GrowingRegion value) {
@@ -298,13 +316,18 @@ public final class ValueReader {
     }
 
     /** The next record to be read has nothing to do with the one before it. */
-    public void expectAlone() {
+    public void expectAlone(Use use) {
       alone = true;
+      copied = use == Use.COPY;
+      shown = use == Use.VIEW;
     }
 
-    /** Whether the values to be read are copied at once, and nobody wants an array of them. */
-    public void expectCopied(boolean are) {
-      copied = are;
+    /**
+     * From now on no checksum is verified of values that are kept as they were given. Those that
+     * are compressed are verified all the same: nobody may decompress just any bytes.
+     */
+    public void trustValues() {
+      trusting = true;
     }
 
     private boolean isAlone() {
