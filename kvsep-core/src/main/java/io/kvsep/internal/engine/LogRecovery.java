@@ -49,6 +49,12 @@ final class LogRecovery {
     this.storeId = storeId;
     this.version = version;
     this.lastSequence = version.lastSequence();
+    for (SegmentState segment : version.segments().values()) {
+      if (segment.isLog() && segment.isSealed() && segment.lastSequence() != SegmentState.UNKNOWN) {
+        // Also of those that are not read: a failed write may have taken numbers no frame has.
+        lastSequence = Math.max(lastSequence, segment.lastSequence());
+      }
+    }
   }
 
   /** Reads the log and decides; throws {@link CorruptionException} when it is damaged. */
@@ -72,10 +78,6 @@ final class LogRecovery {
         Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
-        if (reachedSeal(scanner, segment) && segment.lastSequence() != SegmentState.UNKNOWN) {
-          // As the end does, where a failed write has kept it from being written.
-          lastSequence = Math.max(lastSequence, segment.lastSequence());
-        }
         if (scanner.isComplete()) {
           // The end knows more of them than there are frames: failed writes took numbers, too.
           lastSequence = Math.max(lastSequence, scanner.firstSequence() - 1);

@@ -301,6 +301,8 @@ public final class LogWriter {
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
     Segment segment = Objects.requireNonNull(active);
     frame.place(segment.id(), end, firstSequence, durable);
+    // First: a write that fails has used its numbers, too.
+    nextSequence = firstSequence + frame.recordCount();
     long length = frame.length();
     if (frame.isStreamed()) {
       writeStaged();
@@ -321,7 +323,6 @@ public final class LogWriter {
       staged += (int) length;
     }
     end += length;
-    nextSequence = firstSequence + frame.recordCount();
   }
 
   /** Writes what is gathered; the group can be read from now on. */

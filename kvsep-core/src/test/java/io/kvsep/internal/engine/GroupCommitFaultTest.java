@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
@@ -126,6 +127,35 @@ final class GroupCommitFaultTest {
       long number = again.writes().put(0, "later".getBytes(UTF_8), new byte[3], 0);
       assertTrue(number > numbersUsed, () -> number + " was given out before");
     }
+  }
+
+  /** Of a writer that is alone, whose frame is written by itself. */
+  @Test
+  void aNumberThatWasRefusedIsNotGivenOutAfterAPowerFailure() {
+    CrashableStorage storage = new CrashableStorage();
+    StorageEngine engine =
+        StorageEngine.open(Variant.SEPARATED.config(storage, new ManualScheduler(1, 1)));
+    engine.writes().put(0, "first".getBytes(UTF_8), new byte[3], 0);
+    storage.failAt(
+        1, Fault.SHORT_WRITE, /* sticky= */ false, GroupCommitFaultTest::isWriteOfTheLog);
+    storage.failAt(1, Fault.EIO, /* sticky= */ true, op -> op == Operation.TRUNCATE);
+    assertThrows(
+        StorageException.class,
+        () -> engine.writes().put(0, "refused".getBytes(UTF_8), new byte[3], 0));
+    storage.clearFaults();
+    engine.sync();
+    engine.writes().put(0, "lost".getBytes(UTF_8), new byte[3], 0);
+    CrashableStorage powerless = storage.crashSyncedOnly();
+    abandon(engine);
+    try (StorageEngine again =
+        StorageEngine.open(Variant.SEPARATED.config(powerless, new ManualScheduler(1, 1)))) {
+      long number = again.writes().put(0, "later".getBytes(UTF_8), new byte[3], 0);
+      assertTrue(number > 2, () -> number + " was given out before");
+    }
+  }
+
+  private static boolean isWriteOfTheLog(Operation operation, String name) {
+    return operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT;
   }
 
   /**
