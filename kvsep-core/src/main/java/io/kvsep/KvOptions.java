@@ -216,7 +216,8 @@ public final class KvOptions {
      * Whether the checksum of a value is verified each time it is read. Default true: a value that
      * the device has damaged is a {@link io.kvsep.error.CorruptionException}. With false it is
      * handed out as it is, where it is longer than {@link #inlineValueBytesMax} and not kept
-     * compressed, by what reads through {@link KvReader}; so only for who trusts device and file
+     * compressed, by what reads through {@link KvReader}, and {@link KvStore#compareAndSet} and
+     * {@link KvStore#compareAndDelete} go by what it is; so only for who trusts device and file
      * system, or checks values by other means. Saves time with values from some KiB up: views of 16
      * KiB are had two to three times as fast.
      *

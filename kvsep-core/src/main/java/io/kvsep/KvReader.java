@@ -77,9 +77,10 @@ public interface KvReader {
   /**
    * Appends the value to {@code target} at its write position; returns its length, or -1 when the
    * key is absent. The key is what lies between the read position and limit of {@code key}.
-   * Allocates nothing as long as the target has room. A value that is stored compressed is unpacked
-   * off the heap first; only where other reads leave no room for that in a thirty-second of the
-   * memory budget, or it is longer, 8 MiB with the default one, it takes an array.
+   * Allocates nothing as long as the target has room, but 16 bytes for a key in a mapped file. A
+   * value that is stored compressed is unpacked off the heap first; only where other reads leave no
+   * room for that in a thirty-second of the memory budget, or it is longer, 8 MiB with the default
+   * one, it takes an array.
    */
   long get(BytesStore<?, ?> key, Bytes<?> target);
 

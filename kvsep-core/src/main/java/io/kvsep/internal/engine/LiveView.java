@@ -220,12 +220,10 @@ final class LiveView {
     lock.lock();
     try {
       previous = current;
-      boolean installed = false;
       try {
         install(memtables.get());
-        installed = true;
       } finally {
-        if (!installed && arriving != null) {
+        if (current == previous && arriving != null) {
           arriving.free();
         }
       }
@@ -256,7 +254,17 @@ final class LiveView {
         version.release();
       }
     }
-    wakeAll();
+    wakeAllIfAble();
+  }
+
+  /** As below; on Java 17 that may make something, for which there may be no memory. */
+  private void wakeAllIfAble() {
+    try {
+      wakeAll();
+    } catch (OutOfMemoryError e) {
+      // Whoever waits looks by itself before long.
+      return;
+    }
   }
 
   /** Makes nothing: the view is to be released whatever memory there is. */

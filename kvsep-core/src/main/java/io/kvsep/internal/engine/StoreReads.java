@@ -278,8 +278,8 @@ public final class StoreReads {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
-      Moment held = held(hold);
       ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
+      Moment held = held(hold);
       return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
     } finally {
       epochs.exit(slot);
@@ -334,11 +334,11 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.enter();
     try {
       live.get();
+      ReadContext context = new ReadContext(ledger);
       if (!held.view().tryRetain()) {
         throw new IllegalStateException("the moment is over");
       }
-      return registered(
-          cursor(held.view(), held.sequence(), bounds, since, new ReadContext(ledger)));
+      return registered(cursor(held.view(), held.sequence(), bounds, since, context));
     } finally {
       epochs.exit(slot);
     }

@@ -96,9 +96,24 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       bytes.release();
       return;
     }
-    unread.add(bytes);
+    keep(bytes);
     decode(session);
     updateReading(active);
+  }
+
+  @SuppressWarnings("ReferenceEquality") // Whether it is this one.
+  private void keep(ByteBuf bytes) {
+    try {
+      unread.addLast(bytes);
+    } catch (OutOfMemoryError e) {
+      // They take their place before there is room for it; without room all would seem to be gone.
+      if (unread.peekLast() == bytes) {
+        unread.pollLast();
+      }
+      bytes.release();
+      deaf = true;
+      throw e;
+    }
   }
 
   @Override

@@ -120,9 +120,17 @@ final class Session {
     answeredBytes += request.bytes;
   }
 
-  /** It comes first again. */
+  /** It comes first again. Where there is no memory for that, the inbox is as it was. */
   void putBack(Request request) {
-    inbox.addFirst(request);
+    try {
+      inbox.addFirst(request);
+    } catch (OutOfMemoryError e) {
+      // It takes its place before there is room for it, and without room there seems to be nothing.
+      if (inbox.peekFirst() == request) {
+        inbox.pollFirst();
+      }
+      throw e;
+    }
     answered.add(CommandMeter.Kind.of(request.command), -1);
     answeredBytes -= request.bytes;
   }
