@@ -182,15 +182,21 @@ public final class ChangeReader {
 
   /** Reads a part; whether there may be more. In between, memory can be given back. */
   private boolean readOn() {
-    EpochSlot<ReadContext> slot = source.epochs().enter();
+    Epochs<ReadContext> epochs = source.epochs();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       source.live().get();
       return readOn(slot.context().scratch);
     } finally {
       try {
-        slot.context().scratch.trim();
+        if (epochs.isIn(slot)) {
+          slot.context().scratch.trim();
+        }
       } finally {
-        source.epochs().exit(slot);
+        epochs.exit(slot);
       }
     }
   }

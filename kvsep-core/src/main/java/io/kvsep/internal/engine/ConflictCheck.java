@@ -4,6 +4,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.EntryTest;
@@ -99,14 +100,18 @@ final class ConflictCheck implements CommitCondition {
 
   /** Whether so much has come since that it should be looked at before the leader has to. */
   boolean isBehind() {
-    EpochSlot<ReadContext> slot = reads.epochs().enter();
+    Epochs<ReadContext> epochs = reads.epochs();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       View view = reads.live().get();
       MemtableMark mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
       return mark == null || index < 0 || mark.entriesSince(view, index) > BEHIND_MAX;
     } finally {
-      reads.epochs().exit(slot);
+      epochs.exit(slot);
     }
   }
 
@@ -184,8 +189,12 @@ final class ConflictCheck implements CommitCondition {
    * @param first of what was read; up to {@code end}
    */
   private boolean changesPoint(NewestTag newest, int first, int end) {
-    EpochSlot<ReadContext> slot = reads.epochs().enter();
+    Epochs<ReadContext> epochs = reads.epochs();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       for (int i = first; i < end; i++) {
         if (!read.isPoint(i)) {
@@ -199,7 +208,7 @@ final class ConflictCheck implements CommitCondition {
       }
       return false;
     } finally {
-      reads.epochs().exit(slot);
+      epochs.exit(slot);
     }
   }
 
@@ -218,11 +227,17 @@ final class ConflictCheck implements CommitCondition {
     if (pointsOnly) {
       return false;
     }
-    EpochSlot<ReadContext> slot = reads.epochs().enter();
-    try (InternalIterator entries = memtable.iterator()) {
-      return changesRange(entries, slot.context(), 0, read.count());
+    Epochs<ReadContext> epochs = reads.epochs();
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
+      try (InternalIterator entries = memtable.iterator()) {
+        return changesRange(entries, slot.context(), 0, read.count());
+      }
     } finally {
-      reads.epochs().exit(slot);
+      epochs.exit(slot);
     }
   }
 

@@ -33,8 +33,11 @@ final class DeviceReads {
   }
 
   private void run(ReadBatch batch) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       batch.run(slot.context().scratch);
       slot.context().scratch.trim();
     } finally {

@@ -178,8 +178,11 @@ final class RefreshTargets {
   /** Inside the epochs, as nothing keeps the files yet. */
   private <C extends SlotContext> Map<Long, Segment> settledHomes(
       CompactionPlan plan, Epochs<C> inside) {
-    EpochSlot<C> slot = inside.enter();
+    EpochSlot<C> slot = inside.vacant();
     try {
+      while (!inside.enter(slot)) {
+        slot = inside.vacant();
+      }
       return settledHomes(plan);
     } finally {
       inside.exit(slot);

@@ -242,8 +242,11 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   public EngineStats stats() {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       View view = live.get();
       long entries = 0;
       long keyBytes = 0;
@@ -303,8 +306,11 @@ public final class StorageEngine implements AutoCloseable {
 
   /** The files of the value log by ascending number; refused when the store is closed. */
   public List<EngineStats.SegmentFile> segments() {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       live.get();
       return logSpace.files();
     } finally {

@@ -79,8 +79,11 @@ public final class StoreReads {
 
   /** A copy of the value, null when the key is absent. */
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -91,8 +94,11 @@ public final class StoreReads {
   }
 
   public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       live.get();
       slot.context().setKey(keyspace, key);
       return find(slot.context(), hold);
@@ -103,8 +109,11 @@ public final class StoreReads {
 
   /** The newest entry of the key without its value, null when it is absent. */
   public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       live.get();
       slot.context().setKey(keyspace, key);
       return find(slot.context(), hold) ? PointReader.info(slot.context()) : null;
@@ -115,8 +124,11 @@ public final class StoreReads {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -154,8 +166,11 @@ public final class StoreReads {
       SnapshotHold hold,
       int valueBytesMax,
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -174,8 +189,11 @@ public final class StoreReads {
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -205,8 +223,11 @@ public final class StoreReads {
   }
 
   private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = slot.context();
       View view;
       long moment;
@@ -231,14 +252,19 @@ public final class StoreReads {
    * go of a view last gives back what that held, which may be files.
    */
   private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotHold hold) {
+    // What an earlier read is yet to raise must not come between counting and the end of it.
+    Region.requirePagesRead();
     // Before there is a view, so that closing either waits or has left none to be had.
     longCalls.incrementAndGet();
     try (Moment held = held(hold)) {
       MultiGet get =
           new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
-        EpochSlot<ReadContext> slot = epochs.enter();
+        EpochSlot<ReadContext> slot = epochs.vacant();
         try {
+          while (!epochs.enter(slot)) {
+            slot = epochs.vacant();
+          }
           get.nextGroup(slot.context());
         } finally {
           leave(slot);
@@ -252,7 +278,7 @@ public final class StoreReads {
 
   private void leave(EpochSlot<ReadContext> slot) {
     try {
-      if (!slot.context().scratch.trim()) {
+      if (epochs.isIn(slot) && !slot.context().scratch.trim()) {
         epochs.visitNext(ReadContext::giveBack);
       }
     } finally {
@@ -276,8 +302,11 @@ public final class StoreReads {
 
   public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
       Moment held = held(hold);
       return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
@@ -293,8 +322,11 @@ public final class StoreReads {
 
   /** Holds what is committed now, to be walked as often as one likes; the caller closes it. */
   Moment moment() {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       return held(LATEST);
     } finally {
       epochs.exit(slot);
@@ -331,8 +363,11 @@ public final class StoreReads {
    * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
    */
   EngineCursor cursor(Moment held, ScanBounds bounds, long since) {
-    EpochSlot<ReadContext> slot = epochs.enter();
+    EpochSlot<ReadContext> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       live.get();
       ReadContext context = new ReadContext(ledger);
       if (!held.view().tryRetain()) {

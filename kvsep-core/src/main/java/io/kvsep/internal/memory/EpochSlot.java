@@ -10,11 +10,15 @@ import java.lang.invoke.VarHandle;
 public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   static final long IDLE = 0;
   private static final long NOBODY = 0;
-  private static final VarHandle EPOCH = epochHandle();
+  private static final int OWNER_BITS = 24;
+  private static final long OWNER_MASK = (1L << OWNER_BITS) - 1;
+  private static final VarHandle STATE = stateHandle();
 
-  /** Epoch the reader inside entered in, {@link #IDLE} when there is none. */
-  @SuppressWarnings("unused") // reached through EPOCH only
-  private volatile long epoch;
+  /**
+   * Epoch the reader inside entered in, and the last bits of its thread's id: by one instruction,
+   * so that nobody is ever inside unknown. {@link #IDLE} when there is none.
+   */
+  private volatile long state;
 
   /**
    * Id of the thread inside. Not the thread itself: storing a reference makes the collector mark a
@@ -33,36 +37,55 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     return context;
   }
 
+  boolean isVacant() {
+    return state == IDLE;
+  }
+
   boolean tryEnter(long now, long threadId) {
-    // The compare-and-set is also the full fence between announcing the epoch and reading anything
-    // that the epoch protects.
-    if (epoch == IDLE && EPOCH.compareAndSet(this, IDLE, now)) {
+    if (announce(now, threadId)) {
       ownerId = threadId;
       return true;
     }
     return false;
   }
 
-  void leave() {
-    ownerId = NOBODY;
-    EPOCH.setRelease(this, IDLE);
+  /** The first half of entering. */
+  boolean announce(long now, long threadId) {
+    // The compare-and-set is also the full fence between announcing the epoch and reading anything
+    // that the epoch protects.
+    return STATE.compareAndSet(this, IDLE, (now << OWNER_BITS) | (threadId & OWNER_MASK));
   }
 
+  /** Does nothing where another thread is inside, or nobody. */
+  void leave(long threadId) {
+    if (isOwnedBy(threadId)) {
+      ownerId = NOBODY;
+      STATE.setRelease(this, IDLE);
+    }
+  }
+
+  /** {@link #IDLE} when there is none. */
   long epoch() {
-    return epoch;
+    return state >>> OWNER_BITS;
   }
 
+  /** Whether this thread is inside, or half inside: others never write its id. */
   boolean isOwnedBy(long threadId) {
-    return epoch != IDLE && ownerId == threadId;
+    long owner = ownerId;
+    if (owner != NOBODY) {
+      return owner == threadId;
+    }
+    long seen = state;
+    return seen != IDLE && (seen & OWNER_MASK) == (threadId & OWNER_MASK);
   }
 
   void free() {
     context.free();
   }
 
-  private static VarHandle epochHandle() {
+  private static VarHandle stateHandle() {
     try {
-      return MethodHandles.lookup().findVarHandle(EpochSlot.class, "epoch", long.class);
+      return MethodHandles.lookup().findVarHandle(EpochSlot.class, "state", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }

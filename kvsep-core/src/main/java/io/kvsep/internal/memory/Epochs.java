@@ -64,16 +64,31 @@ public final class Epochs<C extends SlotContext> {
     this.slots = moreSlots((EpochSlot<C>[]) new EpochSlot[0], SLOTS_INITIAL);
   }
 
-  /** Enters; what is reachable now stays valid until {@link #exit} with the returned slot. */
-  public EpochSlot<C> enter() {
+  /**
+   * A slot to {@link #enter(EpochSlot)} next. In two steps, since what an unreadable page of a
+   * mapping raises late ({@link Region#requirePagesRead}) may surface as a method returns, and a
+   * slot that nobody knows of would be taken for ever:
+   *
+   * <pre>{@code
+   * EpochSlot<C> slot = epochs.vacant();
+   * try {
+   *   while (!epochs.enter(slot)) {
+   *     slot = epochs.vacant();
+   *   }
+   *   ...
+   * } finally {
+   *   epochs.exit(slot);
+   * }
+   * }</pre>
+   */
+  public EpochSlot<C> vacant() {
     long threadId = currentThreadId();
-    long now = current.get();
     while (true) {
       EpochSlot<C>[] candidates = slots;
       int home = homeOf(threadId, candidates.length);
       for (int i = 0; i < candidates.length; i++) {
         EpochSlot<C> slot = candidates[(home + i) & (candidates.length - 1)];
-        if (slot.tryEnter(now, threadId)) {
+        if (slot.isVacant()) {
           return slot;
         }
       }
@@ -81,8 +96,39 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
+  /**
+   * Enters; what is reachable then stays valid until {@link #exit}.
+   *
+   * @param slot just found to be {@link #vacant}, so that the calling thread is not in it
+   * @return whether nobody else was faster
+   */
+  public boolean enter(EpochSlot<C> slot) {
+    return slot.tryEnter(current.get(), currentThreadId());
+  }
+
+  /** Both steps in one, for those who asked before whether pages could be read. */
+  public EpochSlot<C> enter() {
+    EpochSlot<C> slot = vacant();
+    while (!enter(slot)) {
+      slot = vacant();
+    }
+    return slot;
+  }
+
+  /** Leaves the slot, if the calling thread is in it. */
   public void exit(EpochSlot<C> slot) {
-    slot.leave();
+    try {
+      slot.leave(currentThreadId());
+    } catch (InternalError e) {
+      // Of a page that was read before; it comes once.
+      slot.leave(currentThreadId());
+      throw e;
+    }
+  }
+
+  /** Whether the calling thread is in the slot. */
+  public boolean isIn(EpochSlot<C> slot) {
+    return slot.isOwnedBy(currentThreadId());
   }
 
   /**
@@ -93,11 +139,13 @@ public final class Epochs<C extends SlotContext> {
   public void visitNext(Consumer<? super C> visit) {
     EpochSlot<C>[] candidates = slots;
     EpochSlot<C> slot = candidates[visits.getAndIncrement() & (candidates.length - 1)];
-    if (!slot.tryEnter(current.get(), currentThreadId())) {
+    if (!slot.isVacant()) {
       return;
     }
     try {
-      visit.accept(slot.context());
+      if (enter(slot)) {
+        visit.accept(slot.context());
+      }
     } finally {
       exit(slot);
     }
@@ -168,9 +216,8 @@ public final class Epochs<C extends SlotContext> {
 
   /** Whether the calling thread is inside, which means that waiting for readers would never end. */
   public boolean isInside() {
-    long threadId = currentThreadId();
     for (EpochSlot<C> slot : slots) {
-      if (slot.isOwnedBy(threadId)) {
+      if (isIn(slot)) {
         return true;
       }
     }

@@ -107,8 +107,11 @@ public final class ReclaimJob {
         files.restart();
         boolean more = true;
         while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
-          EpochSlot<C> slot = epochs.enter();
+          EpochSlot<C> slot = epochs.vacant();
           try {
+            while (!epochs.enter(slot)) {
+              slot = epochs.vacant();
+            }
             more = files.step(file);
           } finally {
             epochs.exit(slot);
@@ -123,8 +126,11 @@ public final class ReclaimJob {
   private <C extends SlotContext> long copySome(
       Epochs<C> epochs, InternalIterator entries, RelocationWriter writer) throws IOException {
     long copied = 0;
-    EpochSlot<C> slot = epochs.enter();
+    EpochSlot<C> slot = epochs.vacant();
     try {
+      while (!epochs.enter(slot)) {
+        slot = epochs.vacant();
+      }
       for (int i = 0; i < STEP_ENTRIES && copied < STEP_BYTES && entries.isValid(); i++) {
         copied += copy(entries, writer);
         entries.next();

@@ -264,8 +264,11 @@ public final class Verification {
 
     private <C extends SlotContext> @Nullable CorruptionException follow(
         Epochs<C> epochs, Region key, int keyLength, int kind, Region payload, long payloadOffset) {
-      EpochSlot<C> slot = epochs.enter();
+      EpochSlot<C> slot = epochs.vacant();
       try {
+        while (!epochs.enter(slot)) {
+          slot = epochs.vacant();
+        }
         return pointers.check(payload, payloadOffset, kind, key, 0, keyLength);
       } finally {
         epochs.exit(slot);

@@ -63,8 +63,11 @@ final class EpochsLincheckTest {
 
     @Operation
     public int read() {
-      EpochSlot<NoContext> slot = epochs.enter();
+      EpochSlot<NoContext> slot = epochs.vacant();
       try {
+        while (!epochs.enter(slot)) {
+          slot = epochs.vacant();
+        }
         Content content = current;
         content.read();
         return content.read();

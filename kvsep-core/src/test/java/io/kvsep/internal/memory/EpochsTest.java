@@ -19,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -280,6 +281,61 @@ final class EpochsTest {
     assertTrue(epochs.isInside());
     epochs.exit(outer);
     assertFalse(epochs.isInside());
+  }
+
+  @Test
+  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  void whoeverWasThrownOutOnTheWayInLeavesNothingTaken() {
+    long self = Thread.currentThread().getId();
+    for (Consumer<EpochSlot<Context>> wayIn :
+        List.<Consumer<EpochSlot<Context>>>of(
+            slot -> {},
+            slot -> assertTrue(slot.announce(1, self)),
+            slot -> assertTrue(epochs.enter(slot)))) {
+      EpochSlot<Context> outer = epochs.enter();
+      EpochSlot<Context> slot = epochs.vacant();
+      assertNotSame(outer, slot);
+      assertThrows(
+          InternalError.class,
+          () -> {
+            try {
+              wayIn.accept(slot);
+              throw new InternalError("an unreadable page, as a test wants it");
+            } finally {
+              epochs.exit(slot);
+            }
+          });
+      assertSame(slot, epochs.vacant());
+      assertTrue(epochs.isIn(outer));
+      epochs.exit(outer);
+      assertFalse(epochs.isAnybodyInside());
+    }
+    epochs.drain();
+  }
+
+  @Test
+  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  void nobodyLeavesForAnotherThread() throws InterruptedException {
+    for (boolean isHalfInside : new boolean[] {false, true}) {
+      EpochSlot<Context> slot = epochs.vacant();
+      AtomicBoolean entered = new AtomicBoolean();
+      Thread faster =
+          new Thread(
+              () -> {
+                long self = Thread.currentThread().getId();
+                entered.set(isHalfInside ? slot.announce(1, self) : epochs.enter(slot));
+              });
+      faster.start();
+      faster.join();
+      assertTrue(entered.get());
+      assertFalse(epochs.enter(slot));
+      assertFalse(epochs.isIn(slot));
+      epochs.exit(slot);
+      assertTrue(epochs.isAnybodyInside());
+      assertNotSame(slot, epochs.vacant());
+      slot.leave(faster.getId());
+      assertFalse(epochs.isAnybodyInside());
+    }
   }
 
   @Test
