@@ -6,6 +6,8 @@ import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.StoredValue;
@@ -24,6 +26,13 @@ import org.jspecify.annotations.Nullable;
 public final class EngineCursor extends LimitedCursor {
   /** No claim is possible any more. */
   private static final long CLOSED = -1;
+
+  /** Bits of {@link #claims} that count; others tell whose claim it is, but for the sign. */
+  private static final long COUNT_MASK = (1L << 40) - 1;
+
+  private static final int OWNER_SHIFT = 40;
+
+  private static final long OWNER_MASK = Long.MAX_VALUE & ~COUNT_MASK;
 
   /** Values of so many bytes are copied for a view from where the heap has them. */
   private static final int SHOWN_BYTES_MAX = 256;
@@ -54,7 +63,8 @@ public final class EngineCursor extends LimitedCursor {
 
   /**
    * How many claims have begun and ended, together: odd while there is one, so that whoever looks
-   * at something without a claim can see afterwards whether there was one.
+   * at something without a claim can see afterwards whether there was one. Then the last bits of
+   * the thread's id are in front of it, so that nobody ends another's.
    */
   private final AtomicLong claims = new AtomicLong();
 
@@ -155,22 +165,27 @@ public final class EngineCursor extends LimitedCursor {
       copy(near, value, idle);
       return value;
     }
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       noteUser();
       if (isInline()) {
         byte[] value = inlineValue().toArray();
         requireRead(ByteBuffer.wrap(value));
         return value;
       }
-      var slot = reads.epochs().enter();
+      Epochs<ReadContext> epochs = reads.epochs();
+      EpochSlot<ReadContext> slot = epochs.vacant();
       try {
+        while (!epochs.enter(slot)) {
+          slot = epochs.vacant();
+        }
         return loggedValue().toArray();
       } finally {
-        reads.epochs().exit(slot);
+        epochs.exit(slot);
       }
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
@@ -183,22 +198,27 @@ public final class EngineCursor extends LimitedCursor {
       int length = copy(near, target.bytes, idle);
       return target.view.limit(length).position(0).order(ByteOrder.BIG_ENDIAN);
     }
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       noteUser();
       if (isInline()) {
         ByteBuffer value = inlineValue().toView();
         requireRead(value);
         return value;
       }
-      var slot = reads.epochs().enter();
+      Epochs<ReadContext> epochs = reads.epochs();
+      EpochSlot<ReadContext> slot = epochs.vacant();
       try {
+        while (!epochs.enter(slot)) {
+          slot = epochs.vacant();
+        }
         return loggedValue().toView();
       } finally {
-        reads.epochs().exit(slot);
+        epochs.exit(slot);
       }
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
@@ -213,20 +233,22 @@ public final class EngineCursor extends LimitedCursor {
 
   /** Whether this is the delete of a key; only a walk over changes comes upon one. */
   boolean isDelete() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       noteUser();
       requireEntry();
       return iterator.kind() == Tag.DELETE;
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public int valueLength() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       noteUser();
       requireEntry();
       int kind = iterator.kind();
@@ -239,15 +261,16 @@ public final class EngineCursor extends LimitedCursor {
       Region.requirePagesRead();
       return length;
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   /** When the entry expires, {@link #NEVER} when it does not. */
   @Override
   public long expiresAtMillis() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       noteUser();
       requireEntry();
       long at =
@@ -256,16 +279,21 @@ public final class EngineCursor extends LimitedCursor {
       Region.requirePagesRead();
       return at;
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   /** Releases everything; waits for a call in another thread to end. */
   @Override
   public void close() {
+    Attempts closes = new Attempts();
+    // An error that is still to come must not come between closing and giving back, behind which
+    // the store would wait for ever.
+    closes.run(Region::requirePagesRead);
     boolean interrupted = false;
     for (long seen = claims.get(); isClaimed(seen) || !take(seen, CLOSED); seen = claims.get()) {
       if (seen == CLOSED) {
+        closes.throwFirst();
         return;
       }
       LockSupport.parkNanos(10_000);
@@ -275,7 +303,6 @@ public final class EngineCursor extends LimitedCursor {
       Thread.currentThread().interrupt();
     }
     try {
-      Attempts closes = new Attempts();
       if (ahead != null) {
         closes.run(ahead::close);
       }
@@ -372,9 +399,15 @@ public final class EngineCursor extends LimitedCursor {
   }
 
   @Override
-  void claim() {
-    long idle = claims.get();
-    if (isClaimed(idle) || !take(idle, idle + 1)) {
+  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  long newClaim() {
+    long idle = requireIdle();
+    return (idle + 1) | ((Thread.currentThread().getId() << OWNER_SHIFT) & OWNER_MASK);
+  }
+
+  @Override
+  void claim(long claim) {
+    if (!take((claim & COUNT_MASK) - 1, claim)) {
       throw refusal(claims.get());
     }
     // Whoever sees what this call writes sees the claim as well.
@@ -436,8 +469,20 @@ public final class EngineCursor extends LimitedCursor {
   }
 
   @Override
-  void unclaim() {
-    // Whoever claims next sees what this call did; nothing asks for a full fence besides.
-    claims.setRelease(claims.getPlain() + 1);
+  void unclaim(long claim) {
+    try {
+      giveBack(claim);
+    } catch (InternalError e) {
+      // Of a page that was read before; it comes once.
+      giveBack(claim);
+      throw e;
+    }
+  }
+
+  private void giveBack(long claim) {
+    if (claims.getPlain() == claim) {
+      // Whoever claims next sees what this call did; nothing asks for a full fence besides.
+      claims.setRelease((claim + 1) & COUNT_MASK);
+    }
   }
 }

@@ -68,39 +68,42 @@ public final class EngineTransaction {
   }
 
   public byte @Nullable [] get(int keyspace, byte[] key) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.get(keyspace, key, start.hold());
       }
       return write.isDelete() ? null : write.value().clone();
     } finally {
-      end();
+      end(holds);
     }
   }
 
   public boolean contains(int keyspace, byte[] key) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       OwnWrite write = ownOrRead(keyspace, key);
       return write == null ? reads.contains(keyspace, key, start.hold()) : !write.isDelete();
     } finally {
-      end();
+      end(holds);
     }
   }
 
   /** Without the value, null when the key is absent; an own write has no sequence number yet. */
   public @Nullable FoundEntry info(int keyspace, byte[] key) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.info(keyspace, key, start.hold());
       }
       return write.isDelete() ? null : info(write);
     } finally {
-      end();
+      end(holds);
     }
   }
 
@@ -112,15 +115,16 @@ public final class EngineTransaction {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.read(keyspace, key, start.hold(), reader);
       }
       return write.isDelete() ? null : reader.apply(view(write));
     } finally {
-      end();
+      end(holds);
     }
   }
 
@@ -134,8 +138,9 @@ public final class EngineTransaction {
       byte[] key,
       int valueBytesMax,
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       OwnWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.readWithInfo(keyspace, key, start.hold(), valueBytesMax, reader);
@@ -146,14 +151,15 @@ public final class EngineTransaction {
       FoundEntry own = info(write);
       return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
     } finally {
-      end();
+      end(holds);
     }
   }
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       ReadContext.checkKeyLength(key.readRemaining());
       OwnWrite write = ownOrRead(keyspace, key.toByteArray());
       if (write == null) {
@@ -165,13 +171,14 @@ public final class EngineTransaction {
       target.write(write.value());
       return write.value().length;
     } finally {
-      end();
+      end(holds);
     }
   }
 
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       List<byte @Nullable []> values = new ArrayList<>(keys.size());
       List<byte[]> missing = new ArrayList<>();
       List<Integer> places = new ArrayList<>();
@@ -189,20 +196,21 @@ public final class EngineTransaction {
       }
       return values;
     } finally {
-      end();
+      end(holds);
     }
   }
 
   /** A cursor over the store and the transaction's writes of now; the end closes it. */
   public EntryCursor cursor(ScanBounds bounds) {
-    begin(bounds.keyspace());
+    long holds = holds();
     try {
+      begin(bounds.keyspace());
       EngineCursor store = reads.cursor(bounds.unlimited(), start.hold());
       TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
       cursors.add(cursor);
       return cursor;
     } finally {
-      end();
+      end(holds);
     }
   }
 
@@ -213,60 +221,65 @@ public final class EngineTransaction {
    *     moment
    */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       ReadContext.checkKeyLength(key.length);
       WriteBuffer.checkValueLength(value.length);
       own.put(keyspace, key, value.clone(), timeToLiveMillis);
     } finally {
-      end();
+      end(holds);
     }
   }
 
   public void delete(int keyspace, byte[] key) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       ReadContext.checkKeyLength(key.length);
       own.delete(keyspace, key);
     } finally {
-      end();
+      end(holds);
     }
   }
 
   public void deleteRange(int keyspace, byte[] from, byte[] to) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       WriteBuffer.checkBoundLength(from);
       WriteBuffer.checkBoundLength(to);
       own.deleteRange(keyspace, from, to);
     } finally {
-      end();
+      end(holds);
     }
   }
 
   public long increment(int keyspace, byte[] key, long delta) {
-    begin(keyspace);
+    long holds = holds();
     try {
+      begin(keyspace);
       byte[] value = readWithInfo(keyspace, key, Counters.BYTES, Counters::bytes);
       long sum = Counters.add(Counters.count(value), delta);
       own.put(keyspace, key, Counters.value(sum), 0);
       return sum;
     } finally {
-      end();
+      end(holds);
     }
   }
 
   /** Writes everything, or nothing; ends the transaction in any case. */
   public void commit() {
-    claim();
+    long holds = holds();
     try {
+      claim();
       try {
         write();
       } finally {
         finish();
       }
     } finally {
-      end();
+      end(holds);
     }
   }
 
@@ -291,23 +304,25 @@ public final class EngineTransaction {
 
   /** Forgets everything; refused when it is over or the store is closed. */
   public void rollback() {
-    claim();
+    long holds = holds();
     try {
+      claim();
       finish();
     } finally {
-      end();
+      end(holds);
     }
   }
 
   /** Forgets everything; does nothing when it is over. Waits for a call in another thread. */
   public void close() {
-    use.lock();
+    long holds = holds();
     try {
+      use.lock();
       if (!over) {
         finish();
       }
     } finally {
-      use.unlock();
+      end(holds);
     }
   }
 
@@ -331,27 +346,31 @@ public final class EngineTransaction {
 
   /** Throws when a call with this keyspace would be refused. */
   public void check(int keyspace) {
-    begin(keyspace);
-    end();
-  }
-
-  /** Begins a call in a keyspace. */
-  private void begin(int keyspace) {
-    claim();
-    boolean begun = false;
+    long holds = holds();
     try {
-      if (keyspace != Keyspaces.DEFAULT) {
-        keyspaces.requirePresent(keyspace);
-      }
-      begun = true;
+      begin(keyspace);
     } finally {
-      if (!begun) {
-        end();
-      }
+      end(holds);
     }
   }
 
-  /** Begins a call; to be followed by {@link #end}. One inside another is fine. */
+  /** Begins a call in a keyspace, as {@link #claim}. */
+  private void begin(int keyspace) {
+    claim();
+    if (keyspace != Keyspaces.DEFAULT) {
+      keyspaces.requirePresent(keyspace);
+    }
+  }
+
+  /** How many calls the thread is in, one inside another; to be asked before each. */
+  long holds() {
+    return use.getHoldCount();
+  }
+
+  /**
+   * Begins a call. Within the {@code try} that ends it, since what an unreadable page of a mapping
+   * raises late may surface as this returns; so there is nothing to undo where it throws.
+   */
   void claim() {
     requireOpen();
     if (!use.tryLock()) {
@@ -359,13 +378,25 @@ public final class EngineTransaction {
       throw new IllegalStateException("the transaction is in use by another thread");
     }
     if (over) {
-      use.unlock();
       throw overError();
     }
   }
 
-  void end() {
-    use.unlock();
+  /** Ends a call, if it was begun. */
+  void end(long holds) {
+    try {
+      release(holds);
+    } catch (InternalError e) {
+      // Of a page that was read before; it comes once.
+      release(holds);
+      throw e;
+    }
+  }
+
+  private void release(long holds) {
+    while (use.getHoldCount() > holds) {
+      use.unlock();
+    }
   }
 
   /** What is closed says so, also to threads that come at the same time. */
@@ -378,14 +409,15 @@ public final class EngineTransaction {
 
   /** Ends a cursor, also when the transaction is over; waits for a call in another thread. */
   void close(TransactionCursor cursor) {
-    use.lock();
+    long holds = holds();
     try {
+      use.lock();
       if (cursors.remove(cursor)) {
         cursor.tellRead();
         cursor.release();
       }
     } finally {
-      use.unlock();
+      end(holds);
     }
   }
 

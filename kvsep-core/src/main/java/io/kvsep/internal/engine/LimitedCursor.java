@@ -48,10 +48,18 @@ abstract class LimitedCursor implements EntryCursor {
     this.stepsLeft = bounds.limit();
   }
 
-  /** Keeps everybody else out until {@link #unclaim}. */
-  abstract void claim();
+  /**
+   * Refuses a call that cannot be now, and takes nothing yet: what an unreadable page of a mapping
+   * raises late may surface as a method returns, so a claim is taken in the {@code try} at the end
+   * of which it is given back.
+   */
+  abstract long newClaim();
 
-  abstract void unclaim();
+  /** Keeps everybody else out until {@link #unclaim}. */
+  abstract void claim(long claim);
+
+  /** Ends the claim, if it was taken. */
+  abstract void unclaim(long claim);
 
   /** To the first entry, or the last, in the cursor's order; whether there is one. */
   abstract boolean begin(boolean ahead);
@@ -64,8 +72,9 @@ abstract class LimitedCursor implements EntryCursor {
 
   @Override
   public final boolean next() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       Place from = place;
       if (from == Place.PAST_LIMIT || (from == Place.ON_ENTRY && stepsLeft == 0)) {
         place = Place.PAST_LIMIT;
@@ -76,7 +85,7 @@ abstract class LimitedCursor implements EntryCursor {
       boolean found = from == Place.ON_ENTRY ? step(/* ahead= */ true) : stepFromEnd(from);
       return arrive(found, Place.AFTER_LAST);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
@@ -91,8 +100,9 @@ abstract class LimitedCursor implements EntryCursor {
 
   @Override
   public final boolean previous() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       Place from = place;
       if (from == Place.PAST_LIMIT) {
         place = Place.ON_ENTRY;
@@ -117,50 +127,54 @@ abstract class LimitedCursor implements EntryCursor {
       place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
       return shown;
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public final boolean seek(byte[] userKey) {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       restart();
       return arrive(jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public final boolean seekFloor(byte[] userKey) {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       restart();
       return arrive(jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   /** As a fresh one would, to the first entry or the last in the cursor's order. */
   final boolean toEnd(boolean first) {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       restart();
       return arrive(begin(first), first ? Place.AFTER_LAST : Place.BEFORE_FIRST);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public boolean isValid() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       return standsOnEntry();
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 

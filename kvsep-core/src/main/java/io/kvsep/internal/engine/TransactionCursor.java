@@ -77,19 +77,21 @@ final class TransactionCursor extends LimitedCursor {
 
   @Override
   public byte[] key() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       requireEntry();
       return userKey(at);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public ByteBuffer keyView() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       requireEntry();
       if (at.length > shownKey.length) {
         shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
@@ -97,57 +99,61 @@ final class TransactionCursor extends LimitedCursor {
       System.arraycopy(at, 0, shownKey, 0, at.length);
       return view(shownKey, at.length);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public byte[] value() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       OwnWrite write = ownEntry();
       requireValues();
       return write == null ? store.value() : write.value().clone();
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public ByteBuffer valueView() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       OwnWrite write = ownEntry();
       requireValues();
       return write == null ? store.valueView() : EngineTransaction.view(write);
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   @Override
   public int valueLength() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       OwnWrite write = ownEntry();
       return write == null ? store.valueLength() : write.value().length;
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
   /** Of an own write: when it will expire if it is committed now. */
   @Override
   public long expiresAtMillis() {
-    claim();
+    long claim = newClaim();
     try {
+      claim(claim);
       OwnWrite write = ownEntry();
       if (write == null) {
         return store.expiresAtMillis();
       }
       return write.timeToLiveMillis() == 0 ? NEVER : write.expiresAtMillis(clock.millis());
     } finally {
-      unclaim();
+      unclaim(claim);
     }
   }
 
@@ -170,23 +176,20 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   @Override
-  void claim() {
-    transaction.claim();
-    boolean open = false;
-    try {
-      // Throws when it is closed, also with the store.
-      store.isValid();
-      open = true;
-    } finally {
-      if (!open) {
-        transaction.end();
-      }
-    }
+  long newClaim() {
+    return transaction.holds();
   }
 
   @Override
-  void unclaim() {
-    transaction.end();
+  void claim(long holds) {
+    transaction.claim();
+    // Throws when it is closed, also with the store.
+    store.isValid();
+  }
+
+  @Override
+  void unclaim(long holds) {
+    transaction.end(holds);
   }
 
   @Override
