@@ -185,9 +185,7 @@ public final class ChangeReader {
     Epochs<ReadContext> epochs = source.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       source.live().get();
       return readOn(slot.context().scratch);
     } finally {

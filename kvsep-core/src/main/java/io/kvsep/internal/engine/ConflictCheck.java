@@ -103,9 +103,7 @@ final class ConflictCheck implements CommitCondition {
     Epochs<ReadContext> epochs = reads.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       View view = reads.live().get();
       MemtableMark mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
@@ -192,9 +190,7 @@ final class ConflictCheck implements CommitCondition {
     Epochs<ReadContext> epochs = reads.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       for (int i = first; i < end; i++) {
         if (!read.isPoint(i)) {
@@ -230,9 +226,7 @@ final class ConflictCheck implements CommitCondition {
     Epochs<ReadContext> epochs = reads.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       try (InternalIterator entries = memtable.iterator()) {
         return changesRange(entries, slot.context(), 0, read.count());
       }

@@ -35,9 +35,7 @@ final class DeviceReads {
   private void run(ReadBatch batch) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       batch.run(slot.context().scratch);
       slot.context().scratch.trim();
     } finally {

@@ -177,9 +177,7 @@ public final class EngineCursor extends LimitedCursor {
       Epochs<ReadContext> epochs = reads.epochs();
       EpochSlot<ReadContext> slot = epochs.vacant();
       try {
-        while (!epochs.enter(slot)) {
-          slot = epochs.vacant();
-        }
+        slot = epochs.enter(slot);
         return loggedValue().toArray();
       } finally {
         epochs.exit(slot);
@@ -210,9 +208,7 @@ public final class EngineCursor extends LimitedCursor {
       Epochs<ReadContext> epochs = reads.epochs();
       EpochSlot<ReadContext> slot = epochs.vacant();
       try {
-        while (!epochs.enter(slot)) {
-          slot = epochs.vacant();
-        }
+        slot = epochs.enter(slot);
         return loggedValue().toView();
       } finally {
         epochs.exit(slot);

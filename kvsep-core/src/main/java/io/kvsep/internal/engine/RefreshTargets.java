@@ -180,9 +180,7 @@ final class RefreshTargets {
       CompactionPlan plan, Epochs<C> inside) {
     EpochSlot<C> slot = inside.vacant();
     try {
-      while (!inside.enter(slot)) {
-        slot = inside.vacant();
-      }
+      slot = inside.enter(slot);
       return settledHomes(plan);
     } finally {
       inside.exit(slot);

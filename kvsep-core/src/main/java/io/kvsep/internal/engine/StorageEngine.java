@@ -244,9 +244,7 @@ public final class StorageEngine implements AutoCloseable {
   public EngineStats stats() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       View view = live.get();
       long entries = 0;
       long keyBytes = 0;
@@ -308,9 +306,7 @@ public final class StorageEngine implements AutoCloseable {
   public List<EngineStats.SegmentFile> segments() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       live.get();
       return logSpace.files();
     } finally {

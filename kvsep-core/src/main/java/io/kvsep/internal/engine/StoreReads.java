@@ -81,9 +81,7 @@ public final class StoreReads {
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -96,9 +94,7 @@ public final class StoreReads {
   public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       live.get();
       slot.context().setKey(keyspace, key);
       return find(slot.context(), hold);
@@ -111,9 +107,7 @@ public final class StoreReads {
   public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       live.get();
       slot.context().setKey(keyspace, key);
       return find(slot.context(), hold) ? PointReader.info(slot.context()) : null;
@@ -126,9 +120,7 @@ public final class StoreReads {
       int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -168,9 +160,7 @@ public final class StoreReads {
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -191,9 +181,7 @@ public final class StoreReads {
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
@@ -225,9 +213,7 @@ public final class StoreReads {
   private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = slot.context();
       View view;
       long moment;
@@ -262,9 +248,7 @@ public final class StoreReads {
       while (!get.isComplete()) {
         EpochSlot<ReadContext> slot = epochs.vacant();
         try {
-          while (!epochs.enter(slot)) {
-            slot = epochs.vacant();
-          }
+          slot = epochs.enter(slot);
           get.nextGroup(slot.context());
         } finally {
           leave(slot);
@@ -304,9 +288,7 @@ public final class StoreReads {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
       Moment held = held(hold);
       return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
@@ -324,9 +306,7 @@ public final class StoreReads {
   Moment moment() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       return held(LATEST);
     } finally {
       epochs.exit(slot);
@@ -365,9 +345,7 @@ public final class StoreReads {
   EngineCursor cursor(Moment held, ScanBounds bounds, long since) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       live.get();
       ReadContext context = new ReadContext(ledger);
       if (!held.view().tryRetain()) {

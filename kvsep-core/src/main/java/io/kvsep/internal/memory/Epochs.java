@@ -72,9 +72,7 @@ public final class Epochs<C extends SlotContext> {
    * <pre>{@code
    * EpochSlot<C> slot = epochs.vacant();
    * try {
-   *   while (!epochs.enter(slot)) {
-   *     slot = epochs.vacant();
-   *   }
+   *   slot = epochs.enter(slot);
    *   ...
    * } finally {
    *   epochs.exit(slot);
@@ -100,19 +98,28 @@ public final class Epochs<C extends SlotContext> {
    * Enters; what is reachable then stays valid until {@link #exit}.
    *
    * @param slot just found to be {@link #vacant}, so that the calling thread is not in it
-   * @return whether nobody else was faster
+   * @return the slot it is in now: another one where somebody else was faster
    */
-  public boolean enter(EpochSlot<C> slot) {
-    return slot.tryEnter(current.get(), currentThreadId());
+  public EpochSlot<C> enter(EpochSlot<C> slot) {
+    if (tryEnter(slot)) {
+      return slot;
+    }
+    // The other one is known to the caller only on return.
+    Region.requirePagesRead();
+    return enter();
   }
 
   /** Both steps in one, for those who asked before whether pages could be read. */
   public EpochSlot<C> enter() {
     EpochSlot<C> slot = vacant();
-    while (!enter(slot)) {
+    while (!tryEnter(slot)) {
       slot = vacant();
     }
     return slot;
+  }
+
+  private boolean tryEnter(EpochSlot<C> slot) {
+    return slot.tryEnter(current.get(), currentThreadId());
   }
 
   /** Leaves the slot, if the calling thread is in it. */
@@ -143,7 +150,7 @@ public final class Epochs<C extends SlotContext> {
       return;
     }
     try {
-      if (enter(slot)) {
+      if (tryEnter(slot)) {
         visit.accept(slot.context());
       }
     } finally {

@@ -109,9 +109,7 @@ public final class ReclaimJob {
         while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
           EpochSlot<C> slot = epochs.vacant();
           try {
-            while (!epochs.enter(slot)) {
-              slot = epochs.vacant();
-            }
+            slot = epochs.enter(slot);
             more = files.step(file);
           } finally {
             epochs.exit(slot);
@@ -128,9 +126,7 @@ public final class ReclaimJob {
     long copied = 0;
     EpochSlot<C> slot = epochs.vacant();
     try {
-      while (!epochs.enter(slot)) {
-        slot = epochs.vacant();
-      }
+      slot = epochs.enter(slot);
       for (int i = 0; i < STEP_ENTRIES && copied < STEP_BYTES && entries.isValid(); i++) {
         copied += copy(entries, writer);
         entries.next();

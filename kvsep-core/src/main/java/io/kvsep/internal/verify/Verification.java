@@ -266,9 +266,7 @@ public final class Verification {
         Epochs<C> epochs, Region key, int keyLength, int kind, Region payload, long payloadOffset) {
       EpochSlot<C> slot = epochs.vacant();
       try {
-        while (!epochs.enter(slot)) {
-          slot = epochs.vacant();
-        }
+        slot = epochs.enter(slot);
         return pointers.check(payload, payloadOffset, kind, key, 0, keyLength);
       } finally {
         epochs.exit(slot);

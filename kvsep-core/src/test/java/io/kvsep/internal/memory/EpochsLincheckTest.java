@@ -65,9 +65,7 @@ final class EpochsLincheckTest {
     public int read() {
       EpochSlot<NoContext> slot = epochs.vacant();
       try {
-        while (!epochs.enter(slot)) {
-          slot = epochs.vacant();
-        }
+        slot = epochs.enter(slot);
         Content content = current;
         content.read();
         return content.read();

@@ -291,7 +291,7 @@ final class EpochsTest {
         List.<Consumer<EpochSlot<Context>>>of(
             slot -> {},
             slot -> assertTrue(slot.announce(1, self)),
-            slot -> assertTrue(epochs.enter(slot)))) {
+            slot -> assertSame(slot, epochs.enter(slot)))) {
       EpochSlot<Context> outer = epochs.enter();
       EpochSlot<Context> slot = epochs.vacant();
       assertNotSame(outer, slot);
@@ -323,13 +323,15 @@ final class EpochsTest {
           new Thread(
               () -> {
                 long self = Thread.currentThread().getId();
-                entered.set(isHalfInside ? slot.announce(1, self) : epochs.enter(slot));
+                entered.set(isHalfInside ? slot.announce(1, self) : epochs.enter(slot) == slot);
               });
       faster.start();
       faster.join();
       assertTrue(entered.get());
-      assertFalse(epochs.enter(slot));
+      EpochSlot<Context> other = epochs.enter(slot);
+      assertNotSame(slot, other);
       assertFalse(epochs.isIn(slot));
+      epochs.exit(other);
       epochs.exit(slot);
       assertTrue(epochs.isAnybodyInside());
       assertNotSame(slot, epochs.vacant());
