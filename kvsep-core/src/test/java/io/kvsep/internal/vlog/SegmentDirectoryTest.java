@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -36,7 +37,10 @@ final class SegmentDirectoryTest {
       log.read(spread.get(i));
     }
     assertEquals(OPEN_FILES_MAX + 1, log.storage.openFiles().size(), "with that of the active one");
-    EpochSlot<SlotContext> slow = log.epochs.enter();
+    CountDownLatch mayLeave = new CountDownLatch(1);
+    Thread slow = new Thread(() -> stayInside(mayLeave), "slow");
+    slow.setDaemon(true);
+    start(slow);
     log.epochs.retire(() -> free(2));
     log.epochs.retire(() -> free(3));
     Thread unlisting = new Thread(log.epochs::collect, "unlisting");
@@ -45,7 +49,8 @@ final class SegmentDirectoryTest {
         Fault.EIO,
         operation -> {
           if (operation == Operation.OPEN && unlisting.getState() == Thread.State.NEW) {
-            log.epochs.exit(slow);
+            mayLeave.countDown();
+            awaitEnd(slow);
             start(unlisting);
           }
           return false;
@@ -116,6 +121,23 @@ final class SegmentDirectoryTest {
   }
 
   /** Returns once the thread has ended or can do nothing before the caller goes on. */
+  private void stayInside(CountDownLatch mayLeave) {
+    EpochSlot<SlotContext> slot = log.epochs.enter();
+    try {
+      mayLeave.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    } finally {
+      log.epochs.exit(slot);
+    }
+  }
+
+  private static void awaitEnd(Thread thread) {
+    while (thread.isAlive()) {
+      Thread.onSpinWait();
+    }
+  }
+
   private static void start(Thread thread) {
     thread.start();
     while (thread.getState() == Thread.State.NEW || thread.getState() == Thread.State.RUNNABLE) {
