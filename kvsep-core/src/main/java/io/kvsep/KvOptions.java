@@ -219,7 +219,7 @@ public final class KvOptions {
      * compressed, by what reads through {@link KvReader}, and {@link KvStore#compareAndSet} and
      * {@link KvStore#compareAndDelete} go by what it is; so only for who trusts device and file
      * system, or checks values by other means. Saves time with values from some KiB up: views of 16
-     * KiB are had two to three times as fast.
+     * KiB are had nearly twice as fast.
      *
      * <p>Everything else is verified all the same: keys, the values beside them, that a value is
      * that of its key, and all that recovery, reclaim, {@link KvStore#verify}, backups and {@link

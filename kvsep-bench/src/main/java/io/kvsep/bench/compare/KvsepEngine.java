@@ -8,13 +8,17 @@ import io.kvsep.ScanOptions;
 import io.kvsep.StoreStats;
 import io.kvsep.ValueCompression;
 import io.kvsep.WriteBatch;
+import io.kvsep.bench.UsageException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.List;
+import net.openhft.chronicle.bytes.Bytes;
+import org.jspecify.annotations.Nullable;
 
 /** kvsep itself, which verifies the checksum of each value that it reads, or does not. */
 final class KvsepEngine implements Engine {
   private final KvStore store;
-  private final boolean freshArrays;
+  private final String get;
   private final int valueBytesMax;
   private final String settings;
   private long deviceBytes = -1;
@@ -30,7 +34,10 @@ final class KvsepEngine implements Engine {
             .verifyValues(verifyValues)
             .build();
     store = KvStore.open(options.directory(), opened);
-    freshArrays = options.tuning().flag("kvsep.fresh", false);
+    get = options.tuning().text("kvsep.get", verifyValues ? "read" : "bytes");
+    if (!List.of("read", "bytes", "array").contains(get)) {
+      throw new UsageException("kvsep.get must be read, bytes or array: " + get);
+    }
     valueBytesMax = options.valueBytesMax();
     settings =
         "memory_mib="
@@ -40,7 +47,7 @@ final class KvsepEngine implements Engine {
             + ",verify_values="
             + verifyValues
             + ",get="
-            + (freshArrays ? "fresh_array" : "read_into_array")
+            + get
             + ",durability="
             + options.durability().word;
   }
@@ -130,20 +137,46 @@ final class KvsepEngine implements Engine {
   }
 
   private final class StoreReader extends Reader {
-    private final byte[] own = new byte[freshArrays ? 0 : valueBytesMax];
+    private final byte[] own = new byte[valueBytesMax];
+    private @Nullable Bytes<?> keyBytes;
+    private @Nullable Bytes<?> target;
 
     @Override
     boolean get(byte[] key) {
-      if (freshArrays) {
-        byte[] value = store.get(key);
-        if (value != null) {
-          bytes = value;
-          length = value.length;
+      return switch (get) {
+        case "array" -> {
+          byte[] value = store.get(key);
+          if (value != null) {
+            bytes = value;
+            length = value.length;
+          }
+          yield value != null;
         }
-        return value != null;
+        case "bytes" -> {
+          bytes = own;
+          length = (int) store.get(key(key), target());
+          yield length >= 0;
+        }
+        default -> {
+          bytes = own;
+          yield store.read(key, this::copyOut) != null;
+        }
+      };
+    }
+
+    /** Made when first needed, since it belongs to the thread that does that. */
+    private Bytes<?> key(byte[] key) {
+      if (keyBytes == null) {
+        keyBytes = Bytes.allocateElasticOnHeap(key.length);
       }
-      bytes = own;
-      return store.read(key, this::copyOut) != null;
+      return keyBytes.clear().write(key);
+    }
+
+    private Bytes<?> target() {
+      if (target == null) {
+        target = Bytes.wrapForWrite(own);
+      }
+      return target.clear();
     }
 
     private Boolean copyOut(ByteBuffer view) {

@@ -16,7 +16,7 @@ final class Tuning {
   private static final Set<String> NAMES =
       Set.of(
           "kvsep.compression",
-          "kvsep.fresh",
+          "kvsep.get",
           "lmdb.readahead",
           "mvstore.page",
           "mvstore.retention",

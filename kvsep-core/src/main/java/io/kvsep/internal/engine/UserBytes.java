@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.bytes.MappedBytes;
+import org.jspecify.annotations.Nullable;
 
 /** Copies between a user's Chronicle Bytes and regions without allocating. */
 final class UserBytes {
@@ -48,6 +49,16 @@ final class UserBytes {
     return bytes.isDirectMemory() && !(bytes instanceof MappedBytes);
   }
 
+  /** The array that these bytes are from its first to its last; null if they are none. */
+  private static byte @Nullable [] wholeArray(@Nullable BytesStore<?, ?> bytes) {
+    return bytes != null
+            && bytes.underlyingObject() instanceof byte[] array
+            && bytes.start() == 0
+            && bytes.realCapacity() == array.length
+        ? array
+        : null;
+  }
+
   /** Appends a range of {@code source} at the write position of {@code target}. */
   static void append(Region source, long offset, int count, Bytes<?> target) {
     target.ensureCapacity(target.writePosition() + count);
@@ -55,6 +66,12 @@ final class UserBytes {
     if (isContiguous(target)) {
       target.writeSkip(count);
       source.getNative(offset, target.addressForWrite(position), count);
+      return;
+    }
+    byte[] array = wholeArray(target.bytesStore());
+    if (array != null) {
+      target.writeSkip(count);
+      source.get(offset, array, Math.toIntExact(position), count);
       return;
     }
     int i = 0;
