@@ -49,9 +49,9 @@ abstract class LimitedCursor implements EntryCursor {
   }
 
   /**
-   * Refuses a call that cannot be now, and takes nothing yet: what an unreadable page of a mapping
-   * raises late may surface as a method returns, so a claim is taken in the {@code try} at the end
-   * of which it is given back.
+   * What {@link #claim} and {@link #unclaim} of a call go by. Takes nothing yet, but may refuse the
+   * call: what an unreadable page of a mapping raises late may surface as a method returns, so a
+   * claim is taken in the {@code try} at the end of which it is given back.
    */
   abstract long newClaim();
 

@@ -262,7 +262,7 @@ final class LiveView {
     try {
       wakeAll();
     } catch (OutOfMemoryError e) {
-      // Whoever waits looks by itself before long.
+      // The next view is there all the same, and must be taken for installed.
       return;
     }
   }

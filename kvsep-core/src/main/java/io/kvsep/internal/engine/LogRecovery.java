@@ -29,7 +29,7 @@ final class LogRecovery {
    * What holds of one segment.
    *
    * @param complete whether the log goes on in the next one
-   * @param lastSequence the highest number up to here
+   * @param lastSequence no record up to here has a higher number
    */
   record SoundPart(long segment, long from, long end, boolean complete, long lastSequence) {}
 

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +44,9 @@ final class UserBytesTest {
     kinds.put("an array", () -> Bytes.wrapForWrite(new byte[ROOM]));
     kinds.put("a buffer", () -> Bytes.wrapForWrite(ByteBuffer.allocate(ROOM)));
     kinds.put("a part of a buffer", () -> Bytes.wrapForWrite(slice(ByteBuffer.allocate(2 * ROOM))));
+    kinds.put(
+        "a part of an array",
+        () -> BytesStore.wrap(new byte[2 * ROOM]).subBytes(9, ROOM).bytesForWrite());
     kinds.put("elastic, off the heap", Bytes::allocateElasticDirect);
     return kinds;
   }
