@@ -10,13 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The current view and the ways it changes. Readers read it with one volatile read; changes happen
- * under the state lock, on whose condition writers wait for background work.
+ * under the state lock. Writers that wait for background work are a list of threads, not those of a
+ * condition, whose signals may need an object on Java 17: telling them must not need memory.
  */
 final class LiveView {
   private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
@@ -25,7 +26,10 @@ final class LiveView {
   private final Scheduler scheduler;
   private final Supplier<Version> versions;
   private final SureLock lock = new SureLock();
-  private final Condition changed = lock.newCondition();
+
+  /** Who waits for a change; guarded by the lock. */
+  private final List<Thread> waiting = new ArrayList<>();
+
   private volatile @Nullable View current;
 
   /** Guarded by the lock. */
@@ -182,24 +186,42 @@ final class LiveView {
    * Waits a little for background work to change something, unless something has changed since
    * {@link #changes} returned {@code seen}. Keeps the interrupt flag.
    */
-  @SuppressWarnings("WaitNotInLoop") // the caller loops until what it waits for holds
   void awaitChange(long seen) {
     if (scheduler.help()) {
       return;
     }
+    Thread waiter = Thread.currentThread();
+    // A thread whose flag is set does not park.
     boolean interrupted = Thread.interrupted();
+    try {
+      if (enlist(waiter, seen)) {
+        LockSupport.parkNanos(this, WAIT_NANOS_MAX);
+      }
+    } finally {
+      interrupted |= Thread.interrupted();
+      strike(waiter);
+      if (interrupted) {
+        waiter.interrupt();
+      }
+    }
+  }
+
+  /** Whether nothing has changed since, so that the next change wakes the thread. */
+  private boolean enlist(Thread waiter, long seen) {
     lock.lock();
     try {
-      if (changes == seen) {
-        changed.awaitNanos(WAIT_NANOS_MAX);
-      }
-    } catch (InterruptedException e) {
-      interrupted = true;
+      return changes == seen && waiting.add(waiter);
     } finally {
       lock.unlock();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    }
+  }
+
+  private void strike(Thread waiter) {
+    lock.lock();
+    try {
+      waiting.remove(waiter);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -254,17 +276,7 @@ final class LiveView {
         version.release();
       }
     }
-    wakeAllIfAble();
-  }
-
-  /** As below; on Java 17 that may make something, for which there may be no memory. */
-  private void wakeAllIfAble() {
-    try {
-      wakeAll();
-    } catch (OutOfMemoryError e) {
-      // The next view is there all the same, and must be taken for installed.
-      return;
-    }
+    wakeAll();
   }
 
   /** Makes nothing: the view is to be released whatever memory there is. */
@@ -277,9 +289,18 @@ final class LiveView {
     }
   }
 
-  /** Under the lock. */
+  /** Under the lock; makes nothing. */
   private void wakeAll() {
     changes++;
-    changed.signalAll();
+    try {
+      for (int i = 0; i < waiting.size(); i++) {
+        LockSupport.unpark(waiting.get(i));
+      }
+    } catch (OutOfMemoryError e) {
+      // Of a virtual thread, whose waking may make something. Who is not woken soon looks anyway.
+      return;
+    } finally {
+      waiting.clear();
+    }
   }
 }
