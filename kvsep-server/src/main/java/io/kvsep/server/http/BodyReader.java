@@ -6,9 +6,11 @@ import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
@@ -16,6 +18,9 @@ import org.reactivestreams.Subscription;
  * Takes the body of a request over into one array, piece by piece as it comes, so that it is on the
  * heap once. For that its length has to be known; without {@code Content-Length} it may be {@value
  * #UNANNOUNCED_BYTES_MAX} bytes long, which grow in the array.
+ *
+ * <p>A request has the time of {@link HttpLimits#requestTime}, and more of it with each piece that
+ * comes: whoever sends nothing does not keep what is reserved for what was announced.
  *
  * <p>What it reserves of the gate is given back at the end of the visit.
  */
@@ -27,10 +32,16 @@ final class BodyReader implements Subscriber<HttpObject> {
   private final Gate.Visit visit;
   private final int bytesMax;
   private final boolean isAnnounced;
+  private final ServiceRequestContext context;
+  private final HttpLimits limits;
+  private final long startNanos = System.nanoTime();
   private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
   private Subscription subscription = NO_SUBSCRIPTION;
   private byte[] bytes;
   private int length;
+
+  /** What had come when its time was last set. */
+  private int timedLength;
 
   private static final Subscription NO_SUBSCRIPTION =
       new Subscription() {
@@ -41,7 +52,14 @@ final class BodyReader implements Subscriber<HttpObject> {
         public void cancel() {}
       };
 
-  private BodyReader(Gate.Visit visit, int bytesMax, long announced) {
+  private BodyReader(
+      ServiceRequestContext context,
+      HttpLimits limits,
+      Gate.Visit visit,
+      int bytesMax,
+      long announced) {
+    this.context = context;
+    this.limits = limits;
     this.visit = visit;
     this.bytesMax = bytesMax;
     this.isAnnounced = announced >= 0;
@@ -55,10 +73,15 @@ final class BodyReader implements Subscriber<HttpObject> {
 
   /** Completes with the body, or with a {@link Problem}. */
   static CompletableFuture<byte[]> read(
-      ServiceRequestContext context, HttpRequest request, int bytesMax, Gate.Visit visit) {
+      ServiceRequestContext context,
+      HttpRequest request,
+      HttpLimits limits,
+      int bytesMax,
+      Gate.Visit visit) {
     // The library has refused what is no number, and a number that the body does not keep to.
     long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
-    BodyReader reader = new BodyReader(visit, bytesMax, announced);
+    BodyReader reader = new BodyReader(context, limits, visit, bytesMax, announced);
+    reader.setTime();
     request.subscribe(reader, context.eventLoop(), SubscriptionOption.WITH_POOLED_OBJECTS);
     return reader.whole;
   }
@@ -90,6 +113,17 @@ final class BodyReader implements Subscriber<HttpObject> {
     }
     data.byteBuf().getBytes(data.byteBuf().readerIndex(), bytes, length, count);
     length += count;
+    if (length - timedLength >= limits.bytesPerSecondMin()) {
+      setTime();
+    }
+  }
+
+  /** What has come may have taken its time, and what is to come the time that any request has. */
+  private void setTime() {
+    timedLength = length;
+    long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
+    context.setRequestTimeoutMillis(
+        TimeoutMode.SET_FROM_NOW, Math.max(1, limits.millisFor(length) - passed));
   }
 
   private void grow(int count) {

@@ -6,7 +6,6 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
-import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.server.http.Route.Body;
@@ -119,7 +118,6 @@ final class Dispatcher implements HttpService {
     HttpResponse response = HttpResponse.of(answer);
     CompletableFuture<?> unusedEnd =
         response.whenComplete().whenComplete((nothing, failure) -> visit.partIsDone());
-    setTime(operation, exchange);
     CompletableFuture<?> unusedBody =
         received(operation, exchange, request, visit)
             .whenComplete(
@@ -159,18 +157,6 @@ final class Dispatcher implements HttpService {
             });
   }
 
-  /** Of a body that does not come it is the same whatever the operation may take. */
-  private void setTime(Operation operation, Exchange exchange) {
-    int bytesMax = bytesMax(operation.body());
-    if (bytesMax > 0) {
-      long length = exchange.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
-      exchange
-          .context()
-          .setRequestTimeoutMillis(
-              TimeoutMode.SET_FROM_NOW, limits.millisFor(Math.min(length, bytesMax)));
-    }
-  }
-
   private int bytesMax(Body body) {
     return switch (body) {
       case NONE -> 0;
@@ -186,7 +172,7 @@ final class Dispatcher implements HttpService {
       return CompletableFuture.completedFuture(NO_BODY);
     }
     try {
-      return BodyReader.read(exchange.context(), request, bytesMax, visit);
+      return BodyReader.read(exchange.context(), request, limits, bytesMax, visit);
     } catch (Throwable e) {
       // Also for want of memory: whatever it is, what was reserved is given back.
       return CompletableFuture.failedFuture(e);

@@ -28,9 +28,6 @@ final class CommandDecoder {
   /** Arrays of arguments begin no longer than this, whatever their header says. */
   private static final int ARGUMENTS_AT_ONCE = 1024;
 
-  /** What an argument costs beside its bytes. */
-  private static final int ARGUMENT_OVERHEAD_BYTES = 24;
-
   private static final short CR_LF = 0x0d0a;
   private static final byte[] NO_BYTES = {};
   private static final byte[][] NO_ARGUMENTS = {};
@@ -94,6 +91,11 @@ final class CommandDecoder {
       }
     }
     return null;
+  }
+
+  /** Whether a command that is not complete has something reserved that others want. */
+  boolean isReserving() {
+    return reservedBytes > 0;
   }
 
   /** Gives back what the unfinished command took. */
@@ -186,8 +188,8 @@ final class CommandDecoder {
       throw new ProtocolException("unauthenticated bulk length");
     }
     commandBytes += length;
-    reserve(commandBytes + (argumentsRead + 1L) * ARGUMENT_OVERHEAD_BYTES);
-    current = new byte[(int) length];
+    reserve(commandBytes + (argumentsRead + 1L) * Request.ARGUMENT_OVERHEAD_BYTES);
+    current = length == 0 ? NO_BYTES : new byte[(int) length];
     currentRead = 0;
     state = length == 0 ? State.END : State.BYTES;
     return null;

@@ -21,16 +21,20 @@ import org.jspecify.annotations.Nullable;
  * sends what comes back. Never waits.
  *
  * <p>Nothing is read from a client that has too many commands without an answer, or does not take
- * its replies; one that takes none for too long is closed. Of a client that has not given the token
- * one command is looked at at a time.
+ * its replies; one that takes none for too long is closed, and so is one that does not send the
+ * rest of a long command. Of a client that has not given the token one command is looked at at a
+ * time.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A write that fails ends in exceptionCaught.
 final class RedisHandler extends ChannelInboundHandlerAdapter implements Session.Outlet {
-  /** Bytes of commands that have no answer yet; one more is read beyond. */
+  /** What commands take that have no answer yet; one more is read beyond. */
   private static final long UNANSWERED_BYTES_MAX = 256 << 10;
 
   /** Long replies go out in pieces, so that it shows how much of them was taken. */
   private static final int PIECE_BYTES = 64 << 10;
+
+  /** What has to come of a command that has memory reserved, each time as for slow readers. */
+  private static final int ARRIVING_BYTES_MIN = 64 << 10;
 
   private final ServerState server;
   private final Lane lane;
@@ -48,6 +52,11 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
 
   private boolean inputEnded;
   private @Nullable Future<?> patience;
+
+  /** For the rest of a long command. */
+  private @Nullable Future<?> arrival;
+
+  private long received;
   private @Nullable Future<?> authentication;
 
   RedisHandler(ServerState server, Lane lane) {
@@ -96,6 +105,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       bytes.release();
       return;
     }
+    received += bytes.readableBytes();
     keep(bytes);
     decode(session);
     updateReading(active);
@@ -156,7 +166,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       throw e;
     }
     unanswered++;
-    unansweredBytes += request.bytes;
+    unansweredBytes += request.heapBytes();
   }
 
   private boolean mayDecode(Session from) {
@@ -185,6 +195,31 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     if (active.channel().config().isAutoRead() != reads) {
       active.channel().config().setAutoRead(reads);
     }
+    if (!reads || !decoder.isReserving()) {
+      cancel(arrival);
+      arrival = null;
+    } else if (arrival == null) {
+      awaitRest(active);
+    }
+  }
+
+  /** Closes a connection that has memory reserved for a command and does not send it. */
+  private void awaitRest(ChannelHandlerContext active) {
+    long before = received;
+    arrival =
+        active
+            .channel()
+            .eventLoop()
+            .schedule(
+                () -> {
+                  if (received - before < ARRIVING_BYTES_MIN) {
+                    active.close();
+                  } else {
+                    awaitRest(active);
+                  }
+                },
+                server.options().limits().slowReader().toMillis(),
+                TimeUnit.MILLISECONDS);
   }
 
   /** Reads no more commands; those that were read are answered. On the event loop. */
@@ -299,6 +334,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     unread.clear();
     decoder.close();
     cancel(patience);
+    cancel(arrival);
     cancel(authentication);
     Session closed = session;
     if (closed != null) {

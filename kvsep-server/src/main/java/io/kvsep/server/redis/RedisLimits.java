@@ -9,11 +9,12 @@ import java.time.Duration;
  * @param arguments of one command, its name included
  * @param commandBytes of all arguments of one command, and of a value that a command makes
  * @param requestBytes of all commands that are being received or carried out, and of what MGET and
- *     KEYS read, beyond the first 64 KiB of each; also of what transactions queue, and of a value
+ *     KEYS read, and of what a transaction queues, beyond the first 64 KiB of each; also of a value
  *     that a command makes
  * @param replyBytes of one reply
  * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
- * @param slowReader how long a connection may take nothing of what waits to be sent to it
+ * @param slowReader how long a connection may take nothing of what waits to be sent to it, or send
+ *     less than 64 KiB of a longer command that it has begun
  * @param authentication how long a connection may take to give the token
  */
 public record RedisLimits(

@@ -21,10 +21,13 @@ import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -169,17 +172,7 @@ public final class RedisServer implements AutoCloseable {
     if (listener != null) {
       listener.close().awaitUninterruptibly(CLOSING_MAX.toMillis());
     }
-    for (Channel connection : connections) {
-      connection
-          .eventLoop()
-          .execute(
-              () -> {
-                RedisHandler handler = connection.pipeline().get(RedisHandler.class);
-                if (handler != null) {
-                  handler.stopListening();
-                }
-              });
-    }
+    stopListening(deadline);
     while (state.underWay().get() > 0 && System.nanoTime() - deadline < 0) {
       LockSupport.parkNanos(1_000_000);
     }
@@ -192,6 +185,26 @@ public final class RedisServer implements AutoCloseable {
     longCommands.shutdown();
     awaitThreads(deadline);
     syncStore();
+  }
+
+  /** From then on no command begins that {@link ServerState#underWay} does not have. */
+  private void stopListening(long deadline) {
+    List<Future<?>> stops = new ArrayList<>();
+    for (Channel connection : connections) {
+      stops.add(
+          connection
+              .eventLoop()
+              .submit(
+                  () -> {
+                    RedisHandler handler = connection.pipeline().get(RedisHandler.class);
+                    if (handler != null) {
+                      handler.stopListening();
+                    }
+                  }));
+    }
+    for (Future<?> stop : stops) {
+      stop.awaitUninterruptibly(millisUntil(deadline));
+    }
   }
 
   private void awaitThreads(long deadline) {

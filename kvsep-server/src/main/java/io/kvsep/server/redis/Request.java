@@ -18,6 +18,11 @@ final class Request {
   /** Of all arguments. */
   final int bytes;
 
+  /** What an argument costs beside its bytes. */
+  static final int ARGUMENT_OVERHEAD_BYTES = 24;
+
+  private static final long OVERHEAD_BYTES = 100;
+
   private Request(
       byte[][] arguments,
       @Nullable Command command,
@@ -29,6 +34,11 @@ final class Request {
     this.bytes = bytes;
     this.reservedBytes = reservedBytes;
     this.protocolError = protocolError;
+  }
+
+  /** What it takes of the heap, about. */
+  long heapBytes() {
+    return bytes + OVERHEAD_BYTES + (long) ARGUMENT_OVERHEAD_BYTES * arguments.length;
   }
 
   static Request of(byte[][] arguments, @Nullable Command command, int bytes, long reservedBytes) {

@@ -266,15 +266,13 @@ final class Round {
   private boolean enqueue(Session session, List<Request> queued, Request request) {
     Replies out = session.replies;
     out.begin();
-    long cost = request.bytes + 100L + 24L * request.arguments.length;
-    if (queued.size() >= server.options().limits().arguments() || !server.budget().reserve(cost)) {
+    if (queued.size() >= server.options().limits().arguments()
+        || !session.enqueue(queued, request, server.budget())) {
       session.queueBroken = true;
       out.error("ERR the transaction is too large");
       return false;
     }
-    session.queuedBytes += cost;
     out.simple("QUEUED");
-    queued.add(request);
     return true;
   }
 

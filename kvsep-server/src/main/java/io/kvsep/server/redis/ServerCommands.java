@@ -198,7 +198,7 @@ final class ServerCommands {
     for (int i = 2; i < call.count(); i++) {
       Command command = table.find(call.bytes(i));
       if (command == null) {
-        call.out.noArray();
+        call.out.nothing();
       } else {
         describe(call.out, command);
       }

@@ -117,7 +117,7 @@ final class Session {
   void take(Request request) {
     inbox.remove();
     answered.add(CommandMeter.Kind.of(request.command), 1);
-    answeredBytes += request.bytes;
+    answeredBytes += request.heapBytes();
   }
 
   /** It comes first again. Where there is no memory for that, the inbox is as it was. */
@@ -132,7 +132,7 @@ final class Session {
       throw e;
     }
     answered.add(CommandMeter.Kind.of(request.command), -1);
-    answeredBytes -= request.bytes;
+    answeredBytes -= request.heapBytes();
   }
 
   /** Ends the connection, as memory lacks for it. Throws nothing. */
@@ -162,6 +162,23 @@ final class Session {
     watchedBytes = 0;
   }
 
+  /**
+   * Queues a command behind MULTI, if there is room for it; as of a command, the first bytes of a
+   * transaction are free.
+   */
+  boolean enqueue(List<Request> queued, Request request, RequestBudget budget) {
+    long bytes = queuedBytes + request.heapBytes();
+    if (!budget.reserve(beyondFree(bytes) - beyondFree(queuedBytes))) {
+      return false;
+    }
+    queuedBytes = bytes;
+    return queued.add(request);
+  }
+
+  private static long beyondFree(long bytes) {
+    return Math.max(0, bytes - RequestBudget.FREE_BYTES);
+  }
+
   /** Leaves MULTI; gives back what its commands had reserved. */
   void discard(RequestBudget budget) {
     List<Request> queued = queue;
@@ -169,7 +186,7 @@ final class Session {
       for (int i = 0; i < queued.size(); i++) {
         budget.release(queued.get(i).reservedBytes);
       }
-      budget.release(queuedBytes);
+      budget.release(beyondFree(queuedBytes));
     }
     queue = null;
     queuedBytes = 0;

@@ -177,9 +177,11 @@ final class StringCommands {
     if (call.count() > 2 && !persists && !expires) {
       throw CommandError.syntax();
     }
-    long moment = expires ? ExpiryOption.moment(call, call.word(2), 3) : Entries.NEVER;
     Entries entries = call.entries();
     byte[] value = entries.get(call.bytes(1));
+    // As in Redis, the time is only looked at where there is an entry.
+    boolean timed = expires && value != null;
+    long moment = timed ? ExpiryOption.moment(call, call.word(2), 3) : Entries.NEVER;
     call.out.bulkOrNull(value);
     if (value != null && (expires || persists)) {
       if (call.hasPassed(moment)) {

@@ -199,12 +199,30 @@ final class LimitsHttpTest {
                 });
         Socket slow = served.socket()) {
       slow.getOutputStream()
-          .write((head + "Content-Length: " + batch.length() + "\r\n\r\n{").getBytes(UTF_8));
-      // One that does not say how long it is has no more than the others have in any case.
+          .write(
+              (head + "Content-Length: " + batch.length() + "\r\n\r\n" + batch.substring(0, 60))
+                  .getBytes(UTF_8));
       String unannounced = served.raw(head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n");
       assertTrue(unannounced.startsWith("HTTP/1.1 408 "), unannounced);
-      slow.getOutputStream().write(batch.substring(1).getBytes(UTF_8));
+      slow.getOutputStream().write(batch.substring(60).getBytes(UTF_8));
       assertEquals("HTTP/1.1 200", new String(slow.getInputStream().readNBytes(12), UTF_8));
+    }
+  }
+
+  @Test
+  void aLongBodyThatDoesNotComeHasNoMoreTimeThanAShortOne() throws Exception {
+    try (Served served =
+        served(
+            folder,
+            limits -> {
+              limits.requestMillis = 300;
+              limits.bytesPerSecond = 1;
+            })) {
+      String answer =
+          served.raw(
+              "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx");
+      assertTrue(answer.startsWith("HTTP/1.1 408 "), answer);
+      Served.await(() -> served.get("/v1/stats").json().toString().contains("bodyBytes=0,"));
     }
   }
 

@@ -239,6 +239,8 @@ final class CommandsTest {
         ":1^",
         "GETEX c EX 0",
         "-ERR invalid expire time in 'getex' command^",
+        "GETEX none EX 0",
+        "$-1^",
         "GETEX c EX",
         "-ERR syntax error^",
         "PERSIST c",
@@ -500,7 +502,7 @@ final class CommandsTest {
             "-ERR AUTH <password> called without any password configured for the default user."
                 + " Are you sure your configuration is correct?^",
         "AUTH default x", "+OK^",
-        "COMMAND INFO get none", "*2^*10^$3^get^:2^*1^+readonly^:1^:1^:1^*0^*0^*0^*0^*-1^",
+        "COMMAND INFO get none", "*2^*10^$3^get^:2^*1^+readonly^:1^:1^:1^*0^*0^*0^*0^$-1^",
         "COMMAND DOCS get none",
             "*2^$3^get^*6^$7^summary^$24^Gives the value of a key^$5^since^$5^1.0.0^"
                 + "$5^group^$6^string^",

@@ -13,6 +13,8 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Each limit with what a client is told, and that others go on. */
 final class LimitsTest {
   private static final String TOKEN = "a token";
+  private static final String LONG = "v".repeat(40_000);
 
   @TempDir Path directory;
   private RunningRedis redis;
@@ -51,6 +54,7 @@ final class LimitsTest {
 
   @Test
   void allCommandsTogether() throws IOException {
+    reopenPatient();
     try (RawClient first = redis.connect();
         RawClient second = redis.connect()) {
       begin(first);
@@ -62,6 +66,92 @@ final class LimitsTest {
     }
     try (RawClient later = redis.connect()) {
       assertEquals("+OK^", later.command("SET", "k", "v".repeat(1_000_000)));
+    }
+  }
+
+  @Test
+  void aLongCommandThatDoesNotComeIsGivenUp() throws IOException {
+    try (RawClient stalled = redis.connect();
+        RawClient other = redis.connect()) {
+      begin(stalled);
+      stalled.send("x".repeat(1000));
+      assertTrue(stalled.isEnded());
+      other.expect("PING", "+PONG^");
+      long all = RunningRedis.small().requestBytes();
+      long deadline = System.nanoTime() + 30_000_000_000L;
+      while (redis.server.state().budget().left() < all && System.nanoTime() - deadline < 0) {
+        other.expect("PING", "+PONG^");
+      }
+      assertEquals(all, redis.server.state().budget().left());
+    }
+  }
+
+  @Test
+  void shortTransactionsGoOnWhereNothingIsLeftForLongCommands() throws IOException {
+    reopenPatient();
+    try (RawClient first = redis.connect();
+        RawClient second = redis.connect();
+        RawClient third = redis.connect();
+        RawClient other = redis.connect()) {
+      begin(first);
+      begin(second);
+      // What its two arguments take beside their bytes, and the first of these.
+      long rest = redis.server.state().budget().left() + RequestBudget.FREE_BYTES - 2 * 24 - 3;
+      third.send("PING^*2^$3^GET^$" + rest + "^");
+      assertEquals("+PONG^", third.reply());
+      assertEquals(0, redis.server.state().budget().left());
+      other.expect("MULTI", "+OK^");
+      other.expect("SET a 1", "+QUEUED^");
+      other.expect("GET a", "+QUEUED^");
+      other.expect("EXEC", "*2^+OK^$1^1^");
+      other.expect("MULTI", "+OK^");
+      assertEquals("+QUEUED^", other.command("SET", "a", LONG));
+      assertEquals("-ERR the transaction is too large^", other.command("SET", "a", LONG));
+    }
+    assertEquals(RunningRedis.small().requestBytes(), left());
+  }
+
+  /** What is left once the ends of connections have been seen. */
+  private long left() throws IOException {
+    try (RawClient client = redis.connect()) {
+      long deadline = System.nanoTime() + 30_000_000_000L;
+      while (!client.ask("CLIENT LIST").matches("\\$\\d+\\^id=[^\n]*\n\\^")
+          && System.nanoTime() - deadline < 0) {
+        client.expect("PING", "+PONG^");
+      }
+    }
+    return redis.server.state().budget().left();
+  }
+
+  @Test
+  void manyEmptyArgumentsCountForWhatTheyTake() throws Exception {
+    redis.close();
+    redis = RunningRedis.in(directory);
+    try (RawClient client = redis.connect()) {
+      assertEquals("+OK^", client.command("SET", "x".repeat(30_000), ""));
+      AtomicLong most = new AtomicLong();
+      AtomicBoolean ends = new AtomicBoolean();
+      Thread looking =
+          new Thread(
+              () -> {
+                while (!ends.get()) {
+                  long now = redis.server.state().underWay().get();
+                  most.accumulateAndGet(now, Math::max);
+                }
+              });
+      // Looks at each letter of the key for all letters of the set.
+      client.send(RawClient.array("KEYS", "*[" + "y".repeat(64 << 10) + "]"));
+      looking.start();
+      int count = 100;
+      Thread sender = sending(client, "*2729^$4^MGET^" + "$0^^".repeat(2728), count);
+      assertEquals("*0^", client.reply());
+      ends.set(true);
+      looking.join();
+      for (int i = 0; i < count; i++) {
+        assertEquals("-ERR a key must not be empty in this store^", client.reply());
+      }
+      sender.join();
+      assertTrue(most.get() <= 10, () -> most + " commands of 64 KiB were read");
     }
   }
 
@@ -233,6 +323,7 @@ final class LimitsTest {
 
   @Test
   void whatShortCommandsReadCountsBesideThoseUnderWay() throws IOException {
+    reopenPatient();
     String refusal = "-ERR no memory for this command beside those under way^";
     String value = "v".repeat(300_000);
     try (RawClient first = redis.connect();
@@ -380,6 +471,17 @@ final class LimitsTest {
     try (RawClient idle = redis.connect()) {
       assertTrue(idle.isEnded());
     }
+  }
+
+  /** Waits for what does not come. */
+  private void reopenPatient() throws IOException {
+    redis.close();
+    Duration minute = Duration.ofMinutes(1);
+    redis =
+        RunningRedis.in(
+            directory,
+            Clock.systemUTC(),
+            options -> options.withLimits(RunningRedis.small(minute, minute)));
   }
 
   /** For clients that have a token. */

@@ -74,8 +74,11 @@ final class RunningRedis implements AutoCloseable {
   }
 
   static RedisLimits small(Duration authentication) {
-    return new RedisLimits(
-        5, 20, 1 << 20, 2 << 20, 1 << 20, 8, Duration.ofMillis(200), authentication);
+    return small(Duration.ofMillis(200), authentication);
+  }
+
+  static RedisLimits small(Duration slowReader, Duration authentication) {
+    return new RedisLimits(5, 20, 1 << 20, 2 << 20, 1 << 20, 8, slowReader, authentication);
   }
 
   int port() {
