@@ -445,7 +445,7 @@ final class BackgroundWork {
     long lastSequence = snapshots.visibleSequence();
     // The table points into the log: those bytes must be as durable as the table.
     log.sync();
-    VersionEdit edit = new VersionEdit().replayFrom(next);
+    VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(log.durable());
     long bytes = 0;
     for (TableMeta table : tables) {
       edit.addTable(0, table);

@@ -1,6 +1,7 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.version.VersionEdit;
@@ -155,6 +156,11 @@ final class LogAppender {
   /** When no background work is left. */
   void free() {
     room.free();
+  }
+
+  /** Everything in front of this position is durable. */
+  LogPosition durable() {
+    return writer.durable();
   }
 
   /** Takes back what the active segment was given ahead of need. */

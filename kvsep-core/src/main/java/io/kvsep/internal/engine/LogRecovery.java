@@ -19,10 +19,10 @@ import java.util.List;
  * hands its entries out.
  *
  * <p>The log is read in order until the first frame that does not hold. If anything says that the
- * log had been synced beyond that place (a later frame, the beginning of a later segment's frames,
- * or a table with a part of a frame that is not whole), it is damage, and the store does not open:
- * dropping synced data silently is the one thing that must never happen. Otherwise the rest was
- * never promised to anybody, it is a torn tail, and is cut off.
+ * log had been synced beyond that place (the manifest, a later frame, the beginning of a later
+ * segment's frames, or a table with a part of a frame that is not whole), it is damage, and the
+ * store does not open: dropping synced data silently is the one thing that must never happen.
+ * Otherwise the rest was never promised to anybody, it is a torn tail, and is cut off.
  */
 final class LogRecovery {
   /**
@@ -64,7 +64,7 @@ final class LogRecovery {
         version.segments().tailMap(start.segment()).values().stream()
             .filter(SegmentState::isLog)
             .toList();
-    LogPosition claim = LogPosition.START;
+    LogPosition claim = version.history().syncedLog();
     long leastSequence = 0;
     for (int i = 0; i < segments.size(); i++) {
       SegmentState segment = segments.get(i);
@@ -93,6 +93,8 @@ final class LogRecovery {
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
         if (segment.isSealed() || end < scanner.lengthWithoutRoom() || !isSpare(behind)) {
           cutOff(scanner, behind, claim, leastSequence);
+        } else if (claim.compareTo(end()) > 0) {
+          throw scanner.damage();
         }
         break;
       }

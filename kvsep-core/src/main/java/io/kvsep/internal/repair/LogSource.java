@@ -190,11 +190,16 @@ final class LogSource {
    * Where a crash tore the end of the log off, as recovery sees it: null where it did not, or where
    * something says that the log had been synced further.
    *
+   * @param synced up to where the manifest says that the log had been synced
    * @param sequenceInTables the highest number in a table that is in force; 0 if nobody knows
    */
   static @Nullable LogPosition tornAt(
-      Storage storage, StoreId storeId, List<Part> parts, long sequenceInTables) {
-    LogPosition claim = LogPosition.START;
+      Storage storage,
+      StoreId storeId,
+      List<Part> parts,
+      LogPosition synced,
+      long sequenceInTables) {
+    LogPosition claim = synced;
     long leastSequence = 0;
     try {
       for (int i = 0; i < parts.size(); i++) {

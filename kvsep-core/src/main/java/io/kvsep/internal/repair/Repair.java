@@ -304,7 +304,12 @@ public final class Repair {
             ? manifest.tables().stream().mapToLong(TableMeta::largestSequence).max().orElse(0)
             : 0;
     LogPosition torn =
-        LogSource.tornAt(input.damaged(), storeId, parts.subList(first, parts.size()), inTables);
+        LogSource.tornAt(
+            input.damaged(),
+            storeId,
+            parts.subList(first, parts.size()),
+            manifest.syncedLog(),
+            inTables);
     if (torn == null) {
       return parts;
     }

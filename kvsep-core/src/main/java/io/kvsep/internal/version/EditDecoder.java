@@ -47,6 +47,7 @@ final class EditDecoder {
         case ManifestFormat.NEXT_SEGMENT_ID -> edit.nextSegmentId(number());
         case ManifestFormat.LAST_SEQUENCE -> edit.lastSequence(number());
         case ManifestFormat.REPLAY_FROM -> edit.replayFrom(new LogPosition(number(), number()));
+        case ManifestFormat.SYNCED_LOG -> edit.syncedLog(new LogPosition(number(), number()));
         case ManifestFormat.ADD_TABLE -> edit.addTable(level(), table(/* hiding= */ false));
         case ManifestFormat.ADD_HIDING -> edit.addTable(level(), table(/* hiding= */ true));
         case ManifestFormat.REMOVE_TABLE -> edit.removeTable(level(), number());

@@ -38,6 +38,10 @@ final class EditEncoder {
     if (replayFrom != null) {
       put(ManifestFormat.REPLAY_FROM, replayFrom.segment(), replayFrom.offset());
     }
+    LogPosition syncedLog = edit.syncedLog();
+    if (syncedLog.compareTo(LogPosition.START) > 0) {
+      put(ManifestFormat.SYNCED_LOG, syncedLog.segment(), syncedLog.offset());
+    }
     for (RemovedTable table : edit.removedTables()) {
       put(ManifestFormat.REMOVE_TABLE, table.level(), table.number());
     }

@@ -9,17 +9,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store has to remember for backups of it and for those it was made of. Immutable.
+ * What a store has to remember of its log, for backups of it and for those it was made of.
+ * Immutable.
  *
  * @param droppedDelete the highest sequence number of a delete, or of an entry that had expired,
  *     that compaction has dropped. Never falls. Changes since an earlier number are not all there
  *     any more: nothing tells that those keys are gone
  * @param lostChange the highest sequence number of a change that the log does not have any more, or
  *     never had. Never falls. All with higher ones are in the segments of the log that there are
+ * @param syncedLog everything of the log in front of it was synced. Never falls
  * @param restored the backup that was restored last, null when there was none
  */
-public record History(long droppedDelete, long lostChange, @Nullable Restored restored) {
-  static final History NONE = new History(0, 0, null);
+public record History(
+    long droppedDelete, long lostChange, LogPosition syncedLog, @Nullable Restored restored) {
+  static final History NONE = new History(0, 0, LogPosition.START, null);
 
   /**
    * A backup that was restored, or is being restored.
@@ -65,6 +68,7 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
         Math.max(
             Math.max(lostChange, edit.lostChange().orElse(0)),
             Math.min(lastSequence, givenUp(edit, segments, replayFrom))),
+        LogPosition.later(syncedLog, edit.syncedLog()),
         latest);
   }
 
@@ -93,7 +97,7 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
 
   /** The same of a store of which nobody has kept account of what its log has lost. */
   History withLost(long sequence) {
-    return new History(droppedDelete, Math.max(lostChange, sequence), restored);
+    return new History(droppedDelete, Math.max(lostChange, sequence), syncedLog, restored);
   }
 
   private static boolean isBefore(long segment, LogPosition replayFrom) {
@@ -103,6 +107,7 @@ public record History(long droppedDelete, long lostChange, @Nullable Restored re
   void addTo(VersionEdit snapshot) {
     snapshot.droppedDelete(droppedDelete);
     snapshot.lostChange(lostChange);
+    snapshot.syncedLog(syncedLog);
     if (restored != null) {
       snapshot.restored(restored);
     }

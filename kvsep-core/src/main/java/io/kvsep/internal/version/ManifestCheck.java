@@ -112,6 +112,7 @@ final class ManifestCheck {
     snapshot.relocations().forEach(moved -> facts.put("home of " + moved.segment(), moved));
     facts.put("dropped deletes", snapshot.droppedDelete());
     facts.put("changes that are not in the log", snapshot.lostChange().orElse(0));
+    facts.put("synced log", snapshot.syncedLog());
     facts.put("restored backup", String.valueOf(snapshot.restored()));
     snapshot.addedKeyspaces().forEach(added -> facts.put("keyspace " + added.id(), added));
     return facts;

@@ -43,6 +43,7 @@ import io.kvsep.internal.format.FileKind;
  * 17 sealLog          id length sequence    as sealSegment, with a number that no record exceeds
  * 18 lostChange       sequence              changes up to it are not all in the log
  * 19 addHiding        as addTable, with hiddenCount in front of useCount; in 5 it is 0
+ * 20 syncedLog        segment offset       the log in front of it is durable
  * </pre>
  *
  * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
@@ -75,9 +76,10 @@ final class ManifestFormat {
   static final int SEAL_LOG = 17;
   static final int LOST_CHANGE = 18;
   static final int ADD_HIDING = 19;
+  static final int SYNCED_LOG = 20;
 
   /** What is beyond is of a later version. */
-  static final int LAST_TAG = ADD_HIDING;
+  static final int LAST_TAG = SYNCED_LOG;
 
   private ManifestFormat() {}
 

@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  * @param keyspaces names and ids, as far as they could be read
  * @param nextKeyspace ids from here on were never given to a keyspace that it knows of
  * @param replayFrom where the log begins that is in no table
+ * @param syncedLog the log in front of it was synced
  * @param lastSequence the highest sequence number in tables
  */
 public record SalvagedManifest(
@@ -46,6 +47,7 @@ public record SalvagedManifest(
     SortedMap<String, Integer> keyspaces,
     int nextKeyspace,
     LogPosition replayFrom,
+    LogPosition syncedLog,
     long lastSequence) {
 
   /** Looks for segments of which a manifest has lost the edit. */
@@ -121,6 +123,7 @@ public record SalvagedManifest(
         names,
         KeyspaceIds.NONE.next(),
         LogPosition.START,
+        LogPosition.START,
         0);
   }
 
@@ -161,6 +164,7 @@ public record SalvagedManifest(
         keyspaces.byName(),
         keyspaces.next(),
         from == null ? LogPosition.START : from,
+        snapshot.syncedLog(),
         snapshot.lastSequence().orElse(0));
   }
 

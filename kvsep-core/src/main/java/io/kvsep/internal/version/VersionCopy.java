@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -32,9 +33,19 @@ public final class VersionCopy {
     return files;
   }
 
+  private static LogPosition endOfLog(Version version) {
+    LogPosition end = LogPosition.START;
+    for (SegmentState segment : version.segments().values()) {
+      if (segment.isLog() && segment.isSealed()) {
+        end = new LogPosition(segment.id(), segment.sealedLength());
+      }
+    }
+    return end;
+  }
+
   /**
    * Makes a store of the {@link #files} that are in a directory already. All of it is durable when
-   * this returns, the names of those files, too.
+   * this returns, the names of those files, too; what is in them has to be before.
    *
    * @param versions those of the store that the version is of; numbers are taken from there, so
    *     that none is below that of a file
@@ -46,6 +57,8 @@ public final class VersionCopy {
     VersionEdit snapshot =
         Replay.snapshotOf(version, SegmentState::isSealed)
             .withCounters(header.number() + 1, versions.newSegmentId());
+    // Nothing is written behind it, by which that could be told from the log itself.
+    snapshot.syncedLog(LogPosition.later(snapshot.syncedLog(), endOfLog(version)));
     DurableOutput output = new DurableOutput(directory, ledger);
     ManifestWriter.create(output, header, snapshot).close();
     CurrentFile.prepare(output, header);

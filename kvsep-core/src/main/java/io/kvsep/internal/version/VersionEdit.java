@@ -52,6 +52,7 @@ public final class VersionEdit {
   private OptionalLong nextSegmentId = OptionalLong.empty();
   private OptionalLong lastSequence = OptionalLong.empty();
   private @Nullable LogPosition replayFrom;
+  private LogPosition syncedLog = LogPosition.START;
   private long droppedDelete;
   private OptionalLong lostChange = OptionalLong.empty();
   private History.@Nullable Restored restored;
@@ -71,6 +72,12 @@ public final class VersionEdit {
   /** Where recovery begins: everything before is in tables. Never falls. */
   public VersionEdit replayFrom(LogPosition position) {
     replayFrom = position;
+    return this;
+  }
+
+  /** The log in front of that position is durable; where it ends before, something is lost. */
+  public VersionEdit syncedLog(LogPosition position) {
+    syncedLog = position;
     return this;
   }
 
@@ -181,6 +188,7 @@ public final class VersionEdit {
     copy.nextKeyspace = nextKeyspace;
     copy.lastSequence = lastSequence;
     copy.replayFrom = replayFrom;
+    copy.syncedLog = syncedLog;
     copy.droppedDelete = droppedDelete;
     copy.lostChange = lostChange;
     copy.restored = restored;
@@ -197,6 +205,11 @@ public final class VersionEdit {
 
   public @Nullable LogPosition replayFrom() {
     return replayFrom;
+  }
+
+  /** The start of the log when it says nothing. */
+  public LogPosition syncedLog() {
+    return syncedLog;
   }
 
   public List<AddedTable> addedTables() {
@@ -274,6 +287,10 @@ public final class VersionEdit {
     if (replayFrom != null) {
       text.append(" replayFrom=").append(replayFrom.segment()).append('@');
       text.append(replayFrom.offset());
+    }
+    if (syncedLog.compareTo(LogPosition.START) > 0) {
+      text.append(" syncedLog=").append(syncedLog.segment()).append('@');
+      text.append(syncedLog.offset());
     }
     if (droppedDelete > 0) {
       text.append(" droppedDelete=").append(droppedDelete);

@@ -47,6 +47,8 @@ import org.jspecify.annotations.Nullable;
  * were not there.
  */
 public final class VersionSet implements AutoCloseable {
+  private static final long FIRST_MANIFEST = 1;
+
   private final Storage storage;
   private final StoreId storeId;
   private final boolean readOnly;
@@ -175,6 +177,7 @@ public final class VersionSet implements AutoCloseable {
     try {
       requireWritable();
       if (needed.getAsBoolean()) {
+        confirmCreation();
         switchManifest();
       }
     } catch (SyncFailure e) {
@@ -202,7 +205,7 @@ public final class VersionSet implements AutoCloseable {
       boolean ofStore =
           switch (StoreFiles.kindOf(name)) {
             case SEGMENT, TABLE -> true;
-            case MANIFEST -> StoreFiles.numberOf(name) != 1;
+            case MANIFEST -> StoreFiles.numberOf(name) != FIRST_MANIFEST;
             case CURRENT, LOCK, TEMPORARY, OTHER -> false;
           };
       if (ofStore) {
@@ -512,6 +515,17 @@ public final class VersionSet implements AutoCloseable {
       // On a full disk the edit that frees space is a small one; do not let a large file stop it.
       open.postponeLarge();
       return open;
+    }
+  }
+
+  /**
+   * Whoever made the store may have died before the name CURRENT was durable, or have been told
+   * that it may not be. A power failure that takes it would leave a second manifest without one.
+   */
+  private void confirmCreation() throws IOException {
+    if (writer == null && manifestRead.equals(StoreFiles.manifest(FIRST_MANIFEST))) {
+      CurrentFile.prepare(output, new FileHeader(storeId, FIRST_MANIFEST));
+      CurrentFile.install(output);
     }
   }
 

@@ -7,12 +7,8 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -20,7 +16,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -44,49 +39,45 @@ final class DamageSweepTest {
 
   private static final int SHORT_FILE_BYTES = 400;
 
-  /** A store at rest and what may be found in it. */
-  private static final class Fixture {
-    final NavigableMap<String, byte[]> files = new TreeMap<>();
-
-    /** The state behind each commit, the empty one first. */
-    final List<NavigableMap<byte[], byte[]>> states = new ArrayList<>();
-
-    /** Where each of the commits behind {@link #base} ends. */
-    final List<Integer> ends = new ArrayList<>();
-
-    /** The segment these are in, its length when it was synced last, and where replay begins. */
-    String tail = "";
-
-    int syncedEnd;
-    int replayFrom;
-
-    /** Index of the state that the tables hold. */
-    int base;
-
-    NavigableMap<byte[], byte[]> newest() {
-      return states.get(states.size() - 1);
-    }
-
-    CrashableStorage storage() {
-      CrashableStorage storage = new CrashableStorage();
-      files.forEach(storage::replace);
-      return storage;
-    }
-  }
-
   @Test
   void aClosedStoreGivesRightDataOrATypedError() {
-    sweep(closedStore());
+    sweep(StoreAtRest.closedStore());
   }
 
   @Test
   void aStoreWithALogToReplayGivesRightDataOrATypedError() {
-    sweep(uncleanStore());
+    sweep(StoreAtRest.uncleanStore());
+  }
+
+  /** Everything in it was synced, though no frame says so. */
+  @Test
+  void aCheckpointWithALogToReplayGivesRightDataOrATypedError() throws IOException {
+    sweep(StoreAtRest.checkpoint());
+  }
+
+  @Test
+  void whatAFlushHasSyncedBesideItsOwnIsNoTornTail() {
+    StoreAtRest fixture = StoreAtRest.storeThatFlushesWhileItIsWritten();
+    byte[] tail = bytes(fixture, fixture.tail);
+    Failures failures = new Failures();
+    for (int i = fixture.replayFrom; i < tail.length; i++) {
+      int offset = i;
+      CrashableStorage flipped = fixture.storage();
+      corrupt(flipped, fixture.tail, offset, 1 << offset % 8);
+      CrashableStorage shortened = fixture.storage();
+      shortened.replace(fixture.tail, Arrays.copyOf(tail, offset));
+      for (CrashableStorage damaged : List.of(flipped, shortened)) {
+        failures.check(
+            "damaged at " + offset, damaged, () -> expectRefusal(damaged, Set.of(fixture.tail)));
+      }
+    }
+    failures.report();
+    assertTrue(failures.runCount() > 100, "only " + failures.runCount() + " damages");
   }
 
   @Test
   void aStoreWhoseLastEditAddedASegmentNeverForgetsIt() {
-    Fixture fixture = uncleanStoreInFreshSegment();
+    StoreAtRest fixture = StoreAtRest.uncleanStoreInFreshSegment();
     Failures failures = new Failures();
     for (String name : fixture.files.keySet()) {
       if (StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
@@ -99,7 +90,7 @@ final class DamageSweepTest {
 
   @Test
   void missingAndSwappedFilesAreToldOfByName() {
-    for (Fixture fixture : List.of(closedStore(), uncleanStore())) {
+    for (StoreAtRest fixture : List.of(StoreAtRest.closedStore(), StoreAtRest.uncleanStore())) {
       Failures failures = new Failures();
       for (String name : fixture.files.keySet()) {
         CrashableStorage missing = without(fixture, name);
@@ -121,8 +112,8 @@ final class DamageSweepTest {
 
   @Test
   void filesOfAnotherStoreAreRefusedOrRight() {
-    Fixture fixture = closedStore();
-    Fixture other = storeOfAnotherId();
+    StoreAtRest fixture = StoreAtRest.closedStore();
+    StoreAtRest other = StoreAtRest.storeOfAnotherId();
     List<Integer> newest = List.of(fixture.states.size() - 1);
     Failures failures = new Failures();
     for (String name : fixture.files.keySet()) {
@@ -141,7 +132,7 @@ final class DamageSweepTest {
     failures.report();
   }
 
-  private static void sweep(Fixture fixture) {
+  private static void sweep(StoreAtRest fixture) {
     Failures failures = new Failures();
     for (String name : fixture.files.keySet()) {
       flipEveryByte(failures, fixture, name);
@@ -160,7 +151,7 @@ final class DamageSweepTest {
     }
   }
 
-  private static void flipEveryByte(Failures failures, Fixture fixture, String name) {
+  private static void flipEveryByte(Failures failures, StoreAtRest fixture, String name) {
     for (int i = 0; i < length(fixture, name); i++) {
       int offset = i;
       CrashableStorage storage = fixture.storage();
@@ -172,7 +163,7 @@ final class DamageSweepTest {
     }
   }
 
-  private static void overwrite(Failures failures, Fixture fixture, String name) {
+  private static void overwrite(Failures failures, StoreAtRest fixture, String name) {
     for (int i = 0; i < length(fixture, name); i += SAMPLE) {
       int offset = i;
       for (int value : new int[] {0, 0xff}) {
@@ -195,7 +186,7 @@ final class DamageSweepTest {
     }
   }
 
-  private static void cut(Failures failures, Fixture fixture, String name) {
+  private static void cut(Failures failures, StoreAtRest fixture, String name) {
     int step = length(fixture, name) <= SHORT_FILE_BYTES ? 1 : SAMPLE;
     for (int i = 0; i < length(fixture, name); i += step) {
       int length = i;
@@ -208,7 +199,7 @@ final class DamageSweepTest {
     }
   }
 
-  private static void grow(Failures failures, Fixture fixture, String name) {
+  private static void grow(Failures failures, StoreAtRest fixture, String name) {
     for (int count : new int[] {1, 31, 600}) {
       for (int value : new int[] {0, 0xa5}) {
         CrashableStorage storage = fixture.storage();
@@ -225,7 +216,7 @@ final class DamageSweepTest {
   }
 
   /** States that may be found when bytes from {@code offset} on do not hold; errors always may. */
-  private static List<Integer> allowedWhenDamaged(Fixture fixture, String name, int offset) {
+  private static List<Integer> allowedWhenDamaged(StoreAtRest fixture, String name, int offset) {
     int newest = fixture.states.size() - 1;
     if (!name.equals(fixture.tail) || offset < fixture.syncedEnd) {
       return List.of(newest);
@@ -238,7 +229,7 @@ final class DamageSweepTest {
   }
 
   /** A log that ends early says nothing about what was behind its end. */
-  private static List<Integer> allowedWhenCut(Fixture fixture, String name, int length) {
+  private static List<Integer> allowedWhenCut(StoreAtRest fixture, String name, int length) {
     int newest = fixture.states.size() - 1;
     if (!name.equals(fixture.tail)) {
       return List.of(newest);
@@ -255,10 +246,10 @@ final class DamageSweepTest {
 
   /** Opens, reads everything twice over, closes. */
   private static void check(
-      Fixture fixture, CrashableStorage storage, Set<String> damaged, List<Integer> allowed) {
+      StoreAtRest fixture, CrashableStorage storage, Set<String> damaged, List<Integer> allowed) {
     StorageEngine engine;
     try {
-      engine = open(storage);
+      engine = StoreAtRest.open(storage);
     } catch (KvException e) {
       requireNamed(e, damaged);
       assertEquals(List.of(), storage.openFiles(), "open files after a refused open");
@@ -297,7 +288,7 @@ final class DamageSweepTest {
   }
 
   private static int matching(
-      Fixture fixture,
+      StoreAtRest fixture,
       List<Integer> allowed,
       NavigableMap<byte[], byte[]> found,
       Set<byte[]> unreadable) {
@@ -354,7 +345,7 @@ final class DamageSweepTest {
 
   private static void expectRefusal(CrashableStorage storage, Set<String> damaged) {
     try {
-      StorageEngine engine = open(storage);
+      StorageEngine engine = StoreAtRest.open(storage);
       engine.close();
     } catch (KvException e) {
       requireNamed(e, damaged);
@@ -384,134 +375,7 @@ final class DamageSweepTest {
     }
   }
 
-  private static Fixture closedStore() {
-    CrashableStorage storage = new CrashableStorage();
-    Fixture fixture = new Fixture();
-    StorageEngine engine = open(storage);
-    fill(engine, fixture, 0);
-    engine.close();
-    return atRest(fixture, storage.crashKeepingAll());
-  }
-
-  private static Fixture storeOfAnotherId() {
-    CrashableStorage storage = new CrashableStorage();
-    Fixture fixture = new Fixture();
-    StorageEngine engine = StorageEngine.open(config(storage, new Random(99)));
-    fill(engine, fixture, 100);
-    engine.close();
-    return atRest(fixture, storage.crashKeepingAll());
-  }
-
-  private static Fixture uncleanStore() {
-    CrashableStorage storage = new CrashableStorage();
-    Fixture fixture = new Fixture();
-    StorageEngine engine = open(storage);
-    fill(engine, fixture, 0);
-    beginTail(fixture, storage);
-    commitToTail(engine, fixture, storage, 20, 50);
-    deleteRange(engine, fixture, 1, 3);
-    fixture.ends.add(contents(storage, fixture.tail).length);
-    commitToTail(engine, fixture, storage, 21, 150);
-    commitToTail(engine, fixture, storage, 22, 90);
-    engine.sync();
-    fixture.syncedEnd = last(fixture.ends);
-    commitToTail(engine, fixture, storage, 23, 60);
-    commitToTail(engine, fixture, storage, 24, 200);
-    commitToTail(engine, fixture, storage, 25, 30);
-    CrashableStorage after = storage.crashKeepingAll();
-    abandon(engine);
-    return atRest(fixture, after);
-  }
-
-  /** As {@link #uncleanStore}, but the newest edit of the manifest is the one for the segment. */
-  private static Fixture uncleanStoreInFreshSegment() {
-    CrashableStorage storage = new CrashableStorage();
-    Fixture fixture = new Fixture();
-    StorageEngine engine = open(storage);
-    fill(engine, fixture, 0);
-    commit(engine, fixture, 0, 20, 3_500);
-    beginTail(fixture, storage);
-    commit(engine, fixture, 0, 21, 3_500);
-    engine.sync();
-    commit(engine, fixture, 0, 22, 50);
-    CrashableStorage after = storage.crashKeepingAll();
-    abandon(engine);
-    fixture.tail = "";
-    return atRest(fixture, after);
-  }
-
-  /** Tables in two levels, two segments, a value of each kind. */
-  private static void fill(StorageEngine engine, Fixture fixture, int salt) {
-    fixture.states.add(new TreeMap<>(Arrays::compareUnsigned));
-    commit(engine, fixture, salt, 1, 30);
-    commit(engine, fixture, salt, 2, 300);
-    commit(engine, fixture, 0, 3, 1_500);
-    engine.flush();
-    engine.compact();
-    commit(engine, fixture, salt, 4, 200);
-    commit(engine, fixture, salt, 5, 0);
-    commit(engine, fixture, 0, 7, 1_100);
-    commit(engine, fixture, 0, 9, 1_300);
-    deleteRange(engine, fixture, 4, 6);
-    engine.flush();
-  }
-
-  private static void deleteRange(StorageEngine engine, Fixture fixture, int from, int to) {
-    NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
-    next.subMap(TrackedEngine.key(from), TrackedEngine.key(to)).clear();
-    WriteBuffer buffer = new WriteBuffer();
-    buffer.deleteRange(0, TrackedEngine.key(from), TrackedEngine.key(to));
-    engine.writes().write(buffer, CommitSync.ON_DEMAND);
-    fixture.states.add(next);
-  }
-
-  private static void beginTail(Fixture fixture, CrashableStorage storage) {
-    fixture.base = fixture.states.size() - 1;
-    fixture.tail = newestSegment(storage);
-    fixture.replayFrom = contents(storage, fixture.tail).length;
-    fixture.syncedEnd = fixture.replayFrom;
-  }
-
-  private static void commitToTail(
-      StorageEngine engine,
-      Fixture fixture,
-      CrashableStorage storage,
-      int number,
-      int valueLength) {
-    commit(engine, fixture, /* salt= */ 0, number, valueLength);
-    assertEquals(fixture.tail, newestSegment(storage));
-    fixture.ends.add(contents(storage, fixture.tail).length);
-  }
-
-  /** Puts a key of its own, and one that all commits have in common; the salt changes values. */
-  private static void commit(
-      StorageEngine engine, Fixture fixture, int salt, int number, int valueLength) {
-    NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
-    WriteBuffer buffer = new WriteBuffer();
-    for (int key : new int[] {number, 0}) {
-      int length = key == 0 ? 20 + number : valueLength;
-      byte[] value = TrackedEngine.value(number + salt, length);
-      buffer.put(0, TrackedEngine.key(key), value, 0);
-      next.put(TrackedEngine.key(key), value);
-    }
-    engine.writes().write(buffer, CommitSync.ON_DEMAND);
-    fixture.states.add(next);
-  }
-
-  private static Fixture atRest(Fixture fixture, CrashableStorage storage) {
-    try {
-      for (String name : storage.list()) {
-        if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
-          fixture.files.put(name, storage.contents(name));
-        }
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    return fixture;
-  }
-
-  private static CrashableStorage without(Fixture fixture, String name) {
+  private static CrashableStorage without(StoreAtRest fixture, String name) {
     CrashableStorage storage = new CrashableStorage();
     for (Map.Entry<String, byte[]> file : fixture.files.entrySet()) {
       if (!file.getKey().equals(name)) {
@@ -519,45 +383,6 @@ final class DamageSweepTest {
       }
     }
     return storage;
-  }
-
-  private static StorageEngine open(CrashableStorage storage) {
-    return StorageEngine.open(config(storage, new Random(7)));
-  }
-
-  private static EngineConfig config(CrashableStorage storage, Random random) {
-    EngineConfig config = Variant.SEPARATED.config(storage, new ManualScheduler(3, 1));
-    return ConfigDraft.of(config).random(random).build();
-  }
-
-  private static void abandon(StorageEngine engine) {
-    try {
-      engine.close();
-    } catch (KvException e) {
-      // Its storage has crashed.
-    }
-  }
-
-  private static String newestSegment(CrashableStorage storage) {
-    try {
-      String newest = "";
-      for (String name : storage.list()) {
-        if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT) {
-          newest = name;
-        }
-      }
-      return newest;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static byte[] contents(CrashableStorage storage, String name) {
-    try {
-      return storage.contents(name);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   private static void corrupt(CrashableStorage storage, String name, int offset, int mask) {
@@ -568,17 +393,13 @@ final class DamageSweepTest {
     }
   }
 
-  private static byte[] bytes(Fixture fixture, String name) {
+  private static byte[] bytes(StoreAtRest fixture, String name) {
     byte[] bytes = fixture.files.get(name);
     assertTrue(bytes != null);
     return bytes;
   }
 
-  private static int length(Fixture fixture, String name) {
+  private static int length(StoreAtRest fixture, String name) {
     return bytes(fixture, name).length;
-  }
-
-  private static int last(List<Integer> list) {
-    return list.get(list.size() - 1);
   }
 }

@@ -57,6 +57,61 @@ final class VersionSetCrashTest {
         });
   }
 
+  /** Nobody was told of the store: it is there or not, but it is not damaged. */
+  @Test
+  void aKilledCreationAndAPowerFailureBehindItLeaveAStoreOrNone() throws IOException {
+    int seconds = 0;
+    for (long at = 1; ; at++) {
+      CrashableStorage storage = new CrashableStorage();
+      storage.freezeAt(at);
+      if (creates(storage)) {
+        break;
+      }
+      CrashableStorage killed = storage.moment();
+      if (!VersionSet.exists(killed)) {
+        continue;
+      }
+      boolean done = false;
+      for (long next = 1; !done; next++) {
+        CrashableStorage second = killed.moment();
+        second.freezeAt(next);
+        done = opens(second);
+        seconds++;
+        for (CrashableStorage after : second.crashStates(STATES)) {
+          boolean there = VersionSet.exists(after);
+          assertTrue(there || !done, "the store has vanished");
+          assertTrue(there ? opens(after) : creates(after));
+        }
+      }
+    }
+    assertTrue(seconds > 10, "only " + seconds + " openings");
+  }
+
+  private static boolean creates(CrashableStorage storage) {
+    try {
+      VersionSet.create(
+              storage,
+              StoreId.random(new Random(5)),
+              new MemoryLedger(),
+              (t, s) -> {},
+              Readers.unbounded())
+          .close();
+      return true;
+    } catch (IOException | KvException e) {
+      return false;
+    }
+  }
+
+  private static boolean opens(CrashableStorage storage) {
+    try (VersionSet set =
+        VersionSet.open(storage, false, new MemoryLedger(), (t, s) -> {}, Readers.unbounded())) {
+      set.beginWriting();
+      return true;
+    } catch (IOException | KvException e) {
+      return false;
+    }
+  }
+
   /** Does the same for the same seed until the storage freezes. */
   private static final class Run {
     private final Random random;
