@@ -175,12 +175,16 @@ class EngineReader implements KvReader {
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
     }
+    boolean handedOver = false;
     try {
       confirm();
-    } catch (RuntimeException e) {
-      cursor.close();
-      throw e;
+      KvCursor shown = new StoreCursor(cursor);
+      handedOver = true;
+      return shown;
+    } finally {
+      if (!handedOver) {
+        cursor.close();
+      }
     }
-    return new StoreCursor(cursor);
   }
 }

@@ -9,8 +9,8 @@ import java.util.Map;
  *
  * @param entriesEstimate entries in tables and memtables less tombstones; versions that compaction
  *     has not dropped yet count too
- * @param keyBytes bytes of keys in tables and memtables, with one to five bytes each for the
- *     keyspace, before compression of common prefixes
+ * @param keyBytes bytes of keys in tables and memtables, those of tombstones too, before
+ *     compression of common prefixes; four more for each key of a keyspace from the 240th on
  * @param logBytes bytes of all files of the value log, pinned ones included
  * @param logLiveBytes bytes of log records that tables and memtables still point to
  * @param logSegments files of the value log; {@link KvStore#segments} tells them apart

@@ -76,6 +76,7 @@ final class KvMetricsTest {
 
       StoreStats stats = store.stats();
       assertEquals(1_001, value("kvsep.entries"));
+      assertEquals(10 * 4 + 90 * 5 + 900 * 6 + 8, stats.keyBytes());
       assertEquals(stats.keyBytes(), amount("kvsep.keys"));
       assertEquals(stats.logBytes(), amount("kvsep.log.used"));
       assertEquals(stats.logLiveBytes(), amount("kvsep.log.live"));

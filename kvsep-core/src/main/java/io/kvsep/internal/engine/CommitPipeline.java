@@ -9,9 +9,10 @@ import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,10 @@ final class CommitPipeline {
   private static final long COMPANION_WAIT_NANOS = 20_000;
 
   private static final int COMPANION_WAITS = 2;
+
+  /** Only if waking whoever wants to be alone fails, it takes so long. */
+  private static final long TURN_WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
+
   private static final int COMPANIONS_MAX = 256;
 
   /**
@@ -56,10 +61,11 @@ final class CommitPipeline {
   /** Guards the next five. */
   private final SureLock queueLock = new SureLock();
 
-  private final Condition exclusiveTurn = queueLock.newCondition();
+  /** Who wants to be alone, and is woken when nobody leads. */
+  private final List<Thread> exclusiveWaiters = new ArrayList<>();
+
   private final WriteQueue queue = new WriteQueue();
   private boolean leading;
-  private int exclusiveWaiters;
   private boolean closed;
 
   /** Whether whoever leads may take long: with a sync, or waiting for room. A hint to others. */
@@ -103,10 +109,10 @@ final class CommitPipeline {
         throw new StoreClosedException("the store is closed");
       }
       // Whoever wants to be alone takes the lead next, and wakes the queue when it is done.
-      lead = !leading && exclusiveWaiters == 0;
+      lead = !leading && exclusiveWaiters.isEmpty();
       if (lead) {
         leading = true;
-      } else if (!request.mayWait && (held || exclusiveWaiters > 0)) {
+      } else if (!request.mayWait && (held || !exclusiveWaiters.isEmpty())) {
         request.applied = false;
         return;
       } else {
@@ -132,19 +138,37 @@ final class CommitPipeline {
   void exclusively(Runnable action) {
     queueLock.lock();
     try {
-      exclusiveWaiters++;
-      try {
-        while (leading) {
-          exclusiveTurn.awaitUninterruptibly();
-        }
-      } finally {
-        exclusiveWaiters--;
+      if (leading) {
+        awaitTurnAlone();
       }
       leading = true;
     } finally {
       queueLock.unlock();
     }
     runAndHandOver(action);
+  }
+
+  /** With the lock, until nobody leads. Not by a condition: see {@link LiveView}. */
+  private void awaitTurnAlone() {
+    Thread waiter = Thread.currentThread();
+    boolean interrupted = false;
+    exclusiveWaiters.add(waiter);
+    try {
+      while (leading) {
+        queueLock.unlock();
+        try {
+          LockSupport.parkNanos(this, TURN_WAIT_NANOS_MAX);
+          interrupted |= Thread.interrupted();
+        } finally {
+          queueLock.lock();
+        }
+      }
+    } finally {
+      exclusiveWaiters.remove(waiter);
+      if (interrupted) {
+        waiter.interrupt();
+      }
+    }
   }
 
   /**
@@ -299,9 +323,9 @@ final class CommitPipeline {
     WriteRequest next = null;
     queueLock.lock();
     try {
-      if (exclusiveWaiters > 0) {
+      if (!exclusiveWaiters.isEmpty()) {
         leading = false;
-        exclusiveTurn.signal();
+        LockSupport.unpark(exclusiveWaiters.get(0));
       } else {
         next = queue.poll();
         leading = next != null;

@@ -36,8 +36,11 @@ final class DeviceReads {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      batch.run(slot.context().scratch);
-      slot.context().scratch.trim();
+      try {
+        batch.run(slot.context().scratch);
+      } finally {
+        slot.context().scratch.trim();
+      }
     } finally {
       epochs.exit(slot);
     }

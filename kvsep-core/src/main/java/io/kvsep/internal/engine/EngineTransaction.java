@@ -206,9 +206,16 @@ public final class EngineTransaction {
     try {
       begin(bounds.keyspace());
       EngineCursor store = reads.cursor(bounds.unlimited(), start.hold());
-      TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
-      cursors.add(cursor);
-      return cursor;
+      boolean known = false;
+      try {
+        TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
+        known = cursors.add(cursor);
+        return cursor;
+      } finally {
+        if (!known) {
+          store.close();
+        }
+      }
     } finally {
       end(holds);
     }

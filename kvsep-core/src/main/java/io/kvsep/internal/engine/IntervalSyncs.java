@@ -1,9 +1,9 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.vlog.LogWriter;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Syncs the log that nobody waits for: again and again where the store's durability has an
@@ -19,7 +19,7 @@ final class IntervalSyncs {
   private final FailureState failure;
 
   /** Guards the next two. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   private boolean armed;
   private long dueNanos;

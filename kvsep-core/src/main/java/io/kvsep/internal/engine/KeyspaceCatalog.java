@@ -3,6 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.version.History.Restored;
 import io.kvsep.internal.version.VersionEdit;
@@ -12,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +35,7 @@ public final class KeyspaceCatalog {
   private final FailureState failure;
   private final StoreWrites writes;
   private final ShutKeyspaces shut;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SureLock lock = new SureLock();
 
   KeyspaceCatalog(
       VersionSet versions,

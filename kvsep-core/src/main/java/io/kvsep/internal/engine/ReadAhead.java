@@ -141,6 +141,7 @@ final class ReadAhead implements Foreseen, AutoCloseable {
       } else {
         restart(cursor, stepsLeft);
         batch = collect();
+        current = batch;
         device.start(batch, scratch);
       }
       current = batch;

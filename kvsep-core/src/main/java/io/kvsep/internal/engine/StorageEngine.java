@@ -250,14 +250,14 @@ public final class StorageEngine implements AutoCloseable {
       long keyBytes = 0;
       for (Memtable memtable : view.searched) {
         entries += memtable.entryCount() - 2 * memtable.tombstoneCount();
-        keyBytes += memtable.keyBytes();
+        keyBytes += memtable.keyBytes() - memtable.entryCount();
       }
       int[] levelTables = new int[Version.LEVELS];
       long[] levelBytes = new long[Version.LEVELS];
       for (int level = 0; level < Version.LEVELS; level++) {
         for (TableFile table : view.version.tables(level)) {
           entries += table.meta().entryCount() - 2 * table.meta().tombstoneCount();
-          keyBytes += table.meta().keyBytes();
+          keyBytes += table.meta().keyBytes() - table.meta().entryCount();
         }
         levelTables[level] = view.version.tables(level).length;
         levelBytes[level] = view.version.levelBytes(level);
@@ -269,7 +269,8 @@ public final class StorageEngine implements AutoCloseable {
       long tableBytesWritten = background.tableBytesWritten() + loads.tableBytesWritten();
       return new EngineStats(
           Math.max(0, entries),
-          keyBytes,
+          // Without the prefix of the keyspace, one byte of nearly all.
+          Math.max(0, keyBytes),
           logSpace.bytes(),
           logSpace.liveBytes(view.version),
           logSpace.fileCount(),

@@ -13,8 +13,16 @@ public final class IteratorSources implements AutoCloseable {
   private final List<InternalIterator> iterators = new ArrayList<>();
   private boolean taken;
 
+  /** Takes an iterator over; where there is no memory for that it is closed. */
   public void add(InternalIterator iterator) {
-    iterators.add(iterator);
+    boolean added = false;
+    try {
+      added = iterators.add(iterator);
+    } finally {
+      if (!added) {
+        iterator.close();
+      }
+    }
   }
 
   /** Hands the iterators over to a merge, which closes them from now on if it could be made. */

@@ -195,9 +195,17 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
       opened.tryPin();
       reader = opened;
     }
-    // Not under the lock: evicting others may lead anywhere.
-    cache.readers().opened(this, opened);
-    return opened;
+    boolean handedOver = false;
+    try {
+      // Not under the lock: evicting others may lead anywhere.
+      cache.readers().opened(this, opened);
+      handedOver = true;
+      return opened;
+    } finally {
+      if (!handedOver) {
+        opened.unpin();
+      }
+    }
   }
 
   private TableReader open() {

@@ -18,8 +18,10 @@ import org.jspecify.annotations.Nullable;
  * cache, from where {@link ValueReader#read} takes it through the mapping.
  *
  * <p>One thread, the owner, adds records, prepares and finishes; then any number may help by {@link
- * #run}. The owner sees to it that the segments stay until {@link #cancel} has returned: from then
- * on no thread is inside, and one that comes late finds nothing to do. Holds no off-heap memory.
+ * #run}. All of them are inside the epochs, but the owner may leave these in between: a segment
+ * that is not listed any more is not touched, and one that is stays while the caller is inside.
+ * Behind {@link #cancel} no thread is at work, and one that comes late finds nothing to do. Holds
+ * no off-heap memory.
  *
  * <p>A failed read is not reported here: {@link #holds} then knows nothing of the record, and
  * whoever reads it finds the error himself.
@@ -185,8 +187,10 @@ public final class ReadBatch {
     boolean slow = false;
     boolean done = false;
     try {
-      slow = reader.load(piece.segment, piece.offset, piece.length, scratch);
-      done = true;
+      if (reader.isListed(piece.segment)) {
+        slow = reader.load(piece.segment, piece.offset, piece.length, scratch);
+        done = true;
+      }
     } catch (KvException e) {
       // Whoever needs the record reads it himself and tells his caller.
       slow = true;

@@ -70,6 +70,12 @@ public final class ValueReader {
     return directory.locate(segmentId, offset, result);
   }
 
+  /** Whether a segment found earlier is there, and will be while the caller is in the epochs. */
+  @SuppressWarnings("ReferenceEquality") // A file may be listed anew.
+  boolean isListed(Segment segment) {
+    return directory.find(segment.id()) == segment;
+  }
+
   /**
    * Reads the value that the pointer at {@code pointerOffset} names.
    *

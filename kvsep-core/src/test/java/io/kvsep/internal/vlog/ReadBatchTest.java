@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
@@ -120,6 +121,16 @@ final class ReadBatchTest {
     assertEquals(List.of(), reads());
     assertFalse(holds(batch, 10));
     batch.cancel();
+  }
+
+  @Test
+  void aFileThatIsNotListedAnyMoreIsNotTouched() {
+    ReadBatch batch = batch(10, 20, 30);
+    Segment gone = Objects.requireNonNull(log.directory.unlist(1));
+    finish(batch);
+    assertEquals(List.of(), reads());
+    assertFalse(holds(batch, 10));
+    log.directory.add(gone);
   }
 
   @Test
