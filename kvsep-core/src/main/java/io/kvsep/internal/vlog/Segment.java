@@ -46,6 +46,12 @@ public final class Segment {
   /** Records from this length up are worth a new mapping by themselves. */
   private static final int MAP_RECORD_MIN = 1 << 20;
 
+  /** Replacing so many mapped bytes costs about as much as one read that goes past the mapping. */
+  private static final int MAPPED_BYTES_PER_READ_SHIFT = 15;
+
+  /** And copying so many as such a read itself. */
+  private static final int READ_BYTES_SHIFT = 13;
+
   private final Storage storage;
   private final StoreId storeId;
   private final long id;
@@ -75,6 +81,9 @@ public final class Segment {
   private long lastSequence;
 
   private volatile @Nullable Region mapping;
+
+  /** What reads past the mapping have cost, about: readers count side by side. */
+  private int unmappedReads;
 
   /** Of a relocated file; as long as the mapping. */
   private volatile @Nullable Relocations relocations;
@@ -357,6 +366,7 @@ public final class Segment {
       long published = publishedEnd;
       Region grown = map(published);
       mapping = grown;
+      unmappedReads = 0;
       if (current != null) {
         epochs.retire(current::free);
       }
@@ -371,7 +381,18 @@ public final class Segment {
   private boolean isWorthMapping(long covered, int recordLength) {
     return sealed
         || recordLength >= MAP_RECORD_MIN
-        || publishedEnd - covered >= Math.max(MAP_STEP_MIN, covered / 32);
+        || (publishedEnd - covered >= Math.max(MAP_STEP_MIN, covered / 32)
+            && isPaid(covered, recordLength));
+  }
+
+  /**
+   * A new mapping has each page that is read again brought into it anew, and the old one taken
+   * down, which costs the more the longer they are; so first so many reads go past it that these
+   * have cost about as much. Each costs a call of the system, and a copy.
+   */
+  private boolean isPaid(long covered, int recordLength) {
+    unmappedReads += 1 + (recordLength >>> READ_BYTES_SHIFT);
+    return unmappedReads >= covered >>> MAPPED_BYTES_PER_READ_SHIFT;
   }
 
   private Region map(long length) throws IOException {
