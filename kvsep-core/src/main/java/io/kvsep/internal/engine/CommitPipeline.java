@@ -58,7 +58,7 @@ final class CommitPipeline {
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
-  /** Guards the next five. */
+  /** Guards the next four. */
   private final SureLock queueLock = new SureLock();
 
   /** Who wants to be alone, and is woken when nobody leads. */
