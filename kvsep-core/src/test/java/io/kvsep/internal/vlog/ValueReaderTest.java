@@ -71,6 +71,31 @@ final class ValueReaderTest {
     }
   }
 
+  /** So that what is written all the time is not mapped all the time; once more is read it is. */
+  @Test
+  void aLongMappingIsReplacedWhenManyReadsHaveGonePastIt() throws IOException {
+    try (LogFixture log = new LogFixture()) {
+      log.startSegment(1);
+      Indexed mapped = one(log, 1, new byte[8 << 20]);
+      log.read(mapped);
+      one(log, 2, new byte[2 << 20]);
+      Indexed behind = one(log, 3, new byte[100]);
+      log.storage.clearTrace();
+      int reads = 0;
+      while (count(log, "map ") == 0) {
+        assertArrayEquals(new byte[100], log.read(behind));
+        reads++;
+        assertTrue(reads < 1_000, "the mapping is never replaced");
+      }
+      assertTrue(reads > 100, "replaced after " + reads + " reads");
+      log.warmUp(behind);
+      log.storage.clearTrace();
+      assertArrayEquals(new byte[100], log.read(behind));
+      assertEquals(0, count(log, "map "));
+      assertEquals(0, count(log, "read "));
+    }
+  }
+
   @Test
   void mappingIsReplacedWhileAReaderIsInTheOldOne() throws IOException {
     try (LogFixture log = new LogFixture()) {
