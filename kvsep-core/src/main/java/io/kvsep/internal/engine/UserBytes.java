@@ -17,8 +17,10 @@ final class UserBytes {
    * Copies what lies between read position and limit of {@code source}.
    *
    * @throws InternalError as Java does for a page of a user's mapping that cannot be read
+   * @throws IllegalStateException when the source was released
    */
   static void copy(BytesStore<?, ?> source, Region target, long targetOffset) {
+    requireHeld(source);
     long from = source.readPosition();
     long count = source.readRemaining();
     if (isContiguous(source)) {
@@ -59,8 +61,23 @@ final class UserBytes {
         : null;
   }
 
-  /** Appends a range of {@code source} at the write position of {@code target}. */
+  /**
+   * Refuses bytes whose memory is gone. Chronicle's own access does, but tells their former address
+   * all the same.
+   */
+  private static void requireHeld(BytesStore<?, ?> bytes) {
+    if (bytes.refCount() <= 0) {
+      throw new IllegalStateException("the bytes were released");
+    }
+  }
+
+  /**
+   * Appends a range of {@code source} at the write position of {@code target}.
+   *
+   * @throws IllegalStateException when the target was released
+   */
   static void append(Region source, long offset, int count, Bytes<?> target) {
+    requireHeld(target);
     target.ensureCapacity(target.writePosition() + count);
     long position = target.writePosition();
     if (isContiguous(target)) {

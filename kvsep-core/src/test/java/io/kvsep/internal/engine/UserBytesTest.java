@@ -84,4 +84,17 @@ final class UserBytesTest {
     UserBytes.append(source, 0, 17, target);
     assertEquals(content[16], array[19]);
   }
+
+  @Test
+  void releasedBytesAreRefusedAndTheirFormerMemoryIsLeftAlone() {
+    Bytes<?> gone = Bytes.allocateElasticDirect(100);
+    gone.write(BEFORE);
+    BytesStore<?, ?> store = gone.bytesStore();
+    gone.releaseLast();
+    Region target = ledger.allocate(MemoryPurpose.READ, 100);
+    assertThrows(IllegalStateException.class, () -> UserBytes.append(source, 0, 17, gone));
+    assertThrows(IllegalStateException.class, () -> UserBytes.copy(gone, target, 0));
+    assertThrows(IllegalStateException.class, () -> UserBytes.copy(store, target, 0));
+    target.free();
+  }
 }
