@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * interrupts do not close, opened before the first byte is written, so that it is told of every
  * failure.
  *
+ * <p>Nor is it for a mapping, which Java makes and then forgets when an interrupt arrives meanwhile.
+ * So files are mapped by a thread that nobody interrupts.
+ *
  * <p>Thread safe.
  */
 final class ChannelFile implements StorageFile {
@@ -115,8 +118,10 @@ final class ChannelFile implements StorageFile {
       throw new IllegalArgumentException(
           "map of " + length + " bytes of a file of " + fileLength + " bytes: " + name);
     }
-    return repeated(
-        (current, mode, bytes) -> current.map(mode, 0, bytes), MapMode.READ_ONLY, length);
+    return Undisturbed.call(
+        () ->
+            repeated(
+                (current, mode, bytes) -> current.map(mode, 0, bytes), MapMode.READ_ONLY, length));
   }
 
   @Override
