@@ -84,7 +84,7 @@ final class BackupFormat {
     bytes.putLong(MAGIC).putInt(FORMAT_VERSION).putInt(header.complete() ? COMPLETE : 0);
     bytes.putLong(header.source().high()).putLong(header.source().low());
     bytes.putLong(header.since()).putLong(header.until()).putInt(0);
-    bytes.putInt(crc(encoded, 0, CRC_AT));
+    bytes.putInt(crc(encoded, CRC_AT));
     return encoded;
   }
 
@@ -95,7 +95,7 @@ final class BackupFormat {
   static KvException otherMagic(byte[] encoded) {
     byte[] mended = encoded.clone();
     ByteBuffer bytes = buffer(mended).putLong(0, MAGIC);
-    if (crc(mended, 0, CRC_AT) != bytes.getInt(CRC_AT)) {
+    if (crc(mended, CRC_AT) != bytes.getInt(CRC_AT)) {
       return new IncompatibleFormatException(NAME, Reason.FOREIGN, "not a backup of kvsep's");
     }
     HexFormat hex = HexFormat.of();
@@ -107,7 +107,7 @@ final class BackupFormat {
   static Header header(byte[] encoded) {
     ByteBuffer bytes = buffer(encoded).position(Long.BYTES);
     int version = bytes.getInt();
-    int crc = crc(encoded, 0, CRC_AT);
+    int crc = crc(encoded, CRC_AT);
     int stored = bytes.getInt(CRC_AT);
     if (crc != stored) {
       throw new CorruptionException(NAME, CRC_AT, hex(crc), hex(stored));
@@ -133,20 +133,20 @@ final class BackupFormat {
     return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  static int crc(byte[] bytes, int from, int count) {
+  static int crc(byte[] bytes, int count) {
     CRC32C crc = new CRC32C();
-    crc.update(bytes, from, count);
+    crc.update(bytes, 0, count);
     return (int) crc.getValue();
   }
 
-  /** The crc of {@code count} bytes, of which four, from {@code without} on, are the crc itself. */
-  static int chained(int before, byte[] bytes, int count, int without) {
+  /** The crc of a length and of what follows the crc itself, up to {@code count} bytes in all. */
+  static int chained(int before, byte[] bytes, int count) {
     CRC32C crc = new CRC32C();
     byte[] first = new byte[4];
     buffer(first).putInt(0, before);
     crc.update(first);
-    crc.update(bytes, 0, without);
-    crc.update(bytes, without + 4, count - without - 4);
+    crc.update(bytes, 0, 4);
+    crc.update(bytes, 8, count - 8);
     return (int) crc.getValue();
   }
 

@@ -63,16 +63,11 @@ final class BackupReader {
     }
     fill(encoded, Long.BYTES, encoded.length - Long.BYTES);
     header = BackupFormat.header(encoded);
-    chain = BackupFormat.crc(encoded, 0, encoded.length);
+    chain = BackupFormat.crc(encoded, encoded.length);
   }
 
   Header header() {
     return header;
-  }
-
-  /** Bytes up to where it was read. */
-  long bytes() {
-    return nextOffset;
   }
 
   /** Hands out all records; called once. */
@@ -228,7 +223,7 @@ final class BackupReader {
       block = longer;
     }
     fill(block, BackupFormat.BLOCK_HEADER_BYTES, whole - BackupFormat.BLOCK_HEADER_BYTES);
-    chain = BackupFormat.chained(chain, block, whole, 4);
+    chain = BackupFormat.chained(chain, block, whole);
     if (chain != stored) {
       throw damage(BackupFormat.hex(chain), BackupFormat.hex(stored));
     }

@@ -21,7 +21,7 @@ final class BackupWriter {
   BackupWriter(OutputStream output, Header header) throws IOException {
     this.output = output;
     byte[] encoded = BackupFormat.encode(header);
-    chain = BackupFormat.crc(encoded, 0, encoded.length);
+    chain = BackupFormat.crc(encoded, encoded.length);
     output.write(encoded);
   }
 
@@ -71,7 +71,7 @@ final class BackupWriter {
     byte[] bytes = new byte[BackupFormat.TRAILER_BYTES];
     ByteBuffer trailer = BackupFormat.buffer(bytes);
     trailer.putLong(8, records).putLong(16, payloadBytes);
-    trailer.putInt(4, BackupFormat.chained(chain, bytes, bytes.length, 4));
+    trailer.putInt(4, BackupFormat.chained(chain, bytes, bytes.length));
     output.write(bytes);
     output.flush();
   }
@@ -119,7 +119,7 @@ final class BackupWriter {
     }
     ByteBuffer header = BackupFormat.buffer(block);
     header.putInt(0, length);
-    chain = BackupFormat.chained(chain, block, used, 4);
+    chain = BackupFormat.chained(chain, block, used);
     header.putInt(4, chain);
     output.write(block, 0, used);
     payloadBytes += length;

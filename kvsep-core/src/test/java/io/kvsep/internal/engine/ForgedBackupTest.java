@@ -84,13 +84,13 @@ final class ForgedBackupTest {
   /** A backup of one block. */
   private static byte[] withChecksums(byte[] backup) {
     ByteBuffer bytes = BackupFormat.buffer(backup);
-    int chain = BackupFormat.crc(backup, 0, BackupFormat.HEADER_BYTES);
+    int chain = BackupFormat.crc(backup, BackupFormat.HEADER_BYTES);
     int trailerAt = backup.length - BackupFormat.TRAILER_BYTES;
     byte[] block = Arrays.copyOfRange(backup, BackupFormat.HEADER_BYTES, trailerAt);
-    chain = BackupFormat.chained(chain, block, block.length, 4);
+    chain = BackupFormat.chained(chain, block, block.length);
     bytes.putInt(BackupFormat.HEADER_BYTES + 4, chain);
     byte[] trailer = Arrays.copyOfRange(backup, trailerAt, backup.length);
-    bytes.putInt(trailerAt + 4, BackupFormat.chained(chain, trailer, trailer.length, 4));
+    bytes.putInt(trailerAt + 4, BackupFormat.chained(chain, trailer, trailer.length));
     return backup;
   }
 
