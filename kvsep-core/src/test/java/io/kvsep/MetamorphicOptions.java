@@ -114,7 +114,7 @@ record MetamorphicOptions(
         .segmentBytes(segmentBytes)
         .shape(shape)
         .reclaim(spaceAmplificationMax, 8 << 10)
-        .build()
-        .verifyingValues(pause != Pause.REOPEN);
+        .verifiesValues(pause != Pause.REOPEN)
+        .build();
   }
 }

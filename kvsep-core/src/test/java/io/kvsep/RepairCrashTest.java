@@ -50,7 +50,7 @@ final class RepairCrashTest {
   private static EngineConfig config(CrashableStorage storage, ManualScheduler scheduler) {
     return ConfigDraft.of(Engines.config(storage, scheduler))
         .segmentBytes(SEGMENT_BYTES)
-        .reclaim(new EngineConfig.Reclaim(new ReclaimGoal(1.05, 256, 4 << 10), Long.MAX_VALUE))
+        .reclaim(Engines.reclaim(new ReclaimGoal(1.05, 256, 4 << 10)))
         .build();
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -67,14 +68,13 @@ final class RepairHistory {
             ? Engines.randomConfig(
                 on, CommitSync.ON_DEMAND, clock, new Random(random.nextLong()), scheduler)
             : Engines.config(
-                    on, CommitSync.ON_DEMAND, clock, new Random(random.nextLong()), scheduler)
-                .with(EngineConfig.Reclaim.holding(100, 1 << 30));
+                on, CommitSync.ON_DEMAND, clock, new Random(random.nextLong()), scheduler);
     int inline = Math.min(config.inlineValueBytesMax(), 300);
     return StorageEngine.open(
         ConfigDraft.of(config)
             .inlineValueBytesMax(inline)
             .segmentBytes(dropsFiles ? config.segmentBytes() : 1 << 30)
-            .reclaim(config.reclaim())
+            .reclaim(dropsFiles ? config.reclaim() : Reclaim.holding(100, 1 << 30))
             .build());
   }
 

@@ -10,6 +10,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -50,8 +51,9 @@ final class RepairRelocatedTest {
 
   /** Reclaim does what it is told to, and no more. */
   private static EngineConfig config(CrashableStorage storage) {
-    return Engines.config(storage, new ManualScheduler(1, 2))
-        .with(EngineConfig.Reclaim.holding(100, 1 << 30));
+    return ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 2)))
+        .reclaim(EngineConfig.Reclaim.holding(100, 1 << 30))
+        .build();
   }
 
   @AfterEach

@@ -7,6 +7,7 @@ import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.engine.EngineConfig;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.EngineConfig.OpenMode;
+import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.ThreadScheduler;
@@ -93,31 +94,32 @@ final class TablesCommand {
   }
 
   private EngineConfig config(Path directory) {
-    Shape usual = Shape.forBudget(KvOptions.defaults().memoryBudgetBytes(), false);
+    KvOptions usual = KvOptions.defaults();
+    Shape usualShape = Shape.forBudget(usual.memoryBudgetBytes(), /* packsBlocks= */ false);
     // The table ends at the first key behind this length, so half an entry before it is reached.
     long tableBytes = fixedBytes() + entryBytes() * (2 * ENTRIES_PER_TABLE - 1) / 2;
     Shape shape =
         new Shape(
-            usual.memtableBytes(),
-            usual.memtablesMax(),
-            usual.memtableLogBytesMin(),
-            usual.memtableLogBytesMax(),
-            usual.spareFromBytes(),
-            usual.roomBytes(),
-            usual.commitBytesMax(),
-            usual.frameRetainedBytes(),
+            usualShape.memtableBytes(),
+            usualShape.memtablesMax(),
+            usualShape.memtableLogBytesMin(),
+            usualShape.memtableLogBytesMax(),
+            usualShape.spareFromBytes(),
+            usualShape.roomBytes(),
+            usualShape.commitBytesMax(),
+            usualShape.frameRetainedBytes(),
             // Everything is merged once, at the end.
             Integer.MAX_VALUE,
             Integer.MAX_VALUE,
             Integer.MAX_VALUE,
-            usual.levelBaseBytes(),
+            usualShape.levelBaseBytes(),
             tableBytes,
-            usual.hiddenBytesMin(),
-            usual.blockBytes(),
-            usual.readerBytesMax(),
-            usual.blockCacheBytesMax(),
-            usual.loadRoom(),
-            usual.pieceBytes(),
+            usualShape.hiddenBytesMin(),
+            usualShape.blockBytes(),
+            usualShape.readerBytesMax(),
+            usualShape.blockCacheBytesMax(),
+            usualShape.loadRoom(),
+            usualShape.pieceBytes(),
             /* packsBlocks= */ false);
     try {
       return new EngineConfig(
@@ -127,12 +129,14 @@ final class TablesCommand {
           0,
           dataset.valueBytes(),
           Integer.MAX_VALUE,
-          KvOptions.defaults().segmentBytes(),
+          usual.segmentBytes(),
           shape,
           Clock.systemUTC(),
           Ticker.system(),
           new SplittableRandom(SEED),
-          new ThreadScheduler(2));
+          new ThreadScheduler(2),
+          Reclaim.holding(usual.spaceAmplificationMax(), usual.segmentBytes()),
+          /* verifiesValues= */ true);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -23,6 +23,7 @@ public final class ConfigDraft {
   private Ticker ticker;
   private RandomGenerator random;
   private @Nullable Reclaim reclaim;
+  private boolean verifiesValues;
 
   private ConfigDraft(EngineConfig base) {
     this.base = base;
@@ -35,6 +36,7 @@ public final class ConfigDraft {
     shape = base.shape();
     ticker = base.ticker();
     random = base.random();
+    verifiesValues = base.verifiesValues();
   }
 
   /** The same but for the limits of garbage, which are the usual ones unless they are given. */
@@ -100,25 +102,29 @@ public final class ConfigDraft {
 
   /** Reclaim as fast as it can, with goals for a few kilobytes. */
   public ConfigDraft reclaim(double spaceAmplificationMax, long outputBytesMax) {
-    return reclaim(
-        new Reclaim(new ReclaimGoal(spaceAmplificationMax, 256, outputBytesMax), Long.MAX_VALUE));
+    return reclaim(Engines.reclaim(new ReclaimGoal(spaceAmplificationMax, 256, outputBytesMax)));
+  }
+
+  public ConfigDraft verifiesValues(boolean value) {
+    verifiesValues = value;
+    return this;
   }
 
   public EngineConfig build() {
-    EngineConfig config =
-        new EngineConfig(
-            storage,
-            mode,
-            base.sync(),
-            syncIntervalNanos,
-            inlineValueBytesMax,
-            compressionBytesMin,
-            segmentBytes,
-            shape,
-            base.clock(),
-            ticker,
-            random,
-            base.scheduler());
-    return reclaim == null ? config : config.with(reclaim);
+    return new EngineConfig(
+        storage,
+        mode,
+        base.sync(),
+        syncIntervalNanos,
+        inlineValueBytesMax,
+        compressionBytesMin,
+        segmentBytes,
+        shape,
+        base.clock(),
+        ticker,
+        random,
+        base.scheduler(),
+        reclaim == null ? Engines.usualReclaim(segmentBytes) : reclaim,
+        verifiesValues);
   }
 }

@@ -21,6 +21,8 @@ import java.util.random.RandomGenerator;
 
 /** Engine configurations for tests: limits so tiny that everything happens all the time. */
 public final class Engines {
+  private static final long SEGMENT_BYTES = 20 << 10;
+
   /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
   public static final Shape TINY = tiny(/* packsBlocks= */ true, /* roomBytes= */ 0);
 
@@ -50,12 +52,29 @@ public final class Engines {
         1_000_000_000L,
         64,
         128,
-        20 << 10,
+        SEGMENT_BYTES,
         TINY,
         clock,
         () -> 0,
         random,
-        scheduler);
+        scheduler,
+        usualReclaim(SEGMENT_BYTES),
+        /* verifiesValues= */ true);
+  }
+
+  /** As much garbage as stores have by default. */
+  static Reclaim usualReclaim(long segmentBytes) {
+    return Reclaim.holding(1.5, segmentBytes);
+  }
+
+  /** As fast as it can; values stay in the order in which they were written but for what moves. */
+  public static Reclaim reclaim(ReclaimGoal goal) {
+    return new Reclaim(
+        goal,
+        /* pendingBytesMax= */ 0,
+        /* bytesPerSecondMin= */ Long.MAX_VALUE,
+        /* orderFromBytes= */ () -> Long.MAX_VALUE,
+        /* orderWarmFromBytes= */ Long.MAX_VALUE);
   }
 
   /** A store that has given out all ids of keyspaces below {@code next}, and has no names. */
@@ -93,7 +112,7 @@ public final class Engines {
     double[] amplifications = {1.05, 1.3, 2.5};
     double amplification = amplifications[random.nextInt(amplifications.length)];
     long outputBytes = (2L << 10) << random.nextInt(5);
-    return new Reclaim(new ReclaimGoal(amplification, 256, outputBytes), Long.MAX_VALUE);
+    return reclaim(new ReclaimGoal(amplification, 256, outputBytes));
   }
 
   private static Shape tiny(boolean packsBlocks, long roomBytes) {

@@ -48,55 +48,10 @@ public record EngineConfig(
     Scheduler scheduler,
     Reclaim reclaim,
     boolean verifiesValues) {
-  /** With the usual share of garbage, and values verified. */
-  public EngineConfig(
-      Storage storage,
-      OpenMode mode,
-      CommitSync sync,
-      long syncIntervalNanos,
-      int inlineValueBytesMax,
-      int compressionBytesMin,
-      long segmentBytes,
-      Shape shape,
-      Clock clock,
-      Ticker ticker,
-      RandomGenerator random,
-      Scheduler scheduler) {
-    this(
-        storage,
-        mode,
-        sync,
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
-        shape,
-        clock,
-        ticker,
-        random,
-        scheduler,
-        Reclaim.holding(1.5, segmentBytes),
-        /* verifiesValues= */ true);
-  }
-
   /** The same in another directory. */
   EngineConfig with(Storage other) {
-    return with(other, reclaim, verifiesValues);
-  }
-
-  /** The same with another limit for garbage. */
-  public EngineConfig with(Reclaim other) {
-    return with(storage, other, verifiesValues);
-  }
-
-  /** The same, that does or does not verify values that are read. */
-  public EngineConfig verifyingValues(boolean verifies) {
-    return with(storage, reclaim, verifies);
-  }
-
-  private EngineConfig with(Storage otherStorage, Reclaim otherReclaim, boolean verifies) {
     return new EngineConfig(
-        otherStorage,
+        other,
         mode,
         sync,
         syncIntervalNanos,
@@ -108,8 +63,8 @@ public record EngineConfig(
         ticker,
         random,
         scheduler,
-        otherReclaim,
-        verifies);
+        reclaim,
+        verifiesValues);
   }
 
   /**
@@ -138,16 +93,6 @@ public record EngineConfig(
 
     /** What is shorter is walked within a tenth of a second or so as it is. */
     private static final long ORDER_WARM_FROM_BYTES = 128 << 20;
-
-    /** Values stay in the order in which they were written, but for what reclaim moves. */
-    public Reclaim(ReclaimGoal goal, long bytesPerSecondMin) {
-      this(
-          goal,
-          0,
-          bytesPerSecondMin,
-          () -> Long.MAX_VALUE,
-          /* orderWarmFromBytes= */ Long.MAX_VALUE);
-    }
 
     /**
      * Holds the log's files at so many times what is live in them, and puts values in order: all

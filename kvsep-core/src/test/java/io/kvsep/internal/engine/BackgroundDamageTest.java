@@ -9,9 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -40,7 +40,7 @@ final class BackgroundDamageTest {
     scheduler = new ManualScheduler(1, 2);
     EngineConfig base = Engines.config(storage, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
-    return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(Engines.reclaim(goal)).build());
   }
 
   private void close() {

@@ -88,7 +88,8 @@ final class ChangeReaderTest {
             .reclaim(1.2, 8 << 10)
             .build();
     try (StorageEngine engine =
-        StorageEngine.open(config.with(config.reclaim().retaining(retained)))) {
+        StorageEngine.open(
+            ConfigDraft.of(config).reclaim(config.reclaim().retaining(retained)).build())) {
       Random random = new Random(1);
       long last = 0;
       for (int i = 0; i < 1_500; i++) {

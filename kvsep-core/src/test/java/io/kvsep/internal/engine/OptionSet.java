@@ -66,7 +66,9 @@ enum OptionSet {
             .shape(shape())
             .reclaim(1.2, 8 << 10)
             .build();
-    return this == SYNCED ? config.with(config.reclaim().retaining(12 << 10)) : config;
+    return this == SYNCED
+        ? ConfigDraft.of(config).reclaim(config.reclaim().retaining(12 << 10)).build()
+        : config;
   }
 
   private Shape shape() {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -28,7 +29,8 @@ final class PendingGarbageTest {
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
     Reclaim limits =
         new Reclaim(goal, pendingBytesMax, Long.MAX_VALUE, () -> Long.MAX_VALUE, Long.MAX_VALUE);
-    return StorageEngine.open(Engines.config(new CrashableStorage(), scheduler).with(limits));
+    EngineConfig base = Engines.config(new CrashableStorage(), scheduler);
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(limits).build());
   }
 
   @AfterEach

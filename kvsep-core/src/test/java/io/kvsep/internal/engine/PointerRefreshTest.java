@@ -7,11 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -44,7 +44,7 @@ final class PointerRefreshTest {
     scheduler = new ManualScheduler(1, 2);
     EngineConfig base = Engines.config(on, CommitSync.ON_DEMAND, clock, new Random(1), scheduler);
     ReclaimGoal goal = new ReclaimGoal(spaceAmplificationMax, 1 << 10, 256 << 10);
-    return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(Engines.reclaim(goal)).build());
   }
 
   private void reopen() {

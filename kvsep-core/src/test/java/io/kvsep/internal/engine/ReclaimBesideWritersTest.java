@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimJob;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -77,7 +77,7 @@ final class ReclaimBesideWritersTest {
   private StorageEngine open() {
     EngineConfig base = Engines.config(new Interleaving(), scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
-    return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(Engines.reclaim(goal)).build());
   }
 
   @AfterEach

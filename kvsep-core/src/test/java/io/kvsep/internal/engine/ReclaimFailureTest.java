@@ -9,12 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -91,7 +91,7 @@ final class ReclaimFailureTest {
     scheduler = new ManualScheduler(1, 2);
     EngineConfig base = Engines.config(on, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, outputBytesMax);
-    return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(Engines.reclaim(goal)).build());
   }
 
   private void close(StorageEngine engine) {

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.Scheduler.Lane;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -47,7 +47,7 @@ final class ThreadShortageTest {
     scheduler = new RefusingScheduler(manual);
     EngineConfig base = Engines.config(storage, scheduler);
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
-    return StorageEngine.open(base.with(new Reclaim(goal, Long.MAX_VALUE)));
+    return StorageEngine.open(ConfigDraft.of(base).reclaim(Engines.reclaim(goal)).build());
   }
 
   private static byte[] value(int i) {
