@@ -21,16 +21,28 @@ import java.util.random.RandomGenerator;
 
 /** Engine configurations for tests: limits so tiny that everything happens all the time. */
 public final class Engines {
+  private static final long MEMTABLE_BYTES = 8 << 10;
+
   private static final long SEGMENT_BYTES = 20 << 10;
 
   /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
-  public static final Shape TINY = tiny(/* packsBlocks= */ true, /* roomBytes= */ 0);
+  public static final Shape TINY =
+      tiny(MEMTABLE_BYTES, /* packsBlocks= */ true, /* roomBytes= */ 0);
+
+  /** As {@link #TINY}, with blocks that can be tampered with. */
+  public static final Shape UNPACKED =
+      tiny(MEMTABLE_BYTES, /* packsBlocks= */ false, /* roomBytes= */ 0);
 
   private Engines() {}
 
   /** As {@link #TINY}, with room for the active segment from its third KiB on. */
   public static Shape withRoom(long roomBytes) {
-    return tiny(/* packsBlocks= */ true, roomBytes);
+    return tiny(MEMTABLE_BYTES, /* packsBlocks= */ true, roomBytes);
+  }
+
+  /** As {@link #TINY}, with memtables of another length. */
+  public static Shape withMemtables(long memtableBytes) {
+    return tiny(memtableBytes, /* packsBlocks= */ true, /* roomBytes= */ 0);
   }
 
   /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
@@ -103,7 +115,7 @@ public final class Engines {
         .inlineValueBytesMax(inlineLimits[random.nextInt(inlineLimits.length)])
         .compressionBytesMin(random.nextBoolean() ? 64 : Integer.MAX_VALUE)
         .segmentBytes((4L << 10) << random.nextInt(4))
-        .shape(tiny(random.nextBoolean(), random.nextInt(3) * (3L << 10)))
+        .shape(tiny(MEMTABLE_BYTES, random.nextBoolean(), random.nextInt(3) * (3L << 10)))
         .reclaim(randomReclaim(random))
         .build();
   }
@@ -115,9 +127,9 @@ public final class Engines {
     return reclaim(new ReclaimGoal(amplification, 256, outputBytes));
   }
 
-  private static Shape tiny(boolean packsBlocks, long roomBytes) {
+  private static Shape tiny(long memtableBytes, boolean packsBlocks, long roomBytes) {
     return new Shape(
-        8 << 10,
+        memtableBytes,
         3,
         32 << 10,
         64 << 10,

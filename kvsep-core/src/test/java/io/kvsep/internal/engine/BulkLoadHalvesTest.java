@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.testing.ConfigDraft;
@@ -57,32 +56,9 @@ final class BulkLoadHalvesTest {
   }
 
   private StorageEngine open() {
-    Shape tiny = Engines.TINY;
-    Shape shape =
-        new Shape(
-            512 << 10,
-            tiny.memtablesMax(),
-            tiny.memtableLogBytesMin(),
-            tiny.memtableLogBytesMax(),
-            tiny.spareFromBytes(),
-            tiny.roomBytes(),
-            tiny.commitBytesMax(),
-            tiny.frameRetainedBytes(),
-            tiny.levelZeroTables(),
-            tiny.levelZeroSlowdown(),
-            tiny.levelZeroStop(),
-            tiny.levelBaseBytes(),
-            tiny.tableBytes(),
-            tiny.hiddenBytesMin(),
-            tiny.blockBytes(),
-            tiny.readerBytesMax(),
-            tiny.blockCacheBytesMax(),
-            tiny.loadRoom(),
-            tiny.pieceBytes(),
-            tiny.packsBlocks());
     return StorageEngine.open(
         ConfigDraft.of(Engines.config(new HalvesStorage(), new HalvesScheduler()))
-            .shape(shape)
+            .shape(Engines.withMemtables(512 << 10))
             .build());
   }
 

@@ -38,35 +38,11 @@ final class VerifyTest {
 
   private StorageEngine open() {
     EngineConfig base = Engines.config(storage, new ManualScheduler(1, 2));
-    // Blocks that are not packed can be tampered with.
-    EngineConfig.Shape tiny = Engines.TINY;
-    EngineConfig.Shape shape =
-        new EngineConfig.Shape(
-            tiny.memtableBytes(),
-            tiny.memtablesMax(),
-            tiny.memtableLogBytesMin(),
-            tiny.memtableLogBytesMax(),
-            tiny.spareFromBytes(),
-            tiny.roomBytes(),
-            tiny.commitBytesMax(),
-            tiny.frameRetainedBytes(),
-            tiny.levelZeroTables(),
-            tiny.levelZeroSlowdown(),
-            tiny.levelZeroStop(),
-            tiny.levelBaseBytes(),
-            tiny.tableBytes(),
-            tiny.hiddenBytesMin(),
-            tiny.blockBytes(),
-            tiny.readerBytesMax(),
-            tiny.blockCacheBytesMax(),
-            tiny.loadRoom(),
-            tiny.pieceBytes(),
-            /* packsBlocks= */ false);
     return StorageEngine.open(
         ConfigDraft.of(base)
             .compressionBytesMin(Integer.MAX_VALUE)
             .segmentBytes(8 << 10)
-            .shape(shape)
+            .shape(Engines.UNPACKED)
             .build());
   }
 
