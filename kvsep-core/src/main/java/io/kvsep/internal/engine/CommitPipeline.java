@@ -173,21 +173,18 @@ final class CommitPipeline {
 
   /**
    * As {@link #exclusively}, but only if nobody is writing just now; for what can be tried again.
-   *
-   * @return whether the action was run
    */
-  boolean tryExclusively(Runnable action) {
+  void tryExclusively(Runnable action) {
     queueLock.lock();
     try {
       if (leading) {
-        return false;
+        return;
       }
       leading = true;
     } finally {
       queueLock.unlock();
     }
     runAndHandOver(action);
-    return true;
   }
 
   /**
