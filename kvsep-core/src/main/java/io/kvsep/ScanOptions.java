@@ -99,10 +99,6 @@ public final class ScanOptions {
     return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
-  boolean isReverse() {
-    return reverse;
-  }
-
   /** The same in one keyspace, as the engine has it. */
   ScanBounds bounds(int keyspace) {
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, limit, prefetch);

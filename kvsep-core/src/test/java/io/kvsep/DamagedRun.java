@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.testing.CrashableStorage;
@@ -208,7 +209,8 @@ final class DamagedRun {
     if (written && inDefault) {
       expected.put(WRITTEN_KEY, WRITTEN_VALUE);
     }
-    NavigableMap<byte[], byte[]> order = options.isReverse() ? expected.descendingMap() : expected;
+    boolean reverse = options.bounds(Keyspaces.DEFAULT).reverse();
+    NavigableMap<byte[], byte[]> order = reverse ? expected.descendingMap() : expected;
     named(
         () -> {
           try (KvCursor cursor = reader.cursor(options)) {

@@ -101,12 +101,10 @@ public final class ReclaimPicker {
     return balance.garbageBytes > goal.dueBytes(balance.neededBytes);
   }
 
-  /** The next job on the way to the goal; null when it is reached, or nothing can be done. */
-  public @Nullable ReclaimPlan pick(Version version, Damage damage) {
-    return pick(version, damage, FILES_MAX);
-  }
-
-  /** As {@link #pick(Version, Damage)}, with at most so many files. */
+  /**
+   * The next job on the way to the goal, with at most so many files; null when it is reached, or
+   * nothing can be done.
+   */
   public @Nullable ReclaimPlan pick(Version version, Damage damage, int filesMax) {
     if (!isDue(version)) {
       return null;

@@ -292,11 +292,6 @@ public final class ValueReader {
     private boolean shown;
     private boolean trusting;
 
-    /** Counts against nothing. */
-    public Scratch(GrowingRegion record, GrowingRegion value) {
-      this(record, value, /* memory= */ null);
-    }
-
     /** Counts against {@code memory}, unless that is null. */
     public Scratch(
         GrowingRegion record, GrowingRegion value, ScratchBudget.@Nullable Share memory) {

@@ -41,7 +41,7 @@ final class ReclaimPickerTest {
   /** Does one job after the other until there is none; how many files were rewritten. */
   private static int rewrite(BareVersions versions, ReclaimPicker picker) {
     int files = 0;
-    ReclaimPlan plan = picker.pick(versions.current(), Damage.NONE);
+    ReclaimPlan plan = picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX);
     while (plan != null && files <= SEGMENTS) {
       files += plan.files().size();
       long live = 0;
@@ -57,7 +57,7 @@ final class ReclaimPickerTest {
         }
       }
       versions.relocate(moved, RelocationWriter.fileBytes(live, records, plan.segments().size()));
-      plan = picker.pick(versions.current(), Damage.NONE);
+      plan = picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX);
     }
     return files;
   }
@@ -87,7 +87,7 @@ final class ReclaimPickerTest {
       addSegments(versions, garbageShare);
       ReclaimPicker picker = picker(spaceAmplificationMax);
       assertTrue(picker.isDue(versions.current()));
-      assertNull(picker.pick(versions.current(), Damage.NONE));
+      assertNull(picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX));
     }
   }
 }

@@ -96,7 +96,8 @@ final class LogFixture implements AutoCloseable {
     this.scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
-            new GrowingRegion(ledger, MemoryPurpose.READ));
+            new GrowingRegion(ledger, MemoryPurpose.READ),
+            /* memory= */ null);
   }
 
   static Put put(String key, String value) {
