@@ -47,11 +47,6 @@ final class Failures {
     return failureCount;
   }
 
-  /** What failed first, of each kind, for a canary to look at. */
-  String firstOfEachKind() {
-    return first.toString();
-  }
-
   void report() {
     if (failureCount > 0) {
       AssertionError all =

@@ -51,10 +51,6 @@ final class StoreContent {
     return withoutRange(keyspace, "", "\uffff");
   }
 
-  boolean holdsAny(int keyspace) {
-    return !cells.subMap(place(keyspace, ""), place(keyspace, "\uffff")).isEmpty();
-  }
-
   /** What is there to be seen at a time; of equal length and hash is equal. */
   String text(long nowMillis) {
     StringBuilder text = new StringBuilder();

@@ -186,17 +186,21 @@ final class LimitsHttpTest {
     }
   }
 
+  /** One that gives a request hardly any time but that of its bytes. */
+  private Served timingBytes() {
+    return served(
+        folder,
+        limits -> {
+          limits.requestMillis = 300;
+          limits.bytesPerSecond = 1;
+        });
+  }
+
   @Test
   void longDocumentsHaveTheTimeThatTheirBytesTake() throws Exception {
     String batch = "{\"op\":\"put\",\"key\":\"a\",\"value\":\"" + "v".repeat(100) + "\"}";
     String head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\n";
-    try (Served served =
-            served(
-                folder,
-                limits -> {
-                  limits.requestMillis = 300;
-                  limits.bytesPerSecond = 1;
-                });
+    try (Served served = timingBytes();
         Socket slow = served.socket()) {
       slow.getOutputStream()
           .write(
@@ -211,13 +215,7 @@ final class LimitsHttpTest {
 
   @Test
   void aLongBodyThatDoesNotComeHasNoMoreTimeThanAShortOne() throws Exception {
-    try (Served served =
-        served(
-            folder,
-            limits -> {
-              limits.requestMillis = 300;
-              limits.bytesPerSecond = 1;
-            })) {
+    try (Served served = timingBytes()) {
       String answer =
           served.raw(
               "PUT /v1/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx");

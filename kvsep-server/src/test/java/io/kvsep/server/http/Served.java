@@ -78,10 +78,6 @@ final class Served implements AutoCloseable {
     return new Served(store, options);
   }
 
-  static HttpLimits limits() {
-    return HttpLimits.defaults();
-  }
-
   KvStore store() {
     return store;
   }
