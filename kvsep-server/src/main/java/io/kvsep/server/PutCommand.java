@@ -23,8 +23,6 @@ import picocli.CommandLine.Parameters;
     description = "Set KEY to a value. Creates the store when there is none.",
     footer = {"", "Write -- before a KEY or VALUE that begins with a dash."})
 final class PutCommand implements Callable<Integer> {
-  private static final String STANDARD_INPUT = "-";
-
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
@@ -81,11 +79,11 @@ final class PutCommand implements Callable<Integer> {
       if (valueHex) {
         throw CommandFailure.misused("--value-hex needs VALUE, not --value-file");
       }
-      return valueFile.toString().equals(STANDARD_INPUT)
+      return valueFile.toString().equals(Streams.STANDARD)
           ? streams.input().readAllBytes()
           : Files.readAllBytes(valueFile);
     }
-    if (STANDARD_INPUT.equals(value) && !valueHex) {
+    if (Streams.STANDARD.equals(value) && !valueHex) {
       return streams.input().readAllBytes();
     }
     return KeyNotation.parse("VALUE", String.valueOf(value), valueHex);
