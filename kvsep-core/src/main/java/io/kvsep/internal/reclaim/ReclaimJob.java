@@ -61,7 +61,7 @@ public final class ReclaimJob {
    * @param fileId the new file's
    * @throws CorruptionException naming the file that is damaged: a victim, or a table
    * @throws IncompatibleFormatException naming the one of which the header is
-   * @throws StorageException when the device refused to read one of them
+   * @throws io.kvsep.error.StorageException when the device refused to read one of them
    * @throws InternalError when it did so in a mapping
    * @throws IOException when the new file could not be written
    * @throws CancellationException when the job was told to give up
