@@ -86,6 +86,7 @@ final class Serving {
       }
       streams.output().flush();
       Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "kvsep-stop"));
+      StopSignals.handle(this::stopByItself);
       isAskedToStop.await();
       // Redis clients are closed first, which may take a while.
       front.refuseRequests();
@@ -140,15 +141,30 @@ final class Serving {
     streams.output().line("serving " + store.directory() + " at " + scheme + "://" + place);
   }
 
-  /** The process ends when its hooks do, so this one waits for the end. */
-  private void stop() {
+  /** The process ends with the code of the command, or soon with that of a failure. */
+  private void stopByItself() {
+    if (!stop()) {
+      // So that the hook does not wait once more.
+      hasStopped.countDown();
+      System.exit(Kvsep.FAILED);
+    }
+  }
+
+  /**
+   * The process ends when its hooks do, so this one waits for the end.
+   *
+   * @return whether everything is closed, or the thread was asked not to wait for that
+   */
+  private boolean stop() {
     isAskedToStop.countDown();
     try {
       if (!hasStopped.await(STOP_SECONDS_MAX, TimeUnit.SECONDS)) {
         streams.errors().println(Kvsep.line("not stopped after " + STOP_SECONDS_MAX + " s"));
+        return false;
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    return true;
   }
 }

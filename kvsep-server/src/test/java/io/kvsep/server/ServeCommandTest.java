@@ -42,7 +42,7 @@ final class ServeCommandTest {
       String metrics = text(server.http(), "/metrics");
       assertTrue(
           metrics.contains("kvsep_redis_commands_seconds_count{operation=\"write\"} 1"), metrics);
-      server.terminate();
+      assertEquals(0, server.terminate());
       assertEquals("", server.errors());
     }
     try (KvStore store = KvStore.open(folder.resolve("store"))) {
@@ -74,7 +74,7 @@ final class ServeCommandTest {
       int frame = ("$" + length + "\r\n\r\n").length();
       replies.skipNBytes((long) count * (frame + length) - 1);
       assertEquals(-1, replies.read());
-      server.terminate();
+      assertEquals(0, server.terminate());
       assertEquals("", server.errors());
     }
   }

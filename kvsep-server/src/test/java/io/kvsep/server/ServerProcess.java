@@ -79,10 +79,11 @@ final class ServerProcess implements AutoCloseable {
     process.toHandle().destroy();
   }
 
-  /** And waits until it has. */
-  void terminate() throws InterruptedException {
+  /** And waits until it has; its exit code. */
+  int terminate() throws InterruptedException {
     askToStop();
     assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    return process.exitValue();
   }
 
   /** What it said on standard error until its end. */
