@@ -109,7 +109,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * argument. Allocates nothing on the heap, unless both together are longer than a thirty-second
    * of the memory budget, 8 MiB with the default one, or other writes leave no room in it: then
    * they are copied to arrays first. 16 bytes while the thread has a cursor open or is in the
-   * callback of a read, and as much for each argument that is a mapped file.
+   * callback of a read, and as much for each argument that is a mapped file. Where LZ4 runs in
+   * Java, as on JDK 24 and later without native access, it makes a table of 16 KiB for each value
+   * that it tries to compress.
    */
   void put(BytesStore<?, ?> key, BytesStore<?, ?> value);
 

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * interrupts do not close, opened before the first byte is written, so that it is told of every
  * failure.
  *
- * <p>Nor is it for a mapping, which Java makes and then forgets when an interrupt arrives meanwhile.
- * So files are mapped by a thread that nobody interrupts.
+ * <p>Nor is it for a mapping, which Java makes and then forgets when an interrupt arrives
+ * meanwhile. So files are mapped by a thread that nobody interrupts.
  *
  * <p>Thread safe.
  */

@@ -1,6 +1,7 @@
 package io.kvsep.internal.memory;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
@@ -11,7 +12,9 @@ import java.util.zip.CRC32C;
  * is not freed; they are for handing straight to such a call and must not be kept.
  */
 public final class NativeWindow {
-  private final ByteBuffer buffer = Region.newWindow();
+  /** In the machine's order, as LZ4's Java code wants it: of another it makes a duplicate. */
+  private final ByteBuffer buffer = Region.newWindow().order(ByteOrder.nativeOrder());
+
   private final CRC32C crc = new CRC32C();
   private final byte[] probe = new byte[1];
 
@@ -50,7 +53,7 @@ public final class NativeWindow {
     return (int) crc.getValue();
   }
 
-  /** The range as a direct buffer from position 0 to its limit. */
+  /** The range as a direct buffer from position 0 to its limit, in the machine's byte order. */
   public ByteBuffer over(Region region, long offset, int count) {
     region.aim(buffer, offset, count);
     return buffer;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import java.util.zip.CRC32C;
@@ -65,6 +66,8 @@ final class NativeWindowTest {
     second.put(1, (byte) 77);
     assertEquals(77, region.getByte(4001));
     assertEquals(0, window.over(region, 4096, 0).remaining());
+    // Of another order LZ4's Java code makes a duplicate for each value.
+    assertEquals(ByteOrder.nativeOrder(), window.over(region, 0, 8).order());
   }
 
   private int crc(int offset, int count) {
