@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
@@ -282,6 +283,11 @@ public final class LogScanner implements AutoCloseable {
     long bodyLength = region.getInt(at + LogFormat.BODY_LENGTH_AT) & 0xffffffffL;
     recordCount = region.getInt(at + LogFormat.RECORD_COUNT_AT);
     firstSequence = region.getLong(at + LogFormat.FIRST_SEQUENCE_AT);
+    if (firstSequence > Limits.SEQUENCE_MAX - Math.max(0, recordCount)) {
+      expected = "sequence numbers up to " + Limits.SEQUENCE_MAX;
+      found = "sequence " + firstSequence;
+      return false;
+    }
     if (firstSequence < leastSequence) {
       expected = "sequence " + leastSequence + " or later";
       found = "sequence " + firstSequence;

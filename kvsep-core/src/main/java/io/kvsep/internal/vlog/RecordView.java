@@ -11,6 +11,9 @@ import io.kvsep.internal.memory.Varint;
  * the region it was last pointed at. Not thread safe.
  */
 public final class RecordView {
+  /** The most that one byte of an LZ4 block can become; nobody makes room for more than that. */
+  private static final int LZ4_EXPANSION_MAX = 255;
+
   private long start;
   private int length;
   private int kind;
@@ -57,6 +60,9 @@ public final class RecordView {
       if (compressed) {
         value = boundedVarint(region, at, limit - at);
         if (value < 0 || value > Limits.VALUE_BYTES_MAX) {
+          return false;
+        }
+        if (value / LZ4_EXPANSION_MAX > storedLength) {
           return false;
         }
         at += Varint.length(value);

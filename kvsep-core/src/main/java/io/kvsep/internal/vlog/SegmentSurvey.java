@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
@@ -187,6 +188,8 @@ public final class SegmentSurvey implements AutoCloseable {
         && headerCrcHolds(offset)
         && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence
         && region.getInt(offset + LogFormat.RECORD_COUNT_AT) >= 0
+        && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT)
+            <= Limits.SEQUENCE_MAX - region.getInt(offset + LogFormat.RECORD_COUNT_AT)
         && bodyLength(offset) <= end - offset - LogFormat.FRAME_HEADER_BYTES;
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.ValuePointer;
@@ -182,6 +183,21 @@ final class LogDamageTest {
         sample.become(changed, true);
         int whole = recordCount == 2 ? 4 : 1;
         assertEquals(whole, sample.scan(whole == 4 ? sample.bytes.length : start));
+      }
+    }
+  }
+
+  @Test
+  void frameOfNumbersThatThereCannotBeIsRefused() throws IOException {
+    try (LogFixture log = new LogFixture()) {
+      log.startSegment(1);
+      log.append(1, LogFixture.put("a", "1"));
+      long end = log.contents(1).length;
+      log.append(Limits.SEQUENCE_MAX, LogFixture.put("b", "2"), LogFixture.put("c", "3"));
+      try (LogScanner scanner = log.scanner(1)) {
+        assertTrue(scanner.next(0));
+        assertFalse(scanner.next(2));
+        assertEquals(end, scanner.endOffset());
       }
     }
   }

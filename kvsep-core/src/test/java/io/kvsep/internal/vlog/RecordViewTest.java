@@ -76,6 +76,7 @@ final class RecordViewTest {
     refused("02 01 8100 00 00 00000000");
     refused("02 8580 04 00 " + "00".repeat(65_541 + 4)); // a key of 65,541 bytes
     refused("02 01 8180808004 00 00000000"); // a value above 1 GiB
+    refused("22 01 01 8004 00 00 00000000"); // one byte that gives 512
     refused("02 ffffffff7f 00 00 00000000");
     refused("02 ffffffffff 00 00 00000000");
     Region longest = region("02 848004 00 " + "00".repeat(65_540 + 4));
