@@ -35,6 +35,7 @@ public final class KeyspaceCatalog {
   private final FailureState failure;
   private final StoreWrites writes;
   private final ShutKeyspaces shut;
+  private final LogAppender appender;
   private final SureLock lock = new SureLock();
 
   KeyspaceCatalog(
@@ -42,12 +43,14 @@ public final class KeyspaceCatalog {
       LiveView live,
       FailureState failure,
       StoreWrites writes,
-      ShutKeyspaces shut) {
+      ShutKeyspaces shut,
+      LogAppender appender) {
     this.versions = versions;
     this.live = live;
     this.failure = failure;
     this.writes = writes;
     this.shut = shut;
+    this.appender = appender;
   }
 
   /** The names, in order. */
@@ -112,7 +115,8 @@ public final class KeyspaceCatalog {
       if (!shut.isEmptied(id)) {
         empty(id, restores);
       }
-      apply(new VersionEdit().dropKeyspace(id));
+      // What deleted its entries was synced: a log that ends before that is damaged.
+      apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
     } finally {
       lock.unlock();
       writes.exit(slot);

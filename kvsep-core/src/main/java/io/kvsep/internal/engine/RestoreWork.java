@@ -226,7 +226,9 @@ final class RestoreWork {
           boolean others = underWay() == null;
           long left = reads.visibleSequence() > start.sequence ? start.sequence : Restored.MIXED;
           long sequence = others ? left : reads.visibleSequence();
-          note(new Restored(header.source(), header.since(), header.until(), sequence));
+          // All of the backup was synced, by which a log that ends before that is known as damaged.
+          Restored done = new Restored(header.source(), header.since(), header.until(), sequence);
+          note(new VersionEdit().restored(done).syncedLog(appender.durable()));
           pipeline.firstOfOthers(null);
         });
   }
@@ -257,7 +259,11 @@ final class RestoreWork {
   }
 
   private void note(Restored restored) {
-    failure.guard(() -> versions.apply(new VersionEdit().restored(restored)));
+    note(new VersionEdit().restored(restored));
+  }
+
+  private void note(VersionEdit edit) {
+    failure.guard(() -> versions.apply(edit));
   }
 
   /** Takes the names, and looks whether everything else belongs to one of them. */

@@ -145,7 +145,7 @@ public final class StorageEngine implements AutoCloseable {
       reclaim = reclaimWork(pressure, targets);
       syncs = new IntervalSyncs(config, appender, log, failure);
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
-      keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut);
+      keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut, appender);
       copies = storeCopies();
       loads = bulkLoads();
       changes = changeLog();
