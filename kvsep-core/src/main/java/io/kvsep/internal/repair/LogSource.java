@@ -12,6 +12,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.RecordReader;
 import io.kvsep.internal.vlog.RecordView;
+import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentSurvey;
 import io.kvsep.internal.vlog.SurveySink;
 import java.util.HashSet;
@@ -36,6 +37,15 @@ final class LogSource {
    * @param end how much of the file counts, -1 for all
    */
   record Part(long segment, long from, long end) {}
+
+  /**
+   * Where the log ends.
+   *
+   * @param at where it stops to hold
+   * @param lost whether there was more that had been synced, of which the file has nothing; else a
+   *     crash tore off what is behind
+   */
+  record Tail(LogPosition at, boolean lost) {}
 
   /** Before the first record was seen. */
   private static final long NOT_BEGUN = -1;
@@ -187,16 +197,18 @@ final class LogSource {
   }
 
   /**
-   * Where a crash tore the end of the log off, as recovery sees it: null where it did not, or where
-   * something says that the log had been synced further.
+   * How the log ends, as recovery sees it: null where nothing is wrong with its end, or where the
+   * survey of the segments comes upon what is.
    *
+   * @param spare a segment without a frame behind the parts, null for none
    * @param synced up to where the manifest says that the log had been synced
    * @param sequenceInTables the highest number in a table that is in force; 0 if nobody knows
    */
-  static @Nullable LogPosition tornAt(
+  static @Nullable Tail tail(
       Storage storage,
       StoreId storeId,
       List<Part> parts,
+      @Nullable Part spare,
       LogPosition synced,
       long sequenceInTables) {
     LogPosition claim = synced;
@@ -212,24 +224,37 @@ final class LogSource {
           long end = scanner.endOffset();
           boolean last = i == parts.size() - 1;
           boolean complete = isAtEnd(scanner, part) || scanner.isComplete();
-          if (complete || (last && end == scanner.lengthWithoutRoom())) {
+          LogPosition stop = new LogPosition(part.segment(), end);
+          long length = scanner.lengthWithoutRoom();
+          if (!complete && last && end == length) {
+            return claim.compareTo(stop) > 0 ? new Tail(stop, /* lost= */ true) : null;
+          }
+          if (complete) {
             continue;
           }
-          LogPosition stop = new LogPosition(part.segment(), end);
           claim = later(claim, scanner.claimsFrom(leastSequence, sequenceInTables));
           for (Part behind : parts.subList(i + 1, parts.size())) {
             try (LogScanner other = LogScanner.open(storage, storeId, behind.segment(), 0)) {
               claim = later(claim, other.claimsFrom(leastSequence, sequenceInTables));
             }
           }
-          return claim.compareTo(stop) > 0 ? null : stop;
+          if (claim.compareTo(stop) <= 0) {
+            return new Tail(stop, /* lost= */ false);
+          }
+          // Where the file goes on, the survey tells.
+          return end == length ? new Tail(stop, /* lost= */ true) : null;
         }
       }
     } catch (CorruptionException | IncompatibleFormatException e) {
       // Headers are synced before anything stands behind them, so this is damage.
       return null;
     }
-    return null;
+    if (spare == null) {
+      return null;
+    }
+    // The log may have gone on there.
+    LogPosition stop = new LogPosition(spare.segment(), Segment.EMPTY_BYTES);
+    return claim.compareTo(stop) > 0 ? new Tail(stop, /* lost= */ true) : null;
   }
 
   private static boolean isAtEnd(LogScanner scanner, Part part) {

@@ -237,11 +237,12 @@ public final class Repair {
     if (manifest.sound()) {
       for (SegmentState state : manifest.segments().values()) {
         if (state.relocated() && state.hasFile()) {
-          addRelocated(reader, state.id());
+          addRelocated(reader, state.id(), state.sealedLength());
         } else if (state.isLog() && isPresent(state.id(), storeId)) {
           reader.addSegment(state.id());
           boolean replayed = state.id() >= from.segment();
           long start = state.id() == from.segment() ? from.offset() : 0;
+          requireReached(state, start);
           if (replayed || fromAll) {
             parts.add(
                 new LogSource.Part(
@@ -255,14 +256,27 @@ public final class Repair {
           continue;
         }
         if (directory.isRelocated(id)) {
-          addRelocated(reader, id);
+          addRelocated(reader, id, SegmentState.GROWING);
         } else {
           reader.addSegment(id);
           parts.add(new LogSource.Part(id, 0, SegmentState.GROWING));
         }
       }
     }
-    log.read(withoutTornEnd(manifest, storeId, withoutSpare(parts)));
+    List<LogSource.Part> written = withoutSpare(parts);
+    LogSource.Part spare = written.size() < parts.size() ? parts.get(written.size()) : null;
+    log.read(withoutTornEnd(manifest, storeId, written, spare));
+  }
+
+  /** The log in front of the place from which it is replayed had been synced. */
+  private void requireReached(SegmentState state, long start) {
+    String name = StoreFiles.segment(state.id());
+    long length = directory.length(name);
+    // Of one whose length is known the survey tells.
+    if (length < start && !state.isSealed()) {
+      losses.add(
+          name, length, start, "writes, of keys that are not known: the end of the file is lost");
+    }
   }
 
   /** Leaves out a segment that was made ahead of need: the log ends in front of it. */
@@ -284,8 +298,8 @@ public final class Repair {
     return isOurs(name, storeId);
   }
 
-  private void addRelocated(RecordReader reader, long id) {
-    CorruptionException problem = reader.addRelocated(id);
+  private void addRelocated(RecordReader reader, long id, long length) {
+    CorruptionException problem = reader.addRelocated(id, length);
     if (problem != null) {
       losses.add(problem, Math.max(1, directory.length(StoreFiles.segment(id))));
     }
@@ -293,7 +307,10 @@ public final class Repair {
 
   /** Leaves out what a crash left behind the end of the log, as opening the store would. */
   private List<LogSource.Part> withoutTornEnd(
-      SalvagedManifest manifest, StoreId storeId, List<LogSource.Part> parts) {
+      SalvagedManifest manifest,
+      StoreId storeId,
+      List<LogSource.Part> parts,
+      LogSource.@Nullable Part spare) {
     int first = Math.max(0, parts.size() - 1);
     while (manifest.sound() && first > 0 && parts.get(first - 1).from() != Long.MAX_VALUE) {
       first--;
@@ -303,14 +320,25 @@ public final class Repair {
         manifest.sound()
             ? manifest.tables().stream().mapToLong(TableMeta::largestSequence).max().orElse(0)
             : 0;
-    LogPosition torn =
-        LogSource.tornAt(
+    LogSource.Tail tail =
+        LogSource.tail(
             input.damaged(),
             storeId,
             parts.subList(first, parts.size()),
+            spare,
             manifest.syncedLog(),
             inTables);
-    if (torn == null) {
+    if (tail == null) {
+      return parts;
+    }
+    LogPosition torn = tail.at();
+    if (tail.lost()) {
+      // Nothing of it is there: neither the survey nor a torn end would tell.
+      losses.add(
+          StoreFiles.segment(torn.segment()),
+          torn.offset(),
+          torn.offset() + 1,
+          "writes, of keys that are not known: more of the log had been synced than" + " there is");
       return parts;
     }
     for (LogSource.Part part : parts) {

@@ -91,8 +91,14 @@ public record SalvagedManifest(
         SalvagedManifest found = of(contents, candidate.storeId(), problem);
         boolean doubtful = !currentHolds || !contents.isWhole();
         long idLimit = contents.replay().nextSegmentId();
-        if (!doubtful
-            || !found.isContradicted(storage, candidate.storeId(), idLimit, unknownSegments)) {
+        // With its mark a manifest may still be an older one: then there are later segments.
+        boolean contradicted =
+            doubtful
+                ? found.isContradicted(storage, candidate.storeId(), idLimit, unknownSegments)
+                : unknownSegments.find(
+                        storage, new HashSet<>(storage.list()), candidate.storeId(), idLimit)
+                    != null;
+        if (!contradicted) {
           return found;
         }
         problem =

@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * when they are first needed and keeps them mapped. Not thread safe.
  */
 public final class RecordReader implements AutoCloseable {
+  private static final long ALL = -1;
+
   private final Storage storage;
   private final MemoryLedger ledger;
   private final NativeWindow window = new NativeWindow();
@@ -63,12 +65,13 @@ public final class RecordReader implements AutoCloseable {
   /**
    * Adds a relocated file; by ascending id.
    *
+   * @param length of the file as the manifest knows it, -1 for all that is there
    * @return what does not hold, so that nothing in it can be found; null when it can
    */
-  public @Nullable CorruptionException addRelocated(long id) {
+  public @Nullable CorruptionException addRelocated(long id, long length) {
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
-      Region region = mapped(id);
+      Region region = mapped(id, length);
       Relocations relocations = Relocations.readHeadless(file, region, ledger);
       for (long segment : relocations.oldSegments()) {
         homes
@@ -216,15 +219,20 @@ public final class RecordReader implements AutoCloseable {
   }
 
   private Region mapped(long id) throws IOException {
+    return mapped(id, ALL);
+  }
+
+  private Region mapped(long id, long lengthMax) throws IOException {
     Region known = mapped.get(id);
     if (known != null) {
       return known;
     }
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
-      long length = file.length();
+      long there = file.length();
+      long length = lengthMax < 0 ? there : Math.min(lengthMax, there);
       if (length < 1 || length > Integer.MAX_VALUE) {
-        throw new CorruptionException(name, 0, "records", "a file of " + length + " bytes");
+        throw new CorruptionException(name, 0, "records", "a file of " + there + " bytes");
       }
       Region region = Region.ofMapping(file.map(length));
       mapped.put(id, region);
