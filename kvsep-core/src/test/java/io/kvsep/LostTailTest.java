@@ -166,6 +166,35 @@ final class LostTailTest {
     requireAll(at("new"));
   }
 
+  /** As when the last edits and the mark behind them are zeros, and their files had gone. */
+  @Test
+  void aLogThatGoesOnInASegmentThatNobodyKnowsIsDamaged() throws IOException {
+    Map<String, byte[]> files;
+    byte[] older;
+    String manifest;
+    String log;
+    try (KvStore store = KvStore.open(at("store"), options())) {
+      put(store, "first", 100);
+      store.sync();
+      files = files(at("store"));
+      manifest = find(files, "KVSEPMAN");
+      older = bytes(files, manifest);
+      log = find(files, "KVSEPLOG");
+      for (int i = 0; i < KEYS; i++) {
+        put(store, "key" + i, 60_000);
+      }
+      store.sync();
+      files = files(at("store"));
+    }
+    files.keySet().removeIf(name -> name.endsWith(".vlog") && !name.equals(log));
+    files.put(manifest, older);
+    Path damaged = damaged(files);
+    assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
+    RepairReport report = KvStore.repair(damaged, at("new"), options());
+    assertFalse(report.manifestUsed(), report::toString);
+    assertFalse(report.isComplete(), report::toString);
+  }
+
   @Test
   void damageToWhatWasRestoredIsNotTakenForATornTail() throws IOException {
     ByteArrayOutputStream backup = new ByteArrayOutputStream();

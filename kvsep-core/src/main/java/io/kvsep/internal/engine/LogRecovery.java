@@ -43,6 +43,7 @@ final class LogRecovery {
   private long tornBytes;
   private long tornSegment;
   private long spareSegment;
+  private long endedSegment;
 
   LogRecovery(Storage storage, StoreId storeId, Version version) {
     this.storage = storage;
@@ -88,8 +89,11 @@ final class LogRecovery {
         claim = LogPosition.later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
         if (complete) {
+          // Of what the manifest seals it need not know the next one, as in a checkpoint.
+          endedSegment = segment.isSealed() ? 0 : segment.id();
           continue;
         }
+        endedSegment = 0;
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
         if (segment.isSealed() || end < scanner.lengthWithoutRoom() || !isSpare(behind)) {
           cutOff(scanner, behind, claim, leastSequence);
@@ -170,6 +174,14 @@ final class LogRecovery {
   /** A segment behind the log's end that the log may go on in later; 0 if there is none. */
   long spareSegment() {
     return spareSegment;
+  }
+
+  /**
+   * The last segment that the manifest knows, if the log says that it goes on in another; else 0. A
+   * segment ends only once the edit of the next one is durable.
+   */
+  long endedSegment() {
+    return endedSegment;
   }
 
   /** The end of what holds. */

@@ -114,7 +114,7 @@ public final class StorageEngine implements AutoCloseable {
       LogRecovery recovery =
           new LogRecovery(config.storage(), versions.storeId(), versions.current());
       recovery.examine();
-      opener.checkKeyspaces(versions, recovery);
+      opener.checkLog(versions, recovery);
       replayedBytes = recovery.replayedBytes();
       tornBytes = recovery.tornBytes();
       if (!config.mode().readOnly()) {

@@ -104,11 +104,7 @@ final class StoreOpener {
         UnknownSegments.withFrames(
             storage, names, versions.storeId(), versions.segmentIdLimitRead());
     if (unknown != null) {
-      throw new CorruptionException(
-          versions.manifestRead(),
-          versions.manifestBytes(),
-          "the edit that added " + unknown,
-          "the end of the edits");
+      throw lostEdit(versions, "the edit that added " + unknown);
     }
     for (SegmentState segment : version.segments().values()) {
       requireFile(names, StoreFiles.segment(segment.home()));
@@ -121,17 +117,24 @@ final class StoreOpener {
   }
 
   /**
-   * A keyspace is written into only once its edit is durable: so if the log knows one that the
-   * manifest does not, the manifest has lost an edit.
+   * A keyspace is written into only once its edit is durable, and a segment ends only once that of
+   * the next one is: so if the log knows one that the manifest does not, the manifest has lost an
+   * edit.
    */
-  void checkKeyspaces(VersionSet versions, LogRecovery recovery) {
+  void checkLog(VersionSet versions, LogRecovery recovery) {
     if (recovery.largestKeyspace() >= versions.current().nextKeyspace()) {
-      throw new CorruptionException(
-          versions.manifestRead(),
-          versions.manifestBytes(),
-          "the edit that made keyspace " + recovery.largestKeyspace(),
-          "the end of the edits");
+      throw lostEdit(versions, "the edit that made keyspace " + recovery.largestKeyspace());
     }
+    long ended = recovery.endedSegment();
+    if (ended != 0) {
+      String name = StoreFiles.segment(ended);
+      throw lostEdit(versions, "the edit that added the segment behind " + name);
+    }
+  }
+
+  private static CorruptionException lostEdit(VersionSet versions, String expected) {
+    return new CorruptionException(
+        versions.manifestRead(), versions.manifestBytes(), expected, "the end of the edits");
   }
 
   /**

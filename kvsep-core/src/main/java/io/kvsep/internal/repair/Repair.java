@@ -90,7 +90,7 @@ public final class Repair {
 
   private RepairResult run() throws IOException {
     SalvagedManifest manifest =
-        SalvagedManifest.read(input.damaged(), input.ledger(), UnknownSegments::withFrames);
+        SalvagedManifest.read(input.damaged(), input.ledger(), UnknownSegments::any);
     StoreId storeId = manifest.storeId() == null ? directory.storeId() : manifest.storeId();
     if (storeId == null) {
       throw new CorruptionException(

@@ -53,12 +53,14 @@ public record SalvagedManifest(
   /** Looks for segments of which a manifest has lost the edit. */
   public interface SegmentSearch {
     /**
-     * Name of one, null when there is none.
+     * Whether there is one.
      *
      * @param names of the files there are
      * @param idLimit the manifest knows nothing of segments with this id or a higher one
+     * @param last the last segment of the log, if the manifest does not seal it; else 0
      */
-    @Nullable String find(Storage storage, Collection<String> names, StoreId storeId, long idLimit);
+    boolean find(
+        Storage storage, Collection<String> names, StoreId storeId, long idLimit, long last);
   }
 
   /** Reads them; changes nothing. */
@@ -91,13 +93,12 @@ public record SalvagedManifest(
         SalvagedManifest found = of(contents, candidate.storeId(), problem);
         boolean doubtful = !currentHolds || !contents.isWhole();
         long idLimit = contents.replay().nextSegmentId();
+        Set<String> files = new HashSet<>(storage.list());
         // With its mark a manifest may still be an older one: then there are later segments.
         boolean contradicted =
-            doubtful
-                ? found.isContradicted(storage, candidate.storeId(), idLimit, unknownSegments)
-                : unknownSegments.find(
-                        storage, new HashSet<>(storage.list()), candidate.storeId(), idLimit)
-                    != null;
+            (doubtful && found.misses(files))
+                || unknownSegments.find(
+                    storage, files, candidate.storeId(), idLimit, found.lastGrowing());
         if (!contradicted) {
           return found;
         }
@@ -174,21 +175,28 @@ public record SalvagedManifest(
         snapshot.lastSequence().orElse(0));
   }
 
-  /** Whether a file is missing that it names, or one there of which it has lost the edit. */
-  private boolean isContradicted(
-      Storage storage, StoreId owner, long idLimit, SegmentSearch unknownSegments)
-      throws IOException {
-    Set<String> names = new HashSet<>(storage.list());
+  /** Whether a file is missing that it names. */
+  private boolean misses(Set<String> files) {
     for (TableMeta table : tables) {
-      if (!names.contains(StoreFiles.table(table.number()))) {
+      if (!files.contains(StoreFiles.table(table.number()))) {
         return true;
       }
     }
     for (SegmentState segment : segments.values()) {
-      if (!names.contains(StoreFiles.segment(segment.home()))) {
+      if (!files.contains(StoreFiles.segment(segment.home()))) {
         return true;
       }
     }
-    return unknownSegments.find(storage, names, owner, idLimit) != null;
+    return false;
+  }
+
+  private long lastGrowing() {
+    long last = 0;
+    for (SegmentState segment : segments.values()) {
+      if (segment.isLog()) {
+        last = segment.isSealed() ? 0 : segment.id();
+      }
+    }
+    return last;
   }
 }

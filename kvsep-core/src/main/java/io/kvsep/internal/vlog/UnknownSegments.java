@@ -9,10 +9,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * Tells whether a manifest has lost the edit of a segment. A file that it does not know is no sign
  * of that: segments and relocated files are whole before their edit is begun, and so are the files
- * of values of a bulk load. But a frame is written into a segment only once its edit is durable.
+ * of values of a bulk load. But a frame is written into a segment only once its edit is durable,
+ * and so is the end of the segment in front of it.
  */
 public final class UnknownSegments {
   private UnknownSegments() {}
+
+  /**
+   * Whether the manifest has lost the edit of a segment: there is one with frames that it does not
+   * know, or the log goes on behind the last one that it knows.
+   *
+   * @param names of the files there are
+   * @param idLimit the manifest knows nothing of segments with this id or a higher one
+   * @param last the last segment of the log, if the manifest does not seal it; else 0
+   */
+  public static boolean any(
+      Storage storage, Collection<String> names, StoreId storeId, long idLimit, long last) {
+    return withFrames(storage, names, storeId, idLimit) != null
+        || (last != 0 && LogScanner.hasEnded(storage, storeId, last));
+  }
 
   /**
    * Name of a segment of which the manifest has lost the edit, null when there is none.
