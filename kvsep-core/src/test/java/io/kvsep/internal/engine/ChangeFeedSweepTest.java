@@ -44,7 +44,8 @@ final class ChangeFeedSweepTest {
         1,
         Integer.getInteger("kvsep.seeds", 40),
         seed -> follow(new Random(seed), counts));
-    assertTrue(counts[0] > 0 && counts[1] > 0 && counts[2] > 0, () -> Arrays.toString(counts));
+    boolean all = counts[0] > 0 && counts[1] > 0 && counts[2] > 0;
+    assertTrue(all || Long.getLong("kvsep.seed") != null, () -> Arrays.toString(counts));
   }
 
   private static void follow(Random random, int[] counts) {
@@ -93,7 +94,8 @@ final class ChangeFeedSweepTest {
         1,
         Integer.getInteger("kvsep.seeds", 12),
         seed -> crash(seed, counts));
-    assertTrue(counts[0] > 100 && counts[1] > 100, () -> Arrays.toString(counts));
+    boolean both = counts[0] > 100 && counts[1] > 100;
+    assertTrue(both || Long.getLong("kvsep.seed") != null, () -> Arrays.toString(counts));
   }
 
   private static void crash(long seed, int[] counts) {

@@ -32,7 +32,9 @@ final class TryWriteTest {
     int[] written = new int[2];
     Seeds.each(TryWriteTest.class, 10, random -> run(random, written));
 
-    assertTrue(written[0] > 20 && written[1] > 100, written[0] + " left, written " + written[1]);
+    boolean both = written[0] > 20 && written[1] > 100;
+    assertTrue(
+        both || Long.getLong("kvsep.seed") != null, written[0] + " left, written " + written[1]);
   }
 
   private static void run(Random random, int[] written) {

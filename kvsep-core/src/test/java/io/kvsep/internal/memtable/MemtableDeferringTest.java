@@ -124,7 +124,8 @@ final class MemtableDeferringTest {
           random.nextBytes(prefix);
           int count = 30_000 + random.nextInt(30_000);
           for (int i = 0; i < count; i++) {
-            insert(random.nextInt(20) == 0 ? model.firstKey() : someKey(random, prefix));
+            boolean again = random.nextInt(20) == 0 && !model.isEmpty();
+            insert(again ? model.firstKey() : someKey(random, prefix));
           }
           assertTrue(memtable.isDeferring());
           checkFinds(random);
