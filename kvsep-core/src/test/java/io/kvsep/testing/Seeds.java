@@ -19,15 +19,16 @@ public final class Seeds {
    * Runs {@code test} with {@code count} seeds from {@code first} on, or with the one asked for.
    */
   public static void run(Class<?> owner, String method, long first, int count, LongConsumer test) {
-    each(owner.getSimpleName() + "#" + method, first, count, test);
+    each(owner, owner.getSimpleName() + "#" + method, first, count, test);
   }
 
   /** As above from seed 1 on, with a generator for each seed. */
   public static void each(Class<?> owner, int count, Run test) {
-    each(owner.getSimpleName(), 1, count, seed -> with(test, seed));
+    each(owner, owner.getSimpleName(), 1, count, seed -> with(test, seed));
   }
 
-  private static void each(String selector, long first, int count, LongConsumer test) {
+  private static void each(
+      Class<?> owner, String selector, long first, int count, LongConsumer test) {
     Long asked = Long.getLong("kvsep.seed");
     long from = asked == null ? first : asked;
     long last = asked == null ? first + count - 1 : asked;
@@ -38,7 +39,9 @@ public final class Seeds {
         throw new AssertionError(
             "seed "
                 + seed
-                + "; repeat with: mvn -pl kvsep-core test -Dtest="
+                + "; repeat with: mvn -pl "
+                + module(owner)
+                + " test -Dtest="
                 + selector
                 + " -Dkvsep.seed="
                 + seed
@@ -46,6 +49,13 @@ public final class Seeds {
             e);
       }
     }
+  }
+
+  /** Another module is built with the one that it needs, in which there is no such test. */
+  private static String module(Class<?> owner) {
+    return owner.getName().startsWith("io.kvsep.server.")
+        ? "kvsep-server -am -Dsurefire.failIfNoSpecifiedTests=false"
+        : "kvsep-core";
   }
 
   /** All causes in the message: of the failure of a whole build often nothing else is at hand. */
