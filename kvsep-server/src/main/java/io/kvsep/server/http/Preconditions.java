@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code If-Match} and {@code If-None-Match} of a request (RFC 9110). Tags are compared strongly,
- * but for reading: there a weak one, which a proxy may have made of ours, will do.
+ * {@code If-Match} and {@code If-None-Match} of a request (RFC 9110). The first compares tags
+ * strongly; for the second a weak one, which a proxy may have made of ours, will do.
  */
 final class Preconditions {
   private static final String ANY = "*";
@@ -51,7 +51,7 @@ final class Preconditions {
     if (!match.isEmpty() && (tag == null || !(match.contains(ANY) || match.contains(tag)))) {
       throw failed(tag);
     }
-    if (tag != null && (noneMatch.contains(ANY) || noneMatch.contains(tag))) {
+    if (tag != null && isExcluded(tag)) {
       throw failed(tag);
     }
   }
@@ -61,6 +61,10 @@ final class Preconditions {
     if (!match.isEmpty() && !(match.contains(ANY) || match.contains(tag))) {
       throw failed(tag);
     }
+    return isExcluded(tag);
+  }
+
+  private boolean isExcluded(String tag) {
     return noneMatch.contains(ANY) || noneMatch.contains(tag) || noneMatch.contains("W/" + tag);
   }
 

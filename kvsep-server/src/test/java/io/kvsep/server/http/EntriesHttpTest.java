@@ -152,6 +152,10 @@ final class EntriesHttpTest extends SharedServer {
     lost.isProblem(412, "precondition-failed");
     assertEquals(second, lost.header("etag"));
     served.put("/v1/keys/k", "x", "If-Match", "W/" + second).isProblem(412, "precondition-failed");
+    for (String same : List.of("W/" + second, "\"x\", W/" + second)) {
+      served.put("/v1/keys/k", "x", "If-None-Match", same).isProblem(412, "precondition-failed");
+      served.delete("/v1/keys/k", "If-None-Match", same).isProblem(412, "precondition-failed");
+    }
     assertEquals("two", served.get("/v1/keys/k").text());
 
     served.delete("/v1/keys/k", "If-Match", first).isProblem(412, "precondition-failed");
