@@ -42,10 +42,18 @@ record Exchange(
 
   /** The last variable of the route: percent-encoded, or base64url below {@code keys64}. */
   byte[] key() {
+    requireNoQuery();
     String text = values.get(values.size() - 1);
     byte[] key =
         route.hasBase64Key() ? Percent.base64("the key", text) : Percent.decode("the key", text);
     return checked(key);
+  }
+
+  /** Most likely it belongs to the name, and what lies under its beginning is something else. */
+  void requireNoQuery() {
+    if (query != null) {
+      throw Problem.malformed("there are no parameters here; a ? in a name is written %3F");
+    }
   }
 
   static byte[] checked(byte[] key) {

@@ -125,11 +125,13 @@ final class Routes {
   }
 
   private HttpResponse createKeyspace(Exchange exchange) {
+    exchange.requireNoQuery();
     boolean isNew = keyspaces.create(String.valueOf(exchange.keyspace()));
     return isNew ? HttpResponse.of(HttpStatus.CREATED) : Answers.done();
   }
 
   private HttpResponse dropKeyspace(Exchange exchange) {
+    exchange.requireNoQuery();
     keyspaces.drop(String.valueOf(exchange.keyspace()));
     return Answers.done();
   }

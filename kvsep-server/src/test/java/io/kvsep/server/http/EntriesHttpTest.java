@@ -86,6 +86,28 @@ final class EntriesHttpTest extends SharedServer {
     }
   }
 
+  /** Else the question mark that nobody has encoded would lead to a key of another name. */
+  @Test
+  void aQueryBehindAKeyIsRefused() {
+    served.put("/v1/keyspaces/s", "").is(201);
+    served.put("/v1/keys/a", "kept").is(204);
+    served.put("/v1/keyspaces/s/keys/a", "kept").is(204);
+    for (String key :
+        List.of("/v1/keys/a", "/v1/keys64/YQ", "/v1/keyspaces/s/keys/a", "/v1/keyspaces/s")) {
+      for (String query : List.of("?x=1", "?b", "?b=")) {
+        if (!key.endsWith("s")) {
+          served.get(key + query).isProblem(400, "malformed-request");
+          served.head(key + query).is(400);
+        }
+        served.put(key + query, "x").isProblem(400, "malformed-request");
+        served.delete(key + query).isProblem(400, "malformed-request");
+      }
+    }
+    assertTrue(served.put("/v1/keys/a?b", "x").text().contains("%3F"));
+    assertEquals("kept", served.get("/v1/keys/a").is(200).text());
+    assertEquals("kept", served.get("/v1/keyspaces/s/keys/a").is(200).text());
+  }
+
   @Test
   void aSlashInAPathIsPartOfTheKey() {
     served.put("/v1/keys/a/b;c=d//e", "x").is(204);
