@@ -86,6 +86,7 @@ public final class HttpFront implements AutoCloseable {
     ServerBuilder builder = Server.builder();
     Path certificate = options.certificate();
     Path key = options.key();
+    boolean isEncrypted = certificate != null && key != null;
     if (certificate != null && key != null) {
       builder.https(options.address()).tls(TlsKeyPair.of(key.toFile(), certificate.toFile()));
     } else {
@@ -96,6 +97,7 @@ public final class HttpFront implements AutoCloseable {
         .bossGroupFactory(HttpFront::acceptor)
         .meterRegistry(insight.registry())
         .blockingTaskExecutor(workers, true)
+        .childChannelPipelineCustomizer(pipeline -> Http1Check.addTo(pipeline, isEncrypted))
         .serviceUnder("/", dispatcher)
         .errorHandler(problems)
         .maxNumConnections(limits.connectionsMax())

@@ -61,6 +61,9 @@ final class Problems implements ServerErrorHandler {
       HttpStatus status,
       @Nullable String description,
       @Nullable Throwable cause) {
+    if (cause instanceof Problem problem) {
+      return problem.response();
+    }
     if (cause instanceof HttpStatusException wrapped && wrapped.getCause() != null) {
       return response(context, wrapped.getCause());
     }

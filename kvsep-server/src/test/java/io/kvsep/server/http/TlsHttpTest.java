@@ -1,12 +1,15 @@
 package io.kvsep.server.http;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.linecorp.armeria.common.TlsKeyPair;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -18,7 +21,10 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,6 +59,47 @@ final class TlsHttpTest {
       HttpResponse<byte[]> get = client.send(request.GET().build(), BodyHandlers.ofByteArray());
       assertEquals(1 << 20, get.body().length);
       assertThrows(UncheckedIOException.class, () -> served.get("/v1/keys/a"));
+    }
+  }
+
+  @Test
+  void requestsAreCheckedEncryptedToo() throws Exception {
+    TlsKeyPair pair = TlsKeyPair.ofSelfSigned("localhost");
+    Path certificate = pem("CERTIFICATE", pair.certificateChain().get(0).getEncoded());
+    Path key = pem("PRIVATE KEY", pair.privateKey().getEncoded());
+    HttpOptions options = HttpOptions.builder().tls(certificate, key).build();
+    try (Served served = Served.at(folder.resolve("store"), options)) {
+      SSLContext trusting = trusting(pair);
+      for (String protocol : List.of("http/1.1", "")) {
+        String put = FramingHttpTest.put("Content-Length: 3", "old");
+        String smuggling = FramingHttpTest.put("Transfer-Encoding: gzip", FramingHttpTest.SMUGGLED);
+        String answer = raw(trusting, served, protocol, smuggling);
+        FramingHttpTest.assertRefused(served, smuggling, answer);
+        String answers = raw(trusting, served, protocol, put + smuggling);
+        assertTrue(answers.startsWith("HTTP/1.1 204 "), answers);
+        FramingHttpTest.assertRefused(
+            served, smuggling, answers.substring(answers.lastIndexOf("HTTP/1.1 ")));
+        assertArrayEquals("old".getBytes(US_ASCII), served.store().get("k".getBytes(US_ASCII)));
+      }
+    }
+  }
+
+  /** Sends these bytes and reads until the server closes; without a protocol none is agreed on. */
+  private static String raw(SSLContext context, Served served, String protocol, String request)
+      throws IOException {
+    try (SSLSocket socket =
+        (SSLSocket)
+            context
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), served.port())) {
+      socket.setSoTimeout(30_000);
+      if (!protocol.isEmpty()) {
+        SSLParameters parameters = socket.getSSLParameters();
+        parameters.setApplicationProtocols(new String[] {protocol});
+        socket.setSSLParameters(parameters);
+      }
+      socket.getOutputStream().write(request.getBytes(US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), US_ASCII);
     }
   }
 
