@@ -1,7 +1,5 @@
 package io.kvsep.server.http;
 
-import com.linecorp.armeria.common.HttpHeaderNames;
-import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
@@ -14,9 +12,7 @@ import io.kvsep.server.http.Route.Operation;
 import io.kvsep.server.http.Route.Time;
 import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
-import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,13 +70,11 @@ final class Dispatcher implements HttpService {
     access.check(headers, match != null && match.route().isOpen());
     gate.requireOpen();
     if (match == null) {
-      throw Problem.of(HttpStatus.NOT_FOUND, "no-such-resource", "there is nothing here");
+      throw Problem.noSuchResource();
     }
     Operation operation = match.route().operations().get(headers.method());
     if (operation == null) {
-      throw Problem.of(
-              HttpStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "that cannot be done here")
-          .header(HttpHeaderNames.ALLOW, methods(match.route()));
+      throw Problem.notAllowed(match.route().operations().keySet());
     }
     @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
     Exchange exchange =
@@ -192,12 +186,5 @@ final class Dispatcher implements HttpService {
     } finally {
       operation.kind().record(System.nanoTime() - startNanos);
     }
-  }
-
-  private static String methods(Route route) {
-    return route.operations().keySet().stream()
-        .sorted(Comparator.naturalOrder())
-        .map(HttpMethod::name)
-        .collect(Collectors.joining(", "));
   }
 }

@@ -28,17 +28,20 @@ import org.jspecify.annotations.Nullable;
  * connection ends with it; nothing that comes behind gets through.
  */
 final class Http1Check extends ChannelInboundHandlerAdapter {
+  private final Routes routes;
   private boolean hasRefused;
 
-  private Http1Check() {}
+  private Http1Check(Routes routes) {
+    this.routes = routes;
+  }
 
   /**
    * Has the requests of a connection checked, once the library knows that they are of HTTP/1.1.
    *
    * @param pipeline with all the library has put there before anything is read
    */
-  static void addTo(ChannelPipeline pipeline, boolean isEncrypted) {
-    Placing placing = new Placing();
+  static void addTo(ChannelPipeline pipeline, boolean isEncrypted, Routes routes) {
+    Placing placing = new Placing(routes);
     if (isEncrypted) {
       // What is decrypted gets there when the protocol has been agreed on, and in front of the
       // codec, which is put behind it.
@@ -70,7 +73,7 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     context.fireChannelRead(refused);
   }
 
-  private static @Nullable Problem problem(HttpRequest request) {
+  private @Nullable Problem problem(HttpRequest request) {
     HttpHeaders headers = request.headers();
     List<String> encodings = headers.getAll(HttpHeaderNames.TRANSFER_ENCODING);
     if (encodings.size() > 1
@@ -82,7 +85,18 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     if (hosts > 1 || (hosts == 0 && !request.protocolVersion().equals(HttpVersion.HTTP_1_0))) {
       return Problem.malformed("a request has one Host");
     }
+    String target = request.uri();
+    HttpMethod method = request.method();
+    if (isUnknown(method) || (method.equals(HttpMethod.OPTIONS) && target.equals("*"))) {
+      return routes.refusal(target);
+    }
     return null;
+  }
+
+  /** Whether the library answers it without any service. */
+  private static boolean isUnknown(HttpMethod method) {
+    var known = com.linecorp.armeria.common.HttpMethod.tryParse(method.name());
+    return known == null || known == com.linecorp.armeria.common.HttpMethod.CONNECT;
   }
 
   /**
@@ -90,6 +104,12 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
    * by the first bytes; these are handed on singly, which is less than any request.
    */
   private static final class Placing extends ChannelInboundHandlerAdapter {
+    private final Routes routes;
+
+    Placing(Routes routes) {
+      this.routes = routes;
+    }
+
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       if (!(message instanceof ByteBuf bytes)) {
@@ -108,13 +128,13 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     }
 
     /** Whether there is nothing left to do. */
-    private static boolean place(ChannelPipeline pipeline) {
+    private boolean place(ChannelPipeline pipeline) {
       // The library's own, of a class that is not public; nothing else there is of this kind.
       ChannelHandlerContext codec = pipeline.context(CombinedChannelDuplexHandler.class);
       if (codec == null) {
         return pipeline.context(Http2ConnectionHandler.class) != null;
       }
-      pipeline.addAfter(codec.name(), null, new Http1Check());
+      pipeline.addAfter(codec.name(), null, new Http1Check(routes));
       return true;
     }
   }

@@ -97,7 +97,7 @@ public final class HttpFront implements AutoCloseable {
         .bossGroupFactory(HttpFront::acceptor)
         .meterRegistry(insight.registry())
         .blockingTaskExecutor(workers, true)
-        .childChannelPipelineCustomizer(pipeline -> Http1Check.addTo(pipeline, isEncrypted))
+        .childChannelPipelineCustomizer(pipeline -> Http1Check.addTo(pipeline, isEncrypted, routes))
         .serviceUnder("/", dispatcher)
         .errorHandler(problems)
         .maxNumConnections(limits.connectionsMax())

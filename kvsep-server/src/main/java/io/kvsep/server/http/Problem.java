@@ -1,14 +1,18 @@
 package io.kvsep.server.http;
 
+import static java.util.stream.Collectors.joining;
+
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpHeaders;
 import com.linecorp.armeria.common.HttpHeadersBuilder;
+import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import io.kvsep.server.json.JsonObject;
+import java.util.Collection;
 
 /**
  * Why a request was not carried out, as RFC 9457 has it. Thrown by whatever finds it; has no stack
@@ -51,6 +55,20 @@ final class Problem extends RuntimeException {
 
   static Problem tooLarge(String detail) {
     return new Problem(HttpStatus.REQUEST_ENTITY_TOO_LARGE, "limit-exceeded", detail);
+  }
+
+  static Problem noSuchResource() {
+    return new Problem(HttpStatus.NOT_FOUND, "no-such-resource", "there is nothing here");
+  }
+
+  /**
+   * @param allowed the methods that there are instead, which every answer of the kind has to name
+   */
+  static Problem notAllowed(Collection<HttpMethod> allowed) {
+    String methods = allowed.stream().sorted().map(HttpMethod::name).collect(joining(", "));
+    return new Problem(
+            HttpStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "that cannot be done here")
+        .header(HttpHeaderNames.ALLOW, methods);
   }
 
   /** Something that goes away by itself. */

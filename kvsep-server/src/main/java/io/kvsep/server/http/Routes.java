@@ -6,6 +6,7 @@ import static com.linecorp.armeria.common.HttpMethod.HEAD;
 import static com.linecorp.armeria.common.HttpMethod.POST;
 import static com.linecorp.armeria.common.HttpMethod.PUT;
 
+import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import io.kvsep.KvStore;
@@ -15,6 +16,7 @@ import io.kvsep.server.http.Route.Operation;
 import io.kvsep.server.http.Route.Time;
 import io.kvsep.server.json.JsonObject;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -65,6 +67,21 @@ final class Routes {
       }
     }
     return null;
+  }
+
+  /** What to answer where nothing at all is done by that method. */
+  Problem refusal(String target) {
+    if (!target.startsWith("/")) {
+      // Of the server as a whole, or of another one.
+      EnumSet<HttpMethod> methods = EnumSet.noneOf(HttpMethod.class);
+      all.forEach(route -> methods.addAll(route.operations().keySet()));
+      return Problem.notAllowed(methods);
+    }
+    int mark = target.indexOf('?');
+    Match match = find(mark < 0 ? target : target.substring(0, mark));
+    return match == null
+        ? Problem.noSuchResource()
+        : Problem.notAllowed(match.route().operations().keySet());
   }
 
   private void addEntries(Entries entries) {

@@ -85,6 +85,31 @@ final class ProblemsHttpTest {
     }
   }
 
+  /** The library knows some of these and refuses the others before they get anywhere. */
+  @Test
+  void methodsThatAreNoneAreToldWhichThereAre() throws Exception {
+    try (Served served = faulty()) {
+      for (String method : List.of("OPTIONS", "PATCH", "TRACE", "CONNECT", "PROPFIND", "get")) {
+        String answer = only(served, method, "/v1/keys/a?b");
+        assertTrue(answer.startsWith("HTTP/1.1 405 "), () -> method + "\n" + answer);
+        assertTrue(answer.contains("allow: GET, HEAD, PUT, DELETE\r\n"), answer);
+        assertTrue(answer.contains("urn:kvsep:problem:method-not-allowed"), answer);
+        assertTrue(only(served, method, "/v1/batch").contains("allow: POST\r\n"));
+        assertTrue(only(served, method, "/nothing").startsWith("HTTP/1.1 404 "));
+      }
+      String all = "allow: GET, HEAD, POST, PUT, DELETE\r\n";
+      for (String answer :
+          List.of(only(served, "OPTIONS", "*"), only(served, "CONNECT", "localhost:80"))) {
+        assertTrue(answer.startsWith("HTTP/1.1 405 ") && answer.contains(all), answer);
+      }
+    }
+  }
+
+  private static String only(Served served, String method, String target) throws IOException {
+    return served.raw(
+        method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  }
+
   @Test
   void clientsHaveToShowTheToken() {
     HttpOptions options = HttpOptions.builder().token("correct-horse").build();
