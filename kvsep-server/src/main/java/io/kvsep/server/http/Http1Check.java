@@ -86,6 +86,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
       return Problem.malformed("a request has one Host");
     }
     String target = request.uri();
+    if (!Percent.isWellFormed(target)) {
+      return Problem.malformed("the target has a % without two hexadecimal digits");
+    }
     HttpMethod method = request.method();
     if (isUnknown(method) || (method.equals(HttpMethod.OPTIONS) && target.equals("*"))) {
       return routes.refusal(target);

@@ -18,6 +18,22 @@ final class Percent {
     return decode(name, text, false);
   }
 
+  /** Whether two hexadecimal digits follow each percent sign. */
+  static boolean isWellFormed(String text) {
+    for (int at = text.indexOf('%'); at >= 0; at = text.indexOf('%', at + 3)) {
+      if (hex(text, at + 1) < 0 || hex(text, at + 2) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static int hex(String text, int index) {
+    char digit = index < text.length() ? text.charAt(index) : 0;
+    // Character.digit knows those of other scripts as well.
+    return digit < 0x80 ? Character.digit(digit, 16) : -1;
+  }
+
   /** As UTF-8. */
   static String text(String name, String encoded) {
     return text(name, decode(name, encoded, false));
@@ -71,8 +87,8 @@ final class Percent {
     for (int i = 0; i < text.length(); i++) {
       char character = text.charAt(i);
       if (character == '%') {
-        int high = i + 2 < text.length() ? Character.digit(text.charAt(i + 1), 16) : -1;
-        int low = i + 2 < text.length() ? Character.digit(text.charAt(i + 2), 16) : -1;
+        int high = hex(text, i + 1);
+        int low = hex(text, i + 2);
         if (high < 0 || low < 0) {
           throw Problem.malformed(name + " has a % without two hexadecimal digits");
         }

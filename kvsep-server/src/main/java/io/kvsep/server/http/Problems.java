@@ -199,7 +199,8 @@ final class Problems implements ServerErrorHandler {
 
   private static String pathHint(String detail) {
     return detail.contains("path")
-        ? "; keys with control characters or with .. between slashes go by /v1/keys64/"
+        ? "; keys with control characters or with .. between slashes go by /v1/keys64/,"
+            + " and a % takes two hexadecimal digits"
         : "";
   }
 

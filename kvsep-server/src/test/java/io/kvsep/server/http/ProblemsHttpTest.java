@@ -111,6 +111,27 @@ final class ProblemsHttpTest {
   }
 
   @Test
+  void escapesThatAreNoneAreSaidSo() throws Exception {
+    try (Served served = faulty()) {
+      for (String target :
+          List.of(
+              "/v1/keys/%zz",
+              "/v1/keys/%2",
+              "/v1/keys/a%",
+              "/v1/keys/%c3%g4",
+              "/v1/scan?prefix=%zz",
+              "/v1/scan?prefix=a%",
+              "/v1/scan?%4=a")) {
+        String answer = only(served, "GET", target);
+        assertTrue(answer.startsWith("HTTP/1.1 400 "), answer);
+        assertTrue(answer.contains("urn:kvsep:problem:malformed-request"), answer);
+        assertTrue(answer.contains("% without two hexadecimal digits"), answer);
+        assertFalse(answer.contains("keys64"), answer);
+      }
+    }
+  }
+
+  @Test
   void clientsHaveToShowTheToken() {
     HttpOptions options = HttpOptions.builder().token("correct-horse").build();
     try (Served served = Served.at(folder, options)) {
