@@ -196,6 +196,29 @@ final class LostTailTest {
   }
 
   @Test
+  void repairDoesNotGoByAManifestThatKnowsAKeyspaceLess() throws IOException {
+    Map<String, byte[]> files;
+    byte[] older;
+    String manifest;
+    try (KvStore store = KvStore.open(at("store"), options())) {
+      put(store, "first", 100);
+      store.sync();
+      files = files(at("store"));
+      manifest = find(files, "KVSEPMAN");
+      older = bytes(files, manifest);
+      store.in(store.keyspace("later")).put("key".getBytes(UTF_8), new byte[100]);
+      store.sync();
+      files = files(at("store"));
+    }
+    files.put(manifest, older);
+    Path damaged = damaged(files);
+    assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
+    RepairReport report = KvStore.repair(damaged, at("new"), options());
+    assertFalse(report.manifestUsed(), report::toString);
+    requireAll(at("new"));
+  }
+
+  @Test
   void damageToWhatWasRestoredIsNotTakenForATornTail() throws IOException {
     ByteArrayOutputStream backup = new ByteArrayOutputStream();
     try (KvStore store = KvStore.open(at("store"), options())) {

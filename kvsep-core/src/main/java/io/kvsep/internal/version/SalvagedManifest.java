@@ -50,22 +50,32 @@ public record SalvagedManifest(
     LogPosition syncedLog,
     long lastSequence) {
 
-  /** Looks for segments of which a manifest has lost the edit. */
-  public interface SegmentSearch {
+  /** Looks in the log for segments and keyspaces of which a manifest has lost the edit. */
+  public interface EditSearch {
     /**
      * Whether there is one.
      *
      * @param names of the files there are
      * @param idLimit the manifest knows nothing of segments with this id or a higher one
-     * @param last the last segment of the log, if the manifest does not seal it; else 0
+     * @param replayed the segments from which it would have entries read, in their order
+     * @param from where in the first of them that begins
+     * @param isLastSealed whether it says how long the last of them is
+     * @param keyspaceLimit it knows nothing of keyspaces with this id or a higher one
      */
     boolean find(
-        Storage storage, Collection<String> names, StoreId storeId, long idLimit, long last);
+        Storage storage,
+        Collection<String> names,
+        StoreId storeId,
+        long idLimit,
+        List<Long> replayed,
+        long from,
+        boolean isLastSealed,
+        int keyspaceLimit);
   }
 
   /** Reads them; changes nothing. */
-  public static SalvagedManifest read(
-      Storage storage, MemoryLedger ledger, SegmentSearch unknownSegments) throws IOException {
+  public static SalvagedManifest read(Storage storage, MemoryLedger ledger, EditSearch lostEdits)
+      throws IOException {
     CorruptionException problem = null;
     List<FileHeader> candidates = new ArrayList<>();
     try {
@@ -97,8 +107,7 @@ public record SalvagedManifest(
         // With its mark a manifest may still be an older one: then there are later segments.
         boolean contradicted =
             (doubtful && found.misses(files))
-                || unknownSegments.find(
-                    storage, files, candidate.storeId(), idLimit, found.lastGrowing());
+                || found.isOutdated(storage, files, candidate.storeId(), idLimit, lostEdits);
         if (!contradicted) {
           return found;
         }
@@ -190,13 +199,19 @@ public record SalvagedManifest(
     return false;
   }
 
-  private long lastGrowing() {
-    long last = 0;
-    for (SegmentState segment : segments.values()) {
+  /** Whether the log knows more than it. */
+  private boolean isOutdated(
+      Storage storage, Set<String> files, StoreId owner, long idLimit, EditSearch lostEdits) {
+    List<Long> replayed = new ArrayList<>();
+    boolean sealed = false;
+    for (SegmentState segment : segments.tailMap(replayFrom.segment()).values()) {
       if (segment.isLog()) {
-        last = segment.isSealed() ? 0 : segment.id();
+        replayed.add(segment.id());
+        sealed = segment.isSealed();
       }
     }
-    return last;
+    boolean begins = !replayed.isEmpty() && replayed.get(0) == replayFrom.segment();
+    long from = begins ? replayFrom.offset() : 0;
+    return lostEdits.find(storage, files, owner, idLimit, replayed, from, sealed, nextKeyspace);
   }
 }

@@ -105,19 +105,6 @@ public final class LogScanner implements AutoCloseable {
     }
   }
 
-  /** Whether all of a segment holds, up to an end behind which the log goes on in another one. */
-  static boolean hasEnded(Storage storage, StoreId storeId, long segment) {
-    try (LogScanner scanner = open(storage, storeId, segment, 0)) {
-      long leastSequence = 0;
-      while (scanner.next(leastSequence)) {
-        leastSequence = scanner.endSequence();
-      }
-      return scanner.isComplete();
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      return false;
-    }
-  }
-
   /** Whether the file's header, if it is not damaged, is that of a segment of this store. */
   private boolean mayBeOf(StoreId storeId) {
     if (LogFileHeader.isRelocated(region)) {

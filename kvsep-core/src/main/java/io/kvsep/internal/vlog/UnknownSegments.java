@@ -1,9 +1,12 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import java.util.Collection;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,17 +19,51 @@ public final class UnknownSegments {
   private UnknownSegments() {}
 
   /**
-   * Whether the manifest has lost the edit of a segment: there is one with frames that it does not
-   * know, or the log goes on behind the last one that it knows.
+   * Whether the log knows a segment or a keyspace of which the manifest has lost the edit: there is
+   * one with frames or with entries that it does not know, or the log goes on behind the last
+   * segment that it knows.
    *
    * @param names of the files there are
    * @param idLimit the manifest knows nothing of segments with this id or a higher one
-   * @param last the last segment of the log, if the manifest does not seal it; else 0
+   * @param replayed the segments from which it would have entries read, in their order
+   * @param from where in the first of them that begins
+   * @param isLastSealed whether it says how long the last of them is
+   * @param keyspaceLimit it knows nothing of keyspaces with this id or a higher one
    */
   public static boolean any(
-      Storage storage, Collection<String> names, StoreId storeId, long idLimit, long last) {
-    return withFrames(storage, names, storeId, idLimit) != null
-        || (last != 0 && LogScanner.hasEnded(storage, storeId, last));
+      Storage storage,
+      Collection<String> names,
+      StoreId storeId,
+      long idLimit,
+      List<Long> replayed,
+      long from,
+      boolean isLastSealed,
+      int keyspaceLimit) {
+    if (withFrames(storage, names, storeId, idLimit) != null) {
+      return true;
+    }
+    for (int i = 0; i < replayed.size(); i++) {
+      boolean isLast = i == replayed.size() - 1;
+      try (LogScanner scanner =
+          LogScanner.open(storage, storeId, replayed.get(i), i == 0 ? from : 0)) {
+        boolean ends = isLast && !isLastSealed;
+        if (knowsMore(scanner, ends, keyspaceLimit)) {
+          return true;
+        }
+      } catch (CorruptionException | IncompatibleFormatException e) {
+        // What is wrong with the segment is told when it is read.
+        return false;
+      }
+    }
+    return false;
+  }
+
+  private static boolean knowsMore(LogScanner scanner, boolean ends, int keyspaceLimit) {
+    long leastSequence = 0;
+    while (scanner.next(leastSequence)) {
+      leastSequence = scanner.endSequence();
+    }
+    return scanner.largestKeyspace() >= keyspaceLimit || (ends && scanner.isComplete());
   }
 
   /**
