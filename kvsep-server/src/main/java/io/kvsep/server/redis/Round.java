@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
  * its replies are handed over together. A connection whose replies grow long waits until they are
  * sent.
  *
- * <p>On a thread that may wait, everything is carried out. On an event loop only what is over soon
- * is, and a round ends after some time, with the rest left for the next. A connection whose next
- * command is not for the loop {@linkplain Session#leaves leaves}, with that command and all behind
- * it in its inbox; so does one that has written where the store would have to be waited for.
+ * <p>On a thread that may wait, everything is carried out; what is left of a connection after some
+ * time waits for the next round, so that others come in between. On an event loop only what is over
+ * soon is, and a round ends after some time, with the rest left for the next. A connection whose
+ * next command is not for the loop {@linkplain Session#leaves leaves}, with that command and all
+ * behind it in its inbox; so does one that has written where the store would have to be waited for.
  */
 final class Round {
   /** Replies of one connection that are written before they are sent. */
@@ -25,7 +26,10 @@ final class Round {
   /** After this time an event loop looks at its sockets again. */
   private static final long LOOP_NANOS_MAX = 2_000_000;
 
-  /** Commands between two looks at the clock; a power of two. */
+  /** After this time a thread that may wait turns to the next connection, between two commands. */
+  private static final long TURN_NANOS_MAX = 10_000_000;
+
+  /** Commands that are over soon between two looks at the clock; a power of two. */
   private static final int CLOCK_INTERVAL = 32;
 
   /** Values longer than this are not for event loops. */
@@ -49,6 +53,12 @@ final class Round {
   private int steps;
   private boolean over;
   private int reads;
+
+  /** When a thread that may wait turned to the connection that is served. */
+  private long turnNanos;
+
+  /** Whether what was carried out last may have taken long. */
+  private boolean clockIsDue;
 
   Round(ServerState server, Lane lane, ReadPace pace, boolean mayWait) {
     this.server = server;
@@ -80,6 +90,7 @@ final class Round {
   void serve(Session session, long sinceNanos) {
     try {
       touch(session, sinceNanos);
+      beginTurn();
       while (goesOn(session)) {
         dispatch(session, session.inbox.element());
       }
@@ -112,12 +123,23 @@ final class Round {
         && !session.gone
         && !session.leaves
         && session.replies.length() < OUTPUT_BYTES_MAX
-        && (mayWait || hasTime());
+        && hasTime();
   }
 
+  private void beginTurn() {
+    if (mayWait) {
+      over = false;
+      clockIsDue = false;
+      turnNanos = System.nanoTime();
+    }
+  }
+
+  /** Whether the loop, or the connection whose turn it is, may go on. */
   private boolean hasTime() {
-    if (!over && (++steps & CLOCK_INTERVAL - 1) == 0) {
-      over = System.nanoTime() - startNanos > LOOP_NANOS_MAX;
+    if (!over && (clockIsDue || (++steps & CLOCK_INTERVAL - 1) == 0)) {
+      clockIsDue = false;
+      long now = System.nanoTime();
+      over = mayWait ? now - turnNanos > TURN_NANOS_MAX : now - startNanos > LOOP_NANOS_MAX;
     }
     return !over;
   }
@@ -176,6 +198,7 @@ final class Round {
       return false;
     }
     note(session, command);
+    clockIsDue |= mayWait && mayTakeLong(session, command, request);
     boolean ends = command.name().equals(TransactionCommands.EXEC);
     if (session.queue != null && command.kind() != Command.Kind.CONTROL && !ends) {
       return enqueue(session, session.queue, request);
@@ -194,6 +217,15 @@ final class Round {
       run(session, command, request, session.replies);
     }
     return false;
+  }
+
+  /** Whether it is worth a look at the clock; that of a write is taken when it is committed. */
+  private boolean mayTakeLong(Session session, Command command, Request request) {
+    if (command.kind() == Command.Kind.WRITE || session.queue != null) {
+      return false;
+    }
+    return !command.isQuick(request)
+        || (command.reads() && (session.longReads > 0 || pace.isSlow()));
   }
 
   /** What others may look at is not written more often than it changes. */
@@ -285,6 +317,7 @@ final class Round {
   }
 
   private boolean commit() {
+    clockIsDue = mayWait;
     return mayWait ? group.commit() : group.tryCommit();
   }
 
