@@ -3,15 +3,148 @@ package io.kvsep.server.redis;
 import java.util.Arrays;
 
 /**
- * A pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and a
- * backslash before what stands for itself. Matching takes no more than length of pattern times
- * length of key, as only the last star is ever tried again. Immutable.
+ * A pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and *
+ * backslash before what stands for itself. Used by one thread.
+ *
+ * <p>What stands between stars are parts, each a row of elements that take one byte each. The first
+ * part belongs to the beginning of the key and the last to its end; each of the others is taken
+ * where it is found first, which leaves most for those behind it. It is searched for with a bit for
+ * each element, which says whether all up to that one fit the bytes just looked at. A byte changes
+ * 64 of them at once, so that no key and no pattern takes longer than {@link #cost} says.
  */
 final class Glob {
+  private static final int BYTE_VALUES = 256;
+
   private final byte[] pattern;
+
+  /** Elements of all parts; more than any key has bytes where nothing can match. */
+  private int elements;
+
+  /** Index of the first element behind each star. */
+  private int[] starts = new int[4];
+
+  private int stars;
+
+  /** Words that have a bit for each element. */
+  private final int words;
+
+  /** As many for each byte, with bits of the elements that take it; made for the first key. */
+  private long[] fitting = {};
 
   Glob(byte[] pattern) {
     this.pattern = pattern;
+    split();
+    words = (elements + Long.SIZE - 1) / Long.SIZE;
+  }
+
+  private void split() {
+    int at = 0;
+    while (at < pattern.length && elements <= Keys.BYTES_MAX) {
+      if (pattern[at] == '*') {
+        addStar();
+        at++;
+      } else {
+        elements++;
+        at = behindElement(at);
+      }
+    }
+  }
+
+  /** Stars without an element between them are one. */
+  private void addStar() {
+    if (stars > 0 && starts[stars - 1] == elements) {
+      return;
+    }
+    if (stars == starts.length) {
+      starts = Arrays.copyOf(starts, 2 * stars);
+    }
+    starts[stars++] = elements;
+  }
+
+  private int behindElement(int at) {
+    return switch (pattern[at]) {
+      case '[' -> behindSet(at + 1);
+      case '\\' -> Math.min(at + 2, pattern.length);
+      default -> at + 1;
+    };
+  }
+
+  private int behindSet(int from) {
+    int at = isNegated(from) ? from + 1 : from;
+    while (at < pattern.length && pattern[at] != ']') {
+      at = behindMember(at);
+    }
+    return Math.min(at + 1, pattern.length);
+  }
+
+  private boolean isNegated(int from) {
+    return from < pattern.length && pattern[from] == '^';
+  }
+
+  private int behindMember(int at) {
+    if (isEscape(at)) {
+      return at + 2;
+    }
+    return isRange(at) ? at + 3 : at + 1;
+  }
+
+  private boolean isEscape(int at) {
+    return pattern[at] == '\\' && at + 1 < pattern.length;
+  }
+
+  private boolean isRange(int at) {
+    return at + 2 < pattern.length && pattern[at + 1] == '-';
+  }
+
+  private void fill() {
+    fitting = new long[BYTE_VALUES * words];
+    long[] any = new long[words];
+    int at = 0;
+    for (int element = 0; element < elements; ) {
+      byte c = pattern[at];
+      if (c == '*') {
+        at++;
+        continue;
+      }
+      if (c == '?') {
+        any[element / Long.SIZE] |= 1L << element;
+      } else if (c == '[') {
+        fillSet(element, at + 1);
+      } else {
+        fit(element, isEscape(at) ? pattern[at + 1] : c);
+      }
+      at = behindElement(at);
+      element++;
+    }
+    for (int i = 0; i < fitting.length; i++) {
+      fitting[i] |= any[i % words];
+    }
+  }
+
+  private void fit(int element, int c) {
+    fitting[(c & 0xff) * words + element / Long.SIZE] |= 1L << element;
+  }
+
+  private void fillSet(int element, int from) {
+    boolean not = isNegated(from);
+    boolean[] members = new boolean[BYTE_VALUES];
+    for (int at = not ? from + 1 : from; at < pattern.length && pattern[at] != ']'; ) {
+      if (isEscape(at)) {
+        members[pattern[at + 1] & 0xff] = true;
+      } else if (isRange(at)) {
+        int first = pattern[at] & 0xff;
+        int last = pattern[at + 2] & 0xff;
+        Arrays.fill(members, Math.min(first, last), Math.max(first, last) + 1, true);
+      } else {
+        members[pattern[at] & 0xff] = true;
+      }
+      at = behindMember(at);
+    }
+    for (int c = 0; c < BYTE_VALUES; c++) {
+      if (members[c] != not) {
+        fit(element, c);
+      }
+    }
   }
 
   /** What every match begins with. */
@@ -27,74 +160,59 @@ final class Glob {
    * What matching a key takes at most, as if so many bytes were read: its own with a short pattern.
    */
   long cost(byte[] key) {
-    return key.length * (1L + pattern.length / 64);
+    return key.length * (1L + elements / Long.SIZE);
   }
 
   boolean matches(byte[] key) {
-    int at = 0;
-    int keyAt = 0;
-    int star = -1;
-    int starKey = 0;
-    while (keyAt < key.length) {
-      if (at < pattern.length && pattern[at] == '*') {
-        star = at++;
-        starKey = keyAt;
-        continue;
-      }
-      int next = at < pattern.length ? matchOne(at, key[keyAt]) : -1;
-      if (next >= 0) {
-        at = next;
-        keyAt++;
-      } else if (star >= 0) {
-        at = star + 1;
-        keyAt = ++starKey;
-      } else {
+    if (key.length < elements) {
+      return false;
+    }
+    if (fitting.length == 0) {
+      fill();
+    }
+    if (stars == 0) {
+      return key.length == elements && fits(key, 0, 0, elements);
+    }
+    int lastPart = starts[stars - 1];
+    int end = key.length - (elements - lastPart);
+    if (!fits(key, 0, 0, starts[0]) || !fits(key, end, lastPart, elements)) {
+      return false;
+    }
+    int at = starts[0];
+    for (int i = 1; i < stars && at >= 0; i++) {
+      at = behindPart(key, at, end, starts[i - 1], starts[i]);
+    }
+    return at >= 0;
+  }
+
+  /** Whether the elements from one to before another take the bytes from an index on. */
+  private boolean fits(byte[] key, int at, int first, int behind) {
+    for (int i = first; i < behind; i++) {
+      int row = (key[at + i - first] & 0xff) * words;
+      if ((fitting[row + i / Long.SIZE] >>> i & 1) == 0) {
         return false;
       }
     }
-    while (at < pattern.length && pattern[at] == '*') {
-      at++;
-    }
-    return at == pattern.length;
+    return true;
   }
 
-  /** Where the pattern goes on when one byte fits what stands at an index, -1 when it does not. */
-  private int matchOne(int at, byte c) {
-    switch (pattern[at]) {
-      case '?':
+  /** Where the first match of a part ends between two indexes of the key, -1 when there is none. */
+  private int behindPart(byte[] key, int from, int to, int first, int behind) {
+    int firstWord = first / Long.SIZE;
+    int lastWord = (behind - 1) / Long.SIZE;
+    long[] fit = new long[lastWord - firstWord + 1];
+    for (int at = from; at < to; at++) {
+      int row = (key[at] & 0xff) * words + firstWord;
+      long carry = 1L << first;
+      for (int i = 0; i < fit.length; i++) {
+        long moved = fit[i] << 1 | carry;
+        carry = fit[i] >>> (Long.SIZE - 1);
+        fit[i] = moved & fitting[row + i];
+      }
+      if ((fit[fit.length - 1] >>> (behind - 1) & 1) != 0) {
         return at + 1;
-      case '[':
-        return matchSet(at + 1, c);
-      case '\\':
-        int literal = at + 1 < pattern.length ? at + 1 : at;
-        return pattern[literal] == c ? literal + 1 : -1;
-      default:
-        return pattern[at] == c ? at + 1 : -1;
-    }
-  }
-
-  private int matchSet(int from, byte c) {
-    int at = from;
-    boolean not = at < pattern.length && pattern[at] == '^';
-    if (not) {
-      at++;
-    }
-    boolean found = false;
-    int wanted = c & 0xff;
-    while (at < pattern.length && pattern[at] != ']') {
-      if (pattern[at] == '\\' && at + 1 < pattern.length) {
-        found |= pattern[at + 1] == c;
-        at += 2;
-      } else if (at + 2 < pattern.length && pattern[at + 1] == '-') {
-        int low = Math.min(pattern[at] & 0xff, pattern[at + 2] & 0xff);
-        int high = Math.max(pattern[at] & 0xff, pattern[at + 2] & 0xff);
-        found |= wanted >= low && wanted <= high;
-        at += 3;
-      } else {
-        found |= pattern[at] == c;
-        at++;
       }
     }
-    return found == not ? -1 : Math.min(at + 1, pattern.length);
+    return -1;
   }
 }

@@ -112,6 +112,10 @@ final class TransactionCommands {
     }
     call.out.array(queue.size());
     for (Request request : queue) {
+      if (session.gone) {
+        // Nobody waits for what all of them together may take, and nothing is committed yet.
+        throw new CommandLimitException("the client has gone");
+      }
       runQueued(call, request);
     }
   }

@@ -3,6 +3,7 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
@@ -15,6 +16,9 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -95,9 +99,16 @@ final class WriteGroupTest {
   }
 
   private void increment(Session session) {
-    byte[][] arguments = {bytes("INCR"), bytes("n")};
-    Command command = Objects.requireNonNull(server.commands().find(arguments[0]));
-    group.add(session, command, Request.of(arguments, command, 5, 0));
+    add(session, request("INCR", "n"));
+  }
+
+  private void add(Session session, Request request) {
+    group.add(session, Objects.requireNonNull(request.command), request);
+  }
+
+  private Request request(String... words) {
+    byte[][] arguments = Arrays.stream(words).map(WriteGroupTest::bytes).toArray(byte[][]::new);
+    return Request.of(arguments, server.commands().find(arguments[0]), 5, 0);
   }
 
   private static byte[] bytes(String text) {
@@ -162,5 +173,23 @@ final class WriteGroupTest {
     assertEquals(LOST + LOST + ":1\r\n", replies(left));
     assertEquals(":2\r\n", replies(other));
     assertFalse(server.commits().isWriteLocked());
+  }
+
+  @Test
+  void aTransactionWhoseClientHasGoneWritesNothing() {
+    commitsInVain = 0;
+    Session left = session();
+    left.queue = new ArrayList<>(List.of(request("SET", "m", "1"), request("SCAN", "0")));
+    left.gone = true;
+    Session other = session();
+    add(left, request("EXEC"));
+    increment(other);
+
+    assertTrue(group.commit());
+
+    assertNull(store.get(bytes("m")));
+    assertNull(left.queue);
+    assertEquals(":1\r\n", replies(other));
+    assertEquals("-ERR the client has gone\r\n", replies(left));
   }
 }
