@@ -211,12 +211,15 @@ final class Round {
       lane.park(session, command, request);
       return true;
     }
-    if (command.reads()) {
-      read(session, command, request);
-    } else {
-      run(session, command, request, session.replies);
+    boolean done =
+        command.reads()
+            ? read(session, command, request)
+            : run(session, command, request, session.replies);
+    if (!done) {
+      session.putBack(request);
+      session.leaves = true;
     }
-    return false;
+    return !done;
   }
 
   /** Whether it is worth a look at the clock; that of a write is taken when it is committed. */
@@ -321,11 +324,14 @@ final class Round {
     return mayWait ? group.commit() : group.tryCommit();
   }
 
-  private void read(Session session, Command command, Request request) {
+  /** Whether it has its reply. */
+  private boolean read(Session session, Command command, Request request) {
     boolean timed = (++reads & ReadPace.INTERVAL - 1) == 0;
     long start = timed ? System.nanoTime() : 0;
     int before = session.replies.length();
-    run(session, command, request, session.replies);
+    if (!run(session, command, request, session.replies)) {
+      return false;
+    }
     if (timed && command.isQuick(request)) {
       pace.note(System.nanoTime() - start);
     }
@@ -334,24 +340,47 @@ final class Round {
     } else if (session.longReads > 0) {
       session.longReads--;
     }
+    return true;
   }
 
-  /** Carries out a command that does not write. */
-  void run(Session session, Command command, Request request, Replies out) {
+  /**
+   * Carries out a command that does not write; whether it has its reply. On an event loop it has
+   * none where a keyspace was dropped behind our back: another is made by who may wait.
+   */
+  boolean run(Session session, Command command, Request request, Replies out) {
     int mark = out.begin();
     try {
-      if (command.kind() == Command.Kind.READ_TOGETHER && request.arguments.length > 2) {
-        try (Snapshot snapshot = server.store().snapshot()) {
-          Entries.Spaces spaces = server.databases().in(snapshot);
-          call(session, command, request, out, spaces);
-        }
-      } else {
-        call(session, command, request, out, present);
-      }
+      runOnce(session, command, request, out);
     } catch (RuntimeException | Error e) {
-      server.failed(e);
+      out.cutBackTo(mark);
+      if (!server.mayGoWellAgain(e)) {
+        out.error(StoreErrors.reply(e));
+      } else if (mayWait) {
+        runAgain(session, command, request, out, mark);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void runAgain(Session session, Command command, Request request, Replies out, int mark) {
+    try {
+      runOnce(session, command, request, out);
+    } catch (RuntimeException | Error e) {
       out.cutBackTo(mark);
       out.error(StoreErrors.reply(e));
+    }
+  }
+
+  private void runOnce(Session session, Command command, Request request, Replies out) {
+    if (command.kind() == Command.Kind.READ_TOGETHER && request.arguments.length > 2) {
+      try (Snapshot snapshot = server.store().snapshot()) {
+        Entries.Spaces spaces = server.databases().in(snapshot);
+        call(session, command, request, out, spaces);
+      }
+    } else {
+      call(session, command, request, out, present);
     }
   }
 

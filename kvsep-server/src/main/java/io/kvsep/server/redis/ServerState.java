@@ -1,6 +1,7 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
+import io.kvsep.error.ReadOnlyStoreException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -76,11 +77,18 @@ final class ServerState {
     return underWay;
   }
 
-  /** Something went wrong; what was remembered of the store may be the reason. */
-  void failed(Throwable failure) {
-    if (failure instanceof IllegalStateException) {
+  /**
+   * Something went wrong, and nothing was written. Whether what was remembered of the store may be
+   * the reason: a keyspace was dropped by another user of it. That is forgotten then, and the same
+   * may go well another time.
+   */
+  boolean mayGoWellAgain(Throwable failure) {
+    boolean mayBeStale =
+        failure instanceof IllegalStateException && !(failure instanceof ReadOnlyStoreException);
+    if (mayBeStale) {
       databases.forget();
     }
+    return mayBeStale;
   }
 
   long nextId() {

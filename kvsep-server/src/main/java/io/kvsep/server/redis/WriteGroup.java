@@ -206,8 +206,23 @@ final class WriteGroup {
     }
   }
 
-  /** Commits some from the first on; how many. */
+  /**
+   * Commits some from the first on; how many. Once more where a keyspace was dropped behind our
+   * back, which shows before anything is written.
+   */
   private int commit(List<Entry> some) {
+    try {
+      return commitOnce(some);
+    } catch (RuntimeException e) {
+      if (!server.mayGoWellAgain(e)) {
+        throw e;
+      }
+      some.forEach(entry -> cutBack(entry.session));
+      return commitOnce(some);
+    }
+  }
+
+  private int commitOnce(List<Entry> some) {
     boolean onlyWrites = some.stream().allMatch(Entry::onlyWrites);
     long pause = PAUSE_NANOS_MIN;
     for (int tries = 1; ; tries++) {
@@ -293,8 +308,7 @@ final class WriteGroup {
     return out.length() - mark + writtenBytes;
   }
 
-  private void refuse(Entry entry, Throwable failure) {
-    server.failed(failure);
+  private static void refuse(Entry entry, Throwable failure) {
     try {
       entry.session.replies.begin();
       entry.session.replies.error(StoreErrors.reply(failure));

@@ -186,9 +186,6 @@ final class CommandsTest {
     all("SELECT 5", "+OK^", "SET a five", "+OK^");
 
     assertArrayEquals(bytes("five"), redis.store.in(redis.store.keyspace("db5")).get(bytes("a")));
-    redis.store.dropKeyspace(redis.store.keyspace("db5"));
-    assertTrue(client.ask("GET a").startsWith("-ERR "), "the keyspace was dropped");
-    all("GET a", "$-1^", "SET a again", "+OK^", "GET a", "$5^again^");
     all("SELECT 6", "+OK^", "MGET a b", "*2^$-1^$-1^");
   }
 
