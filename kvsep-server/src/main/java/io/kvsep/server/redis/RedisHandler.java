@@ -86,15 +86,26 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     session = opened;
     server.add(opened);
     if (!opened.trusted) {
-      long millis = server.options().limits().authentication().toMillis();
-      authentication =
-          channel.eventLoop().schedule(this::closeStranger, millis, TimeUnit.MILLISECONDS);
+      awaitToken(active, opened);
     }
   }
 
-  private void closeStranger() {
-    if (session != null && !session.trusted && context != null) {
-      context.close();
+  /** The time begins anew when a client gives up that it was trusted, and only then. */
+  private void awaitToken(ChannelHandlerContext active, Session stranger) {
+    cancel(authentication);
+    stranger.estranged = false;
+    long millis = server.options().limits().authentication().toMillis();
+    authentication =
+        active
+            .channel()
+            .eventLoop()
+            .schedule(() -> closeStranger(active, stranger), millis, TimeUnit.MILLISECONDS);
+  }
+
+  private void closeStranger(ChannelHandlerContext active, Session stranger) {
+    // Where it has become one just now, the time begins with the reply to that.
+    if (!stranger.trusted && !stranger.estranged) {
+      active.close();
     }
   }
 
@@ -244,6 +255,9 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     unansweredBytes -= delivery.answeredBytes();
     server.underWay().addAndGet(-delivery.answered());
     laneHasMore |= delivery.hasMore();
+    if (session.estranged) {
+      awaitToken(active, session);
+    }
     send(active, delivery.replies());
     if (delivery.closing()) {
       stopListening();

@@ -42,6 +42,9 @@ final class Session {
   /** Read by the event loop, which is stricter with strangers. */
   volatile boolean trusted;
 
+  /** Set by RESET when it had given the token, and taken back by the event loop. */
+  volatile boolean estranged;
+
   /** Set by the event loop when there is nobody left to answer. */
   volatile boolean gone;
 

@@ -63,7 +63,10 @@ final class SessionCommands {
     session.database = 0;
     session.name = "";
     session.protocol = 2;
-    session.trusted = call.server.options().token() == null;
+    if (session.trusted && call.server.options().token() != null) {
+      session.estranged = true;
+      session.trusted = false;
+    }
     session.replies.protocol(2);
     call.out.simple("RESET");
   }

@@ -475,6 +475,22 @@ final class LimitsTest {
     }
   }
 
+  /** Also behind the time that the connection had when it was opened. */
+  @Test
+  void whoGivesTheTokenUpIsAStrangerAnew() throws IOException {
+    reopen(RunningRedis.small(Duration.ofSeconds(1)));
+    try (RawClient client = redis.connect()) {
+      client.expect("AUTH \"a token\"", "+OK^");
+      try (RawClient later = redis.connect()) {
+        assertTrue(later.isEnded());
+      }
+      client.send("RESET^AUTH \"a token\"^RESET^PING^");
+      assertEquals("+RESET^+OK^+RESET^", client.reply() + client.reply() + client.reply());
+      assertEquals("-NOAUTH Authentication required.^", client.reply());
+      assertTrue(client.isEnded());
+    }
+  }
+
   /** Waits for what does not come. */
   private void reopenPatient() throws IOException {
     redis.close();
