@@ -250,7 +250,14 @@ final class Round {
   }
 
   private void refuse(Session session, Request request, String refusal) {
+    Command command = request.command;
     session.replies.begin();
+    if (command != null && command.name().equals(TransactionCommands.EXEC) && session.trusted) {
+      // It ends the transaction whatever is wrong with it.
+      session.discard(server.budget());
+      session.replies.error(TransactionCommands.abort(refusal));
+      return;
+    }
     session.replies.error(refusal);
     if (request.protocolError == null) {
       session.queueBroken = session.queue != null;

@@ -43,6 +43,20 @@ final class ServerCommands {
             + " HELP.");
   }
 
+  /** Answers HELP of a command that has subcommands: usage and what it does, in turns. */
+  static void help(Call call, String... usagesAndTexts) {
+    requireCount(call, 2);
+    String name = call.name.toUpperCase(Locale.ROOT);
+    call.out.array(usagesAndTexts.length + 3);
+    call.out.simple(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    for (int i = 0; i < usagesAndTexts.length; i += 2) {
+      call.out.simple(usagesAndTexts[i]);
+      call.out.simple("    " + usagesAndTexts[i + 1]);
+    }
+    call.out.simple("HELP");
+    call.out.simple("    Prints this help.");
+  }
+
   private static void time(Call call) {
     long now = call.nowMillis();
     call.out.array(2);
@@ -129,6 +143,10 @@ final class ServerCommands {
   }
 
   private static void config(Call call) {
+    if (call.word(1).equals("HELP")) {
+      help(call, "GET <pattern> [<pattern> ...]", "Gives settings whose names match a pattern.");
+      return;
+    }
     if (!call.word(1).equals("GET")) {
       throw unknownSubcommand(call);
     }
@@ -184,6 +202,19 @@ final class ServerCommands {
       }
       case "INFO" -> commandInfo(call, table);
       case "DOCS" -> commandDocs(call, table);
+      case "HELP" ->
+          help(
+              call,
+              "(no subcommand)",
+              "Describes all commands.",
+              "COUNT",
+              "Gives the number of commands.",
+              "DOCS [<command-name> ...]",
+              "Gives summary, version and group of commands, all by default.",
+              "INFO [<command-name> ...]",
+              "Describes commands, all by default.",
+              "LIST",
+              "Gives the names of all commands.");
       default -> throw unknownSubcommand(call);
     }
   }

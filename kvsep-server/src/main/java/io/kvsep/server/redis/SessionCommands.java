@@ -202,8 +202,30 @@ final class SessionCommands {
         }
         call.out.ok();
       }
+      case "HELP" -> help(call);
       default -> throw ServerCommands.unknownSubcommand(call);
     }
+  }
+
+  private static void help(Call call) {
+    ServerCommands.help(
+        call,
+        "GETNAME",
+        "Gives the name of the connection.",
+        "ID",
+        "Gives the number of the connection.",
+        "INFO",
+        "Describes the connection.",
+        "LIST",
+        "Describes all connections.",
+        "NO-EVICT (ON|OFF)",
+        "Does nothing: no connection is ever evicted.",
+        "NO-TOUCH (ON|OFF)",
+        "Does nothing: it is not known when keys were used.",
+        "SETINFO (LIB-NAME|LIB-VER) <value>",
+        "Sets what the client library says of itself.",
+        "SETNAME <name>",
+        "Sets the name of the connection.");
   }
 
   private static void setInfo(Call call) {

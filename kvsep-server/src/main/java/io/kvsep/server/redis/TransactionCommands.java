@@ -47,6 +47,12 @@ final class TransactionCommands {
     };
   }
 
+  /** What EXEC is answered when it is refused itself. */
+  static String abort(String refusal) {
+    return "EXECABORT Transaction discarded because of: "
+        + (refusal.startsWith("ERR ") ? refusal.substring(4) : refusal);
+  }
+
   private static void multi(Call call) {
     if (call.session.queue != null) {
       throw new CommandError("ERR MULTI calls can not be nested");
