@@ -415,37 +415,51 @@ final class Round {
     return deliveries;
   }
 
+  /**
+   * Connections of which nothing was carried out come first, and so they do in the next round: what
+   * was given back to them was behind the writes of others that had made too much.
+   */
   private void addDeliveries(List<Delivery> deliveries) {
     long nowNanos = System.nanoTime();
     long answered = 0;
     for (Session session : touched) {
-      boolean waits = !session.inbox.isEmpty();
-      int done = session.answered.sum();
-      deliveries.add(
-          new Delivery(
-              session,
-              session.replies.take(),
-              done,
-              session.answeredBytes,
-              session.turnsTaken,
-              !waits && !session.parked,
-              waits && !session.parked && !session.leaves,
-              session.closing));
-      answered += done;
-      if (session.sinceNanos == startNanos) {
-        tally.add(session.answered);
-      } else {
-        server.meter().record(session.answered, nowNanos - session.sinceNanos);
+      if (session.answered.sum() == 0) {
+        addDelivery(deliveries, session, nowNanos);
       }
-      session.answered.clear();
-      session.waits = waits || session.parked;
-      session.answeredBytes = 0;
-      session.turnsTaken = 0;
-      session.touched = false;
+    }
+    for (Session session : touched) {
+      if (session.touched) {
+        answered += session.answered.sum();
+        addDelivery(deliveries, session, nowNanos);
+      }
     }
     server.meter().record(tally, nowNanos - startNanos);
     tally.clear();
     server.processed(answered);
+  }
+
+  private void addDelivery(List<Delivery> deliveries, Session session, long nowNanos) {
+    boolean waits = !session.inbox.isEmpty();
+    deliveries.add(
+        new Delivery(
+            session,
+            session.replies.take(),
+            session.answered.sum(),
+            session.answeredBytes,
+            session.turnsTaken,
+            !waits && !session.parked,
+            waits && !session.parked && !session.leaves,
+            session.closing));
+    if (session.sinceNanos == startNanos) {
+      tally.add(session.answered);
+    } else {
+      server.meter().record(session.answered, nowNanos - session.sinceNanos);
+    }
+    session.answered.clear();
+    session.waits = waits || session.parked;
+    session.answeredBytes = 0;
+    session.turnsTaken = 0;
+    session.touched = false;
   }
 
   /**

@@ -1,11 +1,19 @@
 package io.kvsep.server.redis;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -42,6 +50,55 @@ final class LaneTurnsTest {
       }
       assertNotEquals(before, last, "the number that others had counted up meanwhile");
     }
+  }
+
+  /** Writes of long values become one group, which is cut behind the first of them. */
+  @Test
+  void whoGotNothingInARoundComesFirstInTheNext() throws Exception {
+    EmbeddedChannel channel = new EmbeddedChannel();
+    try (KvStore store = KvStore.open(directory)) {
+      store.put("long".getBytes(US_ASCII), new byte[5 << 20]);
+      ServerState server = new ServerState(store, RunningRedis.loopback());
+      UnpooledByteBufAllocator allocator = UnpooledByteBufAllocator.DEFAULT;
+      Lane lane = new Lane(server, channel.eventLoop(), Runnable::run, allocator, "test");
+      Round round = new Round(server, lane, new ReadPace(), /* mayWait= */ true);
+      List<Session> sessions = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        sessions.add(new Session(i, channel, lane.newReplies(), delivery -> {}, 0));
+        sessions.get(i).trusted = true;
+      }
+      Session busy = sessions.get(0);
+      Session other = sessions.get(1);
+      for (int i = 0; i < 3; i++) {
+        busy.inbox.add(request(server, "APPEND", "long", "x"));
+      }
+      other.inbox.add(request(server, "INCR", "n"));
+
+      assertEquals(List.of(other, busy), served(round, sessions));
+      assertEquals(List.of(2, 1), List.of(busy.inbox.size(), other.inbox.size()));
+      assertEquals(List.of(other, busy), served(round, List.of(other, busy)));
+      assertEquals(List.of(1, 0), List.of(busy.inbox.size(), other.inbox.size()));
+
+      lane.stop();
+      assertTrue(lane.awaitStop(60_000));
+    } finally {
+      channel.finish();
+    }
+  }
+
+  private static Request request(ServerState server, String... words) {
+    byte[][] arguments =
+        Arrays.stream(words).map(word -> word.getBytes(US_ASCII)).toArray(byte[][]::new);
+    return Request.of(arguments, server.commands().find(arguments[0]), 20, 0);
+  }
+
+  /** One round; in which order it is delivered. */
+  private static List<Session> served(Round round, List<Session> sessions) {
+    round.begin();
+    sessions.forEach(session -> round.serve(session, 0));
+    List<Delivery> deliveries = round.end();
+    deliveries.forEach(delivery -> delivery.replies().release());
+    return deliveries.stream().map(Delivery::session).toList();
   }
 
   private static void fill(RunningRedis redis) throws IOException {
