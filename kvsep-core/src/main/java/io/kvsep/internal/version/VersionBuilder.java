@@ -101,7 +101,8 @@ final class VersionBuilder {
         || lastSequence < newest.lastSequence()
         || lastSequence > Limits.SEQUENCE_MAX
         || nextFileNumber < 1
-        || nextFileNumber >= FileNumbers.LIMIT) {
+        || nextFileNumber >= FileNumbers.LIMIT
+        || edit.nextSegmentId().orElse(1) >= FileNumbers.LIMIT) {
       throw new IllegalStateException("a number falls or is impossible: " + edit);
     }
     Collection<Placed> leaving = leaving(edit.removedTables()).values();

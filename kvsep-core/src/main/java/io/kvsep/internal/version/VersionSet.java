@@ -431,7 +431,7 @@ public final class VersionSet implements AutoCloseable {
     Replay replay = contents.replay();
     try {
       builder.accept(builder.build(replay.snapshot()));
-    } catch (IllegalStateException e) {
+    } catch (IllegalStateException | ArithmeticException e) {
       throw new CorruptionException(
           manifest, FileHeader.BYTES, "edits that fit", String.valueOf(e.getMessage()));
     }

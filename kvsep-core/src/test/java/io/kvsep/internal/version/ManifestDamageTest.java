@@ -25,6 +25,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 
@@ -213,6 +215,14 @@ final class ManifestDamageTest {
         CorruptionException.class,
         () -> openWithRecord(end, 13, 999_999, 50, 14, 999_998, 999_999));
     assertThrows(CorruptionException.class, () -> openWithRecord(end, 16, 0, 0, 0, 0, 5, 3, 1));
+    assertThrows(CorruptionException.class, () -> openWithRecord(end, 2, 1L << 62));
+    long[] segment = {7, 999_999};
+    long[] table = {5, 0, 999_997, 5, 2, 0, 'a', 2, 0, 'b', 1, 1, 1, 0, 0, 1, 0, 0, 0};
+    long[] uses = {2, 999_999, Long.MAX_VALUE, 1, 999_999, Long.MAX_VALUE, 1};
+    long[] tooMuch = Stream.of(segment, table, uses).flatMapToLong(LongStream::of).toArray();
+    CorruptionException overflow =
+        assertThrows(CorruptionException.class, () -> openWithRecord(end, tooMuch));
+    assertTrue(overflow.toString().contains("overflow"), overflow::toString);
     IncompatibleFormatException e =
         assertThrows(
             IncompatibleFormatException.class,
