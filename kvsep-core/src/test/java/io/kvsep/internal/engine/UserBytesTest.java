@@ -11,6 +11,7 @@ import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.Bytes;
@@ -89,7 +90,7 @@ final class UserBytesTest {
   void releasedBytesAreRefusedAndTheirFormerMemoryIsLeftAlone() {
     Bytes<?> gone = Bytes.allocateElasticDirect(100);
     gone.write(BEFORE);
-    BytesStore<?, ?> store = gone.bytesStore();
+    BytesStore<?, ?> store = Objects.requireNonNull(gone.bytesStore());
     gone.releaseLast();
     Region target = ledger.allocate(MemoryPurpose.READ, 100);
     assertThrows(IllegalStateException.class, () -> UserBytes.append(source, 0, 17, gone));

@@ -3,7 +3,7 @@ package io.kvsep.server.redis;
 import java.util.Arrays;
 
 /**
- * A pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and *
+ * A pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and a
  * backslash before what stands for itself. Used by one thread.
  *
  * <p>What stands between stars are parts, each a row of elements that take one byte each. The first
