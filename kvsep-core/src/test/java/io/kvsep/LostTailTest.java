@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -140,28 +141,38 @@ final class LostTailTest {
     requireAll(at("new"));
   }
 
-  @Test
-  void repairDoesNotGoByAManifestThatIsOlderThanTheLog() throws IOException {
-    Map<String, byte[]> files;
-    byte[] older;
-    String manifest;
+  /** A store's files after all that, with the manifest as it was before {@code later}. */
+  private Map<String, byte[]> withOlderManifest(Consumer<KvStore> later) throws IOException {
     try (KvStore store = KvStore.open(at("store"), options())) {
       put(store, "first", 100);
       store.sync();
-      files = files(at("store"));
-      manifest = find(files, "KVSEPMAN");
-      older = bytes(files, manifest);
-      for (int i = 0; i < KEYS; i++) {
-        put(store, "key" + i, 60_000);
-      }
+      Map<String, byte[]> before = files(at("store"));
+      later.accept(store);
       store.sync();
-      files = files(at("store"));
+      Map<String, byte[]> files = files(at("store"));
+      String manifest = find(before, "KVSEPMAN");
+      byte[] older = bytes(before, manifest);
+      assertTrue(bytes(files, manifest).length > older.length, "nothing was added to it");
+      files.put(manifest, older);
+      return files;
     }
-    assertTrue(bytes(files, manifest).length > older.length, "it knows another segment now");
-    files.put(manifest, older);
-    Path damaged = damaged(files);
+  }
+
+  /** So many that the log goes on in another segment. */
+  private void putMany(KvStore store) {
+    for (int i = 0; i < KEYS; i++) {
+      put(store, "key" + i, 60_000);
+    }
+  }
+
+  private RepairReport refusedAndRepaired(Path damaged) {
     assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
-    RepairReport report = KvStore.repair(damaged, at("new"), options());
+    return KvStore.repair(damaged, at("new"), options());
+  }
+
+  @Test
+  void repairDoesNotGoByAManifestThatIsOlderThanTheLog() throws IOException {
+    RepairReport report = refusedAndRepaired(damaged(withOlderManifest(this::putMany)));
     assertFalse(report.manifestUsed(), report::toString);
     requireAll(at("new"));
   }
@@ -169,51 +180,20 @@ final class LostTailTest {
   /** As when the last edits and the mark behind them are zeros, and their files had gone. */
   @Test
   void aLogThatGoesOnInASegmentThatNobodyKnowsIsDamaged() throws IOException {
-    Map<String, byte[]> files;
-    byte[] older;
-    String manifest;
-    String log;
-    try (KvStore store = KvStore.open(at("store"), options())) {
-      put(store, "first", 100);
-      store.sync();
-      files = files(at("store"));
-      manifest = find(files, "KVSEPMAN");
-      older = bytes(files, manifest);
-      log = find(files, "KVSEPLOG");
-      for (int i = 0; i < KEYS; i++) {
-        put(store, "key" + i, 60_000);
-      }
-      store.sync();
-      files = files(at("store"));
-    }
-    files.keySet().removeIf(name -> name.endsWith(".vlog") && !name.equals(log));
-    files.put(manifest, older);
-    Path damaged = damaged(files);
-    assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
-    RepairReport report = KvStore.repair(damaged, at("new"), options());
+    Map<String, byte[]> files = withOlderManifest(this::putMany);
+    String first = StoreFiles.segment(1);
+    files.keySet().removeIf(name -> name.endsWith(".vlog") && !name.equals(first));
+    RepairReport report = refusedAndRepaired(damaged(files));
     assertFalse(report.manifestUsed(), report::toString);
     assertFalse(report.isComplete(), report::toString);
   }
 
   @Test
   void repairDoesNotGoByAManifestThatKnowsAKeyspaceLess() throws IOException {
-    Map<String, byte[]> files;
-    byte[] older;
-    String manifest;
-    try (KvStore store = KvStore.open(at("store"), options())) {
-      put(store, "first", 100);
-      store.sync();
-      files = files(at("store"));
-      manifest = find(files, "KVSEPMAN");
-      older = bytes(files, manifest);
-      store.in(store.keyspace("later")).put("key".getBytes(UTF_8), new byte[100]);
-      store.sync();
-      files = files(at("store"));
-    }
-    files.put(manifest, older);
-    Path damaged = damaged(files);
-    assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
-    RepairReport report = KvStore.repair(damaged, at("new"), options());
+    Map<String, byte[]> files =
+        withOlderManifest(
+            store -> store.in(store.keyspace("later")).put("key".getBytes(UTF_8), new byte[100]));
+    RepairReport report = refusedAndRepaired(damaged(files));
     assertFalse(report.manifestUsed(), report::toString);
     requireAll(at("new"));
   }
