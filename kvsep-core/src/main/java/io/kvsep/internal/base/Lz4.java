@@ -13,6 +13,9 @@ import net.jpountz.lz4.LZ4SafeDecompressor;
  * that makes no noise; both produce and read the same raw block format.
  */
 public final class Lz4 {
+  /** The most bytes that one of a block can become; nobody makes room for more than that. */
+  public static final int EXPANSION_MAX = 255;
+
   private static final LZ4Factory FACTORY = chooseFactory();
 
   private Lz4() {}

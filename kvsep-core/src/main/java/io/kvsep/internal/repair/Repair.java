@@ -17,7 +17,6 @@ import io.kvsep.internal.version.SalvagedManifest;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.vlog.RecordReader;
 import io.kvsep.internal.vlog.Segment;
-import io.kvsep.internal.vlog.UnknownSegments;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -90,7 +89,7 @@ public final class Repair {
 
   private RepairResult run() throws IOException {
     SalvagedManifest manifest =
-        SalvagedManifest.read(input.damaged(), input.ledger(), UnknownSegments::any);
+        SalvagedManifest.read(input.damaged(), input.ledger(), new LostEdits(input.damaged()));
     StoreId storeId = manifest.storeId() == null ? directory.storeId() : manifest.storeId();
     if (storeId == null) {
       throw new CorruptionException(

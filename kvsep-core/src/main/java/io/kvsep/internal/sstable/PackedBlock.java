@@ -31,9 +31,6 @@ final class PackedBlock {
 
   private static final int UNPACKED_LENGTH_BYTES = 4;
 
-  /** The most that one byte of an LZ4 block can become. */
-  private static final int EXPANSION_MAX = 255;
-
   private static final LZ4Compressor COMPRESSOR = Lz4.compressor();
   private static final LZ4SafeDecompressor DECOMPRESSOR = Lz4.decompressor();
 
@@ -98,7 +95,7 @@ final class PackedBlock {
   static int unpackedLength(Region table, long start, long trailer) {
     int length = table.getInt(trailer - UNPACKED_LENGTH_BYTES);
     long stored = trailer - UNPACKED_LENGTH_BYTES - start;
-    if (length < TableFormat.BLOCK_TRAILER_BYTES || length / EXPANSION_MAX > stored) {
+    if (length < TableFormat.BLOCK_TRAILER_BYTES || length / Lz4.EXPANSION_MAX > stored) {
       throw new IndexOutOfBoundsException(length + " bytes in a packed block of " + stored);
     }
     return length;

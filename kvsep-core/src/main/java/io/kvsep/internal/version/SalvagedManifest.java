@@ -55,22 +55,11 @@ public record SalvagedManifest(
     /**
      * Whether there is one.
      *
-     * @param names of the files there are
+     * @param files the names of those there are
      * @param idLimit the manifest knows nothing of segments with this id or a higher one
-     * @param replayed the segments from which it would have entries read, in their order
-     * @param from where in the first of them that begins
-     * @param isLastSealed whether it says how long the last of them is
-     * @param keyspaceLimit it knows nothing of keyspaces with this id or a higher one
      */
     boolean find(
-        Storage storage,
-        Collection<String> names,
-        StoreId storeId,
-        long idLimit,
-        List<Long> replayed,
-        long from,
-        boolean isLastSealed,
-        int keyspaceLimit);
+        SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit);
   }
 
   /** Reads them; changes nothing. */
@@ -107,7 +96,7 @@ public record SalvagedManifest(
         // With its mark a manifest may still be an older one: then there are later segments.
         boolean contradicted =
             (doubtful && found.misses(files))
-                || found.isOutdated(storage, files, candidate.storeId(), idLimit, lostEdits);
+                || lostEdits.find(found, candidate.storeId(), files, idLimit);
         if (!contradicted) {
           return found;
         }
@@ -197,21 +186,5 @@ public record SalvagedManifest(
       }
     }
     return false;
-  }
-
-  /** Whether the log knows more than it. */
-  private boolean isOutdated(
-      Storage storage, Set<String> files, StoreId owner, long idLimit, EditSearch lostEdits) {
-    List<Long> replayed = new ArrayList<>();
-    boolean sealed = false;
-    for (SegmentState segment : segments.tailMap(replayFrom.segment()).values()) {
-      if (segment.isLog()) {
-        replayed.add(segment.id());
-        sealed = segment.isSealed();
-      }
-    }
-    boolean begins = !replayed.isEmpty() && replayed.get(0) == replayFrom.segment();
-    long from = begins ? replayFrom.offset() : 0;
-    return lostEdits.find(storage, files, owner, idLimit, replayed, from, sealed, nextKeyspace);
   }
 }

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
@@ -11,9 +12,6 @@ import io.kvsep.internal.memory.Varint;
  * the region it was last pointed at. Not thread safe.
  */
 public final class RecordView {
-  /** The most that one byte of an LZ4 block can become; nobody makes room for more than that. */
-  private static final int LZ4_EXPANSION_MAX = 255;
-
   private long start;
   private int length;
   private int kind;
@@ -62,7 +60,7 @@ public final class RecordView {
         if (value < 0 || value > Limits.VALUE_BYTES_MAX) {
           return false;
         }
-        if (value / LZ4_EXPANSION_MAX > storedLength) {
+        if (value / Lz4.EXPANSION_MAX > storedLength) {
           return false;
         }
         at += Varint.length(value);

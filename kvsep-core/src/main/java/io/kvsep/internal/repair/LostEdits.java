@@ -1,0 +1,51 @@
+package io.kvsep.internal.repair;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.version.SalvagedManifest;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.vlog.LogScanner;
+import io.kvsep.internal.vlog.UnknownSegments;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * Finds in the log what a manifest would know if it had not lost an edit, as an open does: a
+ * segment with frames, a keyspace with entries, or one segment more behind the end of the last.
+ */
+record LostEdits(Storage storage) implements SalvagedManifest.EditSearch {
+  @Override
+  public boolean find(
+      SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit) {
+    if (UnknownSegments.withFrames(storage, files, storeId, idLimit) != null) {
+      return true;
+    }
+    LogPosition start = manifest.replayFrom();
+    List<SegmentState> replayed =
+        manifest.segments().tailMap(start.segment()).values().stream()
+            .filter(SegmentState::isLog)
+            .toList();
+    for (int i = 0; i < replayed.size(); i++) {
+      SegmentState segment = replayed.get(i);
+      long from = segment.id() == start.segment() ? start.offset() : 0;
+      boolean isLast = i == replayed.size() - 1;
+      try (LogScanner scanner = LogScanner.open(storage, storeId, segment.id(), from)) {
+        long leastSequence = 0;
+        while (scanner.next(leastSequence)) {
+          leastSequence = scanner.endSequence();
+        }
+        boolean goesOn = isLast && !segment.isSealed() && scanner.isComplete();
+        if (goesOn || scanner.largestKeyspace() >= manifest.nextKeyspace()) {
+          return true;
+        }
+      } catch (CorruptionException | IncompatibleFormatException e) {
+        // What is wrong with the segment is told when it is read.
+        return false;
+      }
+    }
+    return false;
+  }
+}
