@@ -10,13 +10,49 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
+import java.util.List;
 
 /**
  * CURRENT, the one file with a fixed name: says which manifest is in force. Replaced as a whole, so
  * that it always is either the old one or the new one.
  */
 final class CurrentFile {
+  static final long FIRST_MANIFEST = 1;
+
+  /**
+   * Of a manifest that was just made, with the mark; the shortest edit is longer than that. Edits
+   * follow only once CURRENT is durable.
+   */
+  static final long NEW_MANIFEST_BYTES = 67;
+
   private CurrentFile() {}
+
+  /** See {@link VersionSet#exists}. */
+  static boolean isIn(Storage storage) throws IOException {
+    List<String> names = storage.list();
+    if (names.contains(StoreFiles.CURRENT)) {
+      return true;
+    }
+    for (String name : names) {
+      boolean ofStore =
+          switch (StoreFiles.kindOf(name)) {
+            case SEGMENT, TABLE -> true;
+            case MANIFEST -> StoreFiles.numberOf(name) != FIRST_MANIFEST || hasEdits(storage, name);
+            case CURRENT, LOCK, TEMPORARY, OTHER -> false;
+          };
+      if (ofStore) {
+        throw new CorruptionException(
+            StoreFiles.CURRENT, 0, "the file that names the manifest", "none beside " + name);
+      }
+    }
+    return false;
+  }
+
+  private static boolean hasEdits(Storage storage, String manifest) throws IOException {
+    try (StorageFile file = storage.open(manifest, /* writable= */ false)) {
+      return file.length() > NEW_MANIFEST_BYTES;
+    }
+  }
 
   static FileHeader read(Storage storage, MemoryLedger ledger) throws IOException {
     // One byte more than it has, to notice a longer file.

@@ -67,6 +67,12 @@ final class ManifestReader {
     }
   }
 
+  /** A manifest whose edits, sound as they are, do not make a store. */
+  static CorruptionException unfitting(String manifest, RuntimeException why) {
+    return new CorruptionException(
+        manifest, FileHeader.BYTES, "edits that fit", String.valueOf(why.getMessage()));
+  }
+
   /** The header of a manifest that nothing names, null when it does not hold. */
   static @Nullable FileHeader header(Storage storage, long number, MemoryLedger ledger)
       throws IOException {

@@ -89,7 +89,7 @@ public record SalvagedManifest(
       storeId = storeId == null ? candidate.storeId() : storeId;
       try {
         ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
-        SalvagedManifest found = of(contents, candidate.storeId(), problem);
+        SalvagedManifest found = of(contents, candidate, problem);
         boolean doubtful = !currentHolds || !contents.isWhole();
         long idLimit = contents.replay().nextSegmentId();
         Set<String> files = new HashSet<>(storage.list());
@@ -152,18 +152,25 @@ public record SalvagedManifest(
   }
 
   private static SalvagedManifest of(
-      ManifestReader.Contents contents, StoreId storeId, @Nullable CorruptionException problem) {
+      ManifestReader.Contents contents, FileHeader header, @Nullable CorruptionException problem) {
+    String manifest = StoreFiles.manifest(header.number());
     VersionEdit snapshot = contents.replay().snapshot();
     List<TableMeta> tables = new ArrayList<>();
     snapshot.addedTables().forEach(table -> tables.add(table.meta()));
     SortedMap<Long, SegmentState> segments = new TreeMap<>();
-    SegmentList.change(segments, snapshot);
-    KeyspaceIds keyspaces = KeyspaceIds.NONE.with(snapshot);
+    KeyspaceIds keyspaces;
+    try {
+      SegmentList.change(segments, snapshot);
+      SegmentList.requireHomes(segments.values(), segments);
+      keyspaces = KeyspaceIds.NONE.with(snapshot);
+    } catch (IllegalStateException e) {
+      throw ManifestReader.unfitting(manifest, e);
+    }
     LogPosition from = snapshot.replayFrom();
     return new SalvagedManifest(
         true,
         problem,
-        storeId,
+        header.storeId(),
         tables,
         segments,
         keyspaces.byName(),

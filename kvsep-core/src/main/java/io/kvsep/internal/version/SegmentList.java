@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.version.VersionEdit.Relocation;
 import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.util.Arrays;
@@ -88,6 +89,11 @@ final class SegmentList {
               && sealed.length() >= 0
               && (!before.isSealed() || sealed.length() <= before.sealedLength()),
           "sealed already",
+          sealed);
+      require(
+          sealed.lastSequence() == SegmentState.UNKNOWN
+              || sealed.lastSequence() <= Limits.SEQUENCE_MAX,
+          "impossible number",
           sealed);
       segments.put(sealed.id(), before.sealed(sealed.length(), sealed.lastSequence()));
     }

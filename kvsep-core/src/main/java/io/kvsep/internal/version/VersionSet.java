@@ -47,8 +47,6 @@ import org.jspecify.annotations.Nullable;
  * were not there.
  */
 public final class VersionSet implements AutoCloseable {
-  private static final long FIRST_MANIFEST = 1;
-
   private final Storage storage;
   private final StoreId storeId;
   private final boolean readOnly;
@@ -192,28 +190,12 @@ public final class VersionSet implements AutoCloseable {
 
   /**
    * Whether a store is in this directory. The beginnings of a {@link #create} that crashed are
-   * none: at most the first manifest and temporary files.
+   * none: at most the first manifest, without an edit, and temporary files.
    *
    * @throws CorruptionException when files of a store are there and CURRENT is not
    */
   public static boolean exists(Storage storage) throws IOException {
-    List<String> names = storage.list();
-    if (names.contains(StoreFiles.CURRENT)) {
-      return true;
-    }
-    for (String name : names) {
-      boolean ofStore =
-          switch (StoreFiles.kindOf(name)) {
-            case SEGMENT, TABLE -> true;
-            case MANIFEST -> StoreFiles.numberOf(name) != FIRST_MANIFEST;
-            case CURRENT, LOCK, TEMPORARY, OTHER -> false;
-          };
-      if (ofStore) {
-        throw new CorruptionException(
-            StoreFiles.CURRENT, 0, "the file that names the manifest", "none beside " + name);
-      }
-    }
-    return false;
+    return CurrentFile.isIn(storage);
   }
 
   /** Looks at CURRENT alone: throws when it is damaged, or not one of this version's. */
@@ -432,8 +414,7 @@ public final class VersionSet implements AutoCloseable {
     try {
       builder.accept(builder.build(replay.snapshot()));
     } catch (IllegalStateException | ArithmeticException e) {
-      throw new CorruptionException(
-          manifest, FileHeader.BYTES, "edits that fit", String.valueOf(e.getMessage()));
+      throw ManifestReader.unfitting(manifest, e);
     }
     current = builder.newest();
     liveFiles.hold(current);
@@ -523,8 +504,8 @@ public final class VersionSet implements AutoCloseable {
    * that it may not be. A power failure that takes it would leave a second manifest without one.
    */
   private void confirmCreation() throws IOException {
-    if (writer == null && manifestRead.equals(StoreFiles.manifest(FIRST_MANIFEST))) {
-      CurrentFile.prepare(output, new FileHeader(storeId, FIRST_MANIFEST));
+    if (writer == null && manifestRead.equals(StoreFiles.manifest(CurrentFile.FIRST_MANIFEST))) {
+      CurrentFile.prepare(output, new FileHeader(storeId, CurrentFile.FIRST_MANIFEST));
       CurrentFile.install(output);
     }
   }

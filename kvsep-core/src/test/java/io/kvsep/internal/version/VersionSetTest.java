@@ -278,6 +278,16 @@ final class VersionSetTest {
   }
 
   @Test
+  void aFirstManifestWithEditsIsThatOfAStoreWithoutCurrent() throws Exception {
+    try (VersionSet set = create()) {
+      assertEquals(CurrentFile.NEW_MANIFEST_BYTES, storage.contents("MANIFEST-000001").length);
+      set.apply(new VersionEdit().addSegment(set.newSegmentId()));
+    }
+    storage.delete("CURRENT");
+    assertThrows(CorruptionException.class, () -> VersionSet.exists(storage));
+  }
+
+  @Test
   void aTornEndIsCutOffForGood() throws Exception {
     try (VersionSet set = create()) {
       set.apply(new VersionEdit().lastSequence(5));
