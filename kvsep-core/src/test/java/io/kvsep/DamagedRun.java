@@ -5,13 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Excuse;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -42,7 +41,7 @@ final class DamagedRun {
 
   private final SweptStore sound;
   private final Map<String, byte[]> files;
-  private final Set<String> damaged;
+  private final Excuse excuse;
 
   /** Called between maintenance and the checks behind it; a canary harms the store here. */
   private final Consumer<KvStore> afterMaintenance;
@@ -58,7 +57,7 @@ final class DamagedRun {
       Consumer<KvStore> afterMaintenance) {
     this.sound = sound;
     this.files = Map.copyOf(files);
-    this.damaged = damaged;
+    excuse = Excuse.of(damaged);
     this.afterMaintenance = afterMaintenance;
   }
 
@@ -110,7 +109,7 @@ final class DamagedRun {
     try {
       store = SweptStore.open(storage, new Random(5), scheduler, readOnly);
     } catch (KvException e) {
-      requireNamed(e);
+      excuse.require(e);
       assertEquals(List.of(), storage.openFiles(), "open files after a refused open");
       return false;
     }
@@ -122,7 +121,7 @@ final class DamagedRun {
       try {
         store.close();
       } catch (KvException e) {
-        requireNamed(e);
+        excuse.require(e);
       }
     }
     assertTrue(peak <= MEMORY_BYTES_MAX, () -> peak + " bytes of memory");
@@ -132,8 +131,8 @@ final class DamagedRun {
 
   /** Compaction and reclaim, asked for and by themselves; damage is the only excuse. */
   private void maintain(KvStore store) {
-    named(store::compact);
-    named(() -> requireDamaged(store.reclaim().damagedFiles()));
+    excuse.bears(store::compact);
+    excuse.bears(() -> requireDamaged(store.reclaim().damagedFiles()));
     for (int i = 0; i < 3; i++) {
       scheduler.tick();
       scheduler.runAll();
@@ -141,18 +140,10 @@ final class DamagedRun {
     requireDamaged(store.stats().reclaim().damagedFiles());
   }
 
-  private void named(Runnable work) {
-    try {
-      work.run();
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      requireNamed(e);
-    }
-  }
-
   private void requireDamaged(List<String> named) {
     assertTrue(
-        damaged.containsAll(named) || isIndexDamaged(),
-        () -> "reclaim names " + named + " instead of " + damaged);
+        named.stream().allMatch(excuse::covers),
+        () -> "reclaim names " + named + " instead of " + excuse.damaged());
   }
 
   /** Names of the entries that were read, right or rightly absent; all others gave an error. */
@@ -163,9 +154,9 @@ final class DamagedRun {
         (space, expected) -> {
           KvReader reader = space.isEmpty() ? store : store.in(store.keyspace(space));
           for (byte[] key : keys(space)) {
-            named(() -> get(reader, space, key, expected, readable));
+            excuse.bears(() -> get(reader, space, key, expected, readable));
           }
-          named(() -> getAll(reader, expected));
+          excuse.bears(() -> getAll(reader, expected));
           for (ScanOptions options : List.of(ScanOptions.all(), ScanOptions.all().reverse())) {
             scan(reader, options, expected, space.isEmpty());
           }
@@ -211,14 +202,15 @@ final class DamagedRun {
     }
     boolean reverse = options.bounds(Keyspaces.DEFAULT).reverse();
     NavigableMap<byte[], byte[]> order = reverse ? expected.descendingMap() : expected;
-    named(
+    excuse.bears(
         () -> {
           try (KvCursor cursor = reader.cursor(options)) {
             for (Map.Entry<byte[], byte[]> entry : order.entrySet()) {
               assertTrue(cursor.next(), "a scan ends too early");
               assertArrayEquals(entry.getKey(), cursor.key(), "a key of a scan");
               assertEquals(entry.getValue().length, cursor.valueLength());
-              named(() -> assertArrayEquals(entry.getValue(), cursor.value(), "a scan's value"));
+              excuse.bears(
+                  () -> assertArrayEquals(entry.getValue(), cursor.value(), "a scan's value"));
             }
             assertTrue(!cursor.next(), "a scan goes on too far");
           }
@@ -229,29 +221,6 @@ final class DamagedRun {
     Set<String> lost = new TreeSet<>(before);
     lost.removeAll(after);
     assertEquals(Set.of(), lost, () -> "entries lost through " + through);
-  }
-
-  /** What is wrong with a manifest may show in the files that it does not or should not know. */
-  private boolean isIndexDamaged() {
-    return damaged.stream()
-        .map(StoreFiles::kindOf)
-        .anyMatch(kind -> kind == Kind.MANIFEST || kind == Kind.CURRENT);
-  }
-
-  private void requireNamed(KvException e) {
-    String file;
-    if (e instanceof CorruptionException corruption) {
-      file = corruption.file();
-      assertTrue(corruption.offset() >= 0, () -> "offset " + corruption.offset());
-      assertTrue(!corruption.expected().isEmpty() && !corruption.found().isEmpty());
-    } else if (e instanceof IncompatibleFormatException incompatible) {
-      file = incompatible.file();
-    } else {
-      throw e;
-    }
-    if (!isIndexDamaged() && !damaged.contains(file)) {
-      throw new AssertionError("names " + file + " instead of " + damaged, e);
-    }
   }
 
   private void place() {

@@ -188,6 +188,23 @@ final class LostTailTest {
     assertFalse(report.isComplete(), report::toString);
   }
 
+  /** Values beside their keys: when the store was closed nothing of the log was left. */
+  @Test
+  void aTableWithMoreThanTheLogIsThatOfALostEdit() throws IOException {
+    Map<String, byte[]> before;
+    try (KvStore store = KvStore.open(at("store"), options())) {
+      before = files(at("store"));
+      put(store, "key", 100);
+    }
+    Map<String, byte[]> files = files(at("store"));
+    assertEquals("", find(files, "KVSEPLOG"));
+    String manifest = find(before, "KVSEPMAN");
+    files.put(manifest, bytes(before, manifest));
+    RepairReport report = refusedAndRepaired(damaged(files));
+    assertFalse(report.manifestUsed(), report::toString);
+    requireAll(at("new"));
+  }
+
   @Test
   void repairDoesNotGoByAManifestThatKnowsAKeyspaceLess() throws IOException {
     Map<String, byte[]> files =

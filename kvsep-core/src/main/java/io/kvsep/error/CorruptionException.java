@@ -12,10 +12,15 @@ public final class CorruptionException extends KvException {
   private final String expected;
   private final String found;
 
+  /**
+   * @param offset counts as 0 where what does not hold is an offset below that
+   */
   public CorruptionException(String file, long offset, String expected, String found) {
-    super(file + " at offset " + offset + ": expected " + expected + ", found " + found, null);
+    super(
+        file + " at offset " + Math.max(0, offset) + ": expected " + expected + ", found " + found,
+        null);
     this.file = file;
-    this.offset = offset;
+    this.offset = Math.max(0, offset);
     this.expected = expected;
     this.found = found;
   }

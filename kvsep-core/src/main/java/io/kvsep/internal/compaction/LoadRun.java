@@ -36,7 +36,7 @@ public final class LoadRun implements AutoCloseable {
         new TableOutput(
             context.storage(),
             context.ledger(),
-            context.config().tableOptions(Version.LEVELS - 1),
+            context.config().tableOptions(Version.LEVELS - 1).ofLoad(),
             context.fileNumbers(),
             context.config().tableBytes(),
             unsynced);

@@ -8,6 +8,7 @@ import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.DamagedInput;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LoadPlacement;
@@ -437,14 +438,15 @@ final class BackgroundWork {
       event.entries = oldest.entryCount();
       event.memtableBytes = oldest.allocatedBytes();
     }
-    List<TableMeta> tables =
-        FlushJob.run(
-            context(PointerRefresh.NONE, compaction), oldest.iterator(), oldest.rangeTombstones());
     // Before the sync, which then makes all up to it durable: a number that a power failure takes
     // back must not stand in the manifest.
     long lastSequence = snapshots.visibleSequence();
-    // The table points into the log: those bytes must be as durable as the table.
+    // The table points into the log: those bytes must be as durable as the table. Before it is
+    // whole: one with more than the log has would look as if its edit were lost.
     log.sync();
+    List<TableMeta> tables =
+        FlushJob.run(
+            context(PointerRefresh.NONE, compaction), oldest.iterator(), oldest.rangeTombstones());
     VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(log.durable());
     long bytes = 0;
     for (TableMeta table : tables) {
@@ -511,6 +513,11 @@ final class BackgroundWork {
     try (RefreshTargets.Pins pins = refreshTargets.pin(plan)) {
       edit = CompactionJob.run(context(pins.pointers(), how), plan);
       failure.guard(() -> versions.apply(edit));
+    } catch (IllegalArgumentException
+        | IllegalStateException
+        | IndexOutOfBoundsException
+        | ArithmeticException e) {
+      throw DamagedInput.behind(e, context(PointerRefresh.NONE, how), plan);
     }
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));

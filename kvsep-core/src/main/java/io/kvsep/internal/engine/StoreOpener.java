@@ -13,6 +13,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableCache;
+import io.kvsep.internal.sstable.UnknownTables;
 import io.kvsep.internal.version.ObsoleteFiles;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -106,6 +107,11 @@ final class StoreOpener {
     if (unknown != null) {
       throw lostEdit(versions, "the edit that added " + unknown);
     }
+    // A segment that ends while nothing waits in memory leaves the beginning of the next one.
+    LogPosition limit = new LogPosition(versions.segmentIdLimitRead(), 0);
+    if (version.replayFrom().compareTo(limit) > 0) {
+      throw lostEdit(versions, "the edit that added the segment from which the log is replayed");
+    }
     for (SegmentState segment : version.segments().values()) {
       requireFile(names, StoreFiles.segment(segment.home()));
     }
@@ -119,9 +125,9 @@ final class StoreOpener {
   /**
    * A keyspace is written into only once its edit is durable, and a segment ends only once that of
    * the next one is: so if the log knows one that the manifest does not, the manifest has lost an
-   * edit.
+   * edit. So it has where a table knows of more than log and manifest.
    */
-  void checkLog(VersionSet versions, LogRecovery recovery) {
+  void checkLog(VersionSet versions, LogRecovery recovery) throws IOException {
     if (recovery.largestKeyspace() >= versions.current().nextKeyspace()) {
       throw lostEdit(versions, "the edit that made keyspace " + recovery.largestKeyspace());
     }
@@ -129,6 +135,19 @@ final class StoreOpener {
     if (ended != 0) {
       String name = StoreFiles.segment(ended);
       throw lostEdit(versions, "the edit that added the segment behind " + name);
+    }
+    Version version = versions.current();
+    Set<Long> known = new HashSet<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        known.add(table.meta().number());
+      }
+    }
+    String ahead =
+        UnknownTables.ahead(
+            storage, storage.list(), known, versions.storeId(), ledger, recovery.lastSequence());
+    if (ahead != null) {
+      throw lostEdit(versions, "the edit that added " + ahead);
     }
   }
 

@@ -72,6 +72,8 @@ final class VisibleIterator implements AutoCloseable {
   /** What the current entry came from if the source does not stand on it. */
   private @Nullable EntriesAhead ahead;
 
+  private final Leaps leaps = new Leaps();
+
   /** Steps since a jump: whoever jumps may take few. */
   private int walked;
 
@@ -210,15 +212,20 @@ final class VisibleIterator implements AutoCloseable {
     return settleForward(/* skipCurrentKey= */ true, source.keyShared());
   }
 
-  /** Forgets what is ahead. */
+  /** Somewhere else: what is ahead is no longer, and the walk begins anew. */
   private void jump() {
+    forgetAhead();
+    leaps.forget();
+  }
+
+  private void forgetAhead() {
     ahead = null;
     walked = 0;
   }
 
   /** To the entry before the current one; only while it stands on one. */
   boolean previous() {
-    jump();
+    forgetAhead();
     if (forward) {
       source.seekBefore(keyRegion(), 0, current.keyLength, Tag.MAX);
     }
@@ -390,6 +397,9 @@ final class VisibleIterator implements AutoCloseable {
       return false;
     }
     byte[] to = forward ? ranges.end() : ranges.start();
+    if (!leaps.getOn(to, forward)) {
+      throw source.disorder();
+    }
     source.leap(ranges.child(), place(to), 0, to.length);
     return true;
   }

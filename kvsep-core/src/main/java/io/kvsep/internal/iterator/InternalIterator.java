@@ -47,6 +47,14 @@ public abstract class InternalIterator implements AutoCloseable {
   public abstract void previous();
 
   /**
+   * What to throw where the entry it stands on cannot come behind the ones before: of an iterator
+   * over a file damage there, else a mistake of ours.
+   */
+  public RuntimeException disorder() {
+    return new IllegalStateException("entries out of order");
+  }
+
+  /**
    * Tells which entries probably come next, walking forward, as far as that costs next to nothing;
    * begins with the current one. What was told in an earlier call and is still to come is not told
    * again. Only while valid; moves nothing.

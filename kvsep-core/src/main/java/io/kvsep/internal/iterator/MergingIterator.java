@@ -133,6 +133,11 @@ public final class MergingIterator extends InternalIterator {
     runnerUp = 0;
   }
 
+  @Override
+  public RuntimeException disorder() {
+    return heap[0].disorder();
+  }
+
   /** The place of the child that the current entry comes from in the list of children. */
   public int currentChild() {
     int index = 0;

@@ -5,18 +5,24 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.UnknownTables;
 import io.kvsep.internal.version.SalvagedManifest;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.UnknownSegments;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
- * Finds in the log what a manifest would know if it had not lost an edit, as an open does: a
- * segment with frames, a keyspace with entries, or one segment more behind the end of the last.
+ * Finds in the files what a manifest would know if it had not lost an edit, as an open does: a
+ * segment with frames, a keyspace with entries, one segment more behind the end of the last, or a
+ * table with more than all of these.
  */
-record LostEdits(Storage storage) implements SalvagedManifest.EditSearch {
+record LostEdits(Storage storage, MemoryLedger ledger) implements SalvagedManifest.EditSearch {
   @Override
   public boolean find(
       SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit) {
@@ -28,6 +34,12 @@ record LostEdits(Storage storage) implements SalvagedManifest.EditSearch {
         manifest.segments().tailMap(start.segment()).values().stream()
             .filter(SegmentState::isLog)
             .toList();
+    long last = manifest.lastSequence();
+    for (SegmentState segment : manifest.segments().values()) {
+      boolean knows =
+          segment.isLog() && segment.isSealed() && segment.lastSequence() != SegmentState.UNKNOWN;
+      last = knows ? Math.max(last, segment.lastSequence()) : last;
+    }
     for (int i = 0; i < replayed.size(); i++) {
       SegmentState segment = replayed.get(i);
       long from = segment.id() == start.segment() ? start.offset() : 0;
@@ -36,6 +48,10 @@ record LostEdits(Storage storage) implements SalvagedManifest.EditSearch {
         long leastSequence = 0;
         while (scanner.next(leastSequence)) {
           leastSequence = scanner.endSequence();
+        }
+        last = Math.max(last, leastSequence - 1);
+        if (scanner.isComplete()) {
+          last = Math.max(last, scanner.firstSequence() - 1);
         }
         boolean goesOn = isLast && !segment.isSealed() && scanner.isComplete();
         if (goesOn || scanner.largestKeyspace() >= manifest.nextKeyspace()) {
@@ -46,6 +62,7 @@ record LostEdits(Storage storage) implements SalvagedManifest.EditSearch {
         return false;
       }
     }
-    return false;
+    Set<Long> known = manifest.tables().stream().map(TableMeta::number).collect(Collectors.toSet());
+    return UnknownTables.ahead(storage, files, known, storeId, ledger, last) != null;
   }
 }

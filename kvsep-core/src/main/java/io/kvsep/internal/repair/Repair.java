@@ -89,7 +89,8 @@ public final class Repair {
 
   private RepairResult run() throws IOException {
     SalvagedManifest manifest =
-        SalvagedManifest.read(input.damaged(), input.ledger(), new LostEdits(input.damaged()));
+        SalvagedManifest.read(
+            input.damaged(), input.ledger(), new LostEdits(input.damaged(), input.ledger()));
     StoreId storeId = manifest.storeId() == null ? directory.storeId() : manifest.storeId();
     if (storeId == null) {
       throw new CorruptionException(

@@ -12,6 +12,7 @@ import io.kvsep.internal.sstable.LostBlocks;
 import io.kvsep.internal.sstable.TableCheck;
 import io.kvsep.internal.sstable.TableMeta;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,24 +41,11 @@ final class TableSource implements AutoCloseable {
   private int count;
 
   /**
-   * Sequence numbers in a table.
+   * The newest entry of a table.
    *
-   * @param mayBeLoaded whether they may be those of a bulk load, of which many entries have one
-   *     number; elsewhere each has its own
+   * @param mayBeLoaded whether a bulk load has written it, or that is not known
    */
-  private record Numbers(long smallest, long largest, boolean mayBeLoaded) {
-    static Numbers of(TableMeta meta) {
-      long count = meta.largestSequence() - meta.smallestSequence() + 1;
-      return new Numbers(
-          meta.smallestSequence(),
-          meta.largestSequence(),
-          meta.rangeCount() == 0 && (count == 1 || meta.entryCount() > count));
-    }
-
-    boolean isWithin(long first, long last) {
-      return smallest >= first && largest <= last;
-    }
-  }
+  private record Numbers(long largest, boolean mayBeLoaded) {}
 
   TableSource(
       Storage storage,
@@ -91,14 +79,21 @@ final class TableSource implements AutoCloseable {
     tables.add(table);
     table.run(NOBODY, () -> {});
     bytes += table.fileBytes();
+    if (known != null && !table.isDescribedBy(known)) {
+      // Of a copy of this store that went on by itself.
+      tables.remove(table);
+      table.close();
+      loseAll(name, known, problems);
+      return;
+    }
     TableMeta meta = known == null ? table.properties() : known;
     table.search(NOBODY, () -> {});
     largestSequence =
         Math.max(largestSequence, meta == null ? table.largestSequence() : meta.largestSequence());
     if (meta == null) {
-      numbers.add(new Numbers(table.largestSequence(), table.largestSequence(), true));
+      numbers.add(new Numbers(table.largestSequence(), /* mayBeLoaded= */ true));
     } else if (known == null) {
-      numbers.add(Numbers.of(meta));
+      numbers.add(new Numbers(meta.largestSequence(), table.isLoaded()));
     }
     if (!table.hasBlocks()) {
       loseAll(name, meta, problems);
@@ -131,18 +126,15 @@ final class TableSource implements AutoCloseable {
    * @return whether there are such tables
    */
   boolean doubtLoads(long logEnd) {
-    long first = Long.MAX_VALUE;
     long last = 0;
     for (Numbers table : numbers) {
       if (table.mayBeLoaded() && table.largest() >= logEnd) {
-        first = Math.min(first, table.smallest());
         last = Math.max(last, table.largest());
       }
     }
     long committed = logEnd - 1;
     for (Numbers table : numbers) {
-      // A short table of a load may look like any other.
-      if (!table.mayBeLoaded() && !table.isWithin(first, last)) {
+      if (!table.mayBeLoaded()) {
         committed = Math.max(committed, table.largest());
       }
     }
@@ -229,10 +221,13 @@ final class TableSource implements AutoCloseable {
         lost.from(),
         lost.to(),
         "entries with stored keys from " + text(from) + " to " + text(to));
+    // Of the key in front of them only older entries are lost: the newest of a table comes first.
+    byte[] first =
+        lost.above() == null ? from : Arrays.copyOf(lost.above(), lost.above().length + 1);
     if (meta == null) {
-      lostKeys.add(from, to, Long.MAX_VALUE, null);
+      lostKeys.add(first, to, Long.MAX_VALUE, null);
     } else {
-      lostKeys.add(from, to, meta.largestSequence(), meta.segments());
+      lostKeys.add(first, to, meta.largestSequence(), meta.segments());
     }
   }
 

@@ -184,6 +184,10 @@ final class BlockCopy extends EntriesAhead {
       return false;
     }
     if (shared == 0) {
+      if (unshared == 0) {
+        // An empty key is none.
+        return false;
+      }
       // At a restart the whole key stands here.
       same = Arrays.mismatch(before.key, 0, before.keyLength, bytes, suffix, suffix + unshared);
       if (same < 0) {

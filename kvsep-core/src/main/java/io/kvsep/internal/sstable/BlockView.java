@@ -1,5 +1,6 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
@@ -194,7 +195,7 @@ final class BlockView {
       payload = at + 1 + Varint.lengthTo(ends);
     }
     payloadLength = (int) (next - payload);
-    if (payloadLength < 0) {
+    if (payloadLength < Payload.headerLength((int) word & 0xff)) {
       throw new IndexOutOfBoundsException("tail of " + (next - at) + " bytes");
     }
   }

@@ -2,9 +2,7 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
-import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -121,10 +119,7 @@ final class SoundEntries extends InternalIterator {
     int order =
         Region.compare(target, shared, here.keyLength - shared, source, block.suffix, unshared);
     block.parseTail();
-    int kind = Tag.kind(block.tag);
-    if (block.tag < 0 || !Tag.isKnown(kind) || block.payloadLength < Payload.headerLength(kind)) {
-      throw new IndexOutOfBoundsException("an entry of kind " + kind);
-    }
+    TableCheck.requirePayload(block, source);
     boolean first = !valid && here.keyLength == 0;
     boolean ascends = first || order < 0 || (order == 0 && block.tag < here.tag);
     target.put(shared, source, block.suffix, unshared);

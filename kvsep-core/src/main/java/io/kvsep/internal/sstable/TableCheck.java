@@ -199,6 +199,16 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
+  /** Whether this is the table that the manifest speaks of; if not, that is a problem. */
+  public boolean isDescribedBy(TableMeta meta) {
+    TableMeta found = properties();
+    if (found == null || meta.describes(found)) {
+      return true;
+    }
+    problems.accept(TableFacts.anotherTable(name, meta, found));
+    return false;
+  }
+
   public long fileBytes() {
     return mapping.length();
   }
@@ -222,6 +232,19 @@ public final class TableCheck implements AutoCloseable {
   public @Nullable TableMeta properties() {
     TableProperties.Contents said = properties;
     return said == null ? null : said.meta();
+  }
+
+  /** Whether the properties hold and say that a bulk load has written the table. */
+  public boolean isLoaded() {
+    TableProperties.Contents said = properties;
+    return said != null && said.loaded();
+  }
+
+  /** Reads what the table says of itself, and no block; null where that does not hold. */
+  @Nullable TableMeta readProperties() {
+    checkHeader();
+    checkSections();
+    return properties();
   }
 
   /** The highest sequence number of the sound entries, 0 when there is none. */
@@ -368,7 +391,7 @@ public final class TableCheck implements AutoCloseable {
         endLost(keyMemory.region().getBytes(0, keyLength));
       }
       first = false;
-      checkPayload(source);
+      requirePayload(block, source);
       checkWhereItIsSought(ordinal);
       if (!hasKey) {
         counted.smallestKey(keyMemory.region().getBytes(0, keyLength));
@@ -421,7 +444,9 @@ public final class TableCheck implements AutoCloseable {
     return hasKey && order == 0;
   }
 
-  private void checkPayload(Region source) {
+  /** Refuses the payload of the entry that was parsed, if no writer makes such a one. */
+  static void requirePayload(BlockView block, Region source) {
+    long tag = block.tag;
     int kind = Tag.kind(tag);
     if (tag < 0 || !Tag.isKnown(kind)) {
       throw new IndexOutOfBoundsException("an entry of kind " + kind);

@@ -1,5 +1,6 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -11,6 +12,13 @@ final class TableFacts {
   private static final String HIDDEN_COUNT = "hiddenCount";
 
   private TableFacts() {}
+
+  /** A table that is not the one the manifest speaks of. */
+  static CorruptionException anotherTable(String file, TableMeta said, TableMeta found) {
+    String difference = difference(said, found);
+    return new CorruptionException(
+        file, 0, "what the manifest says", difference == null ? "another table" : difference);
+  }
 
   /** What is different, null where both say the same. */
   static @Nullable String difference(TableMeta said, TableMeta found) {

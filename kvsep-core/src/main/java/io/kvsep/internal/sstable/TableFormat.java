@@ -48,7 +48,7 @@ import io.kvsep.internal.memory.Region;
  *                segment:varint liveBytes:varint records:varint, then for each deleted range,
  *                ascending and disjoint: startLength:varint start endLength:varint end
  *                sequenceCount:varint (sequence:varint){sequenceCount}, newest first; then
- *                hiddenCount:varint, unless it is 0
+ *                hiddenCount:varint, unless it is 0; a 0 in a table of a bulk load
  *
  * footer, 52 bytes
  * offset  bytes  field

@@ -219,6 +219,11 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
+  public RuntimeException disorder() {
+    return damaged(new IndexOutOfBoundsException("an entry that is not behind the one before"));
+  }
+
+  @Override
   public void follow(HeapEntry seen) {
     BlockCopy entries = copy;
     if (entries == null || !entries.isMoved()) {
@@ -358,7 +363,9 @@ final class TableIterator extends InternalIterator {
   private void putKeyTogether() {
     int shared = block.shared;
     int unshared = block.unshared;
-    if (shared > here.keyLength || unshared > Limits.STORED_KEY_BYTES_MAX - shared) {
+    if (shared > here.keyLength
+        || unshared > Limits.STORED_KEY_BYTES_MAX - shared
+        || shared + unshared == 0) {
       throw new IndexOutOfBoundsException(
           "key of " + shared + " and " + unshared + " bytes after one of " + here.keyLength);
     }

@@ -62,10 +62,23 @@ public record TableMeta(
     return expiringCount > 0 && expiresAtMillisMin <= nowMillis;
   }
 
+  /**
+   * Whether a table that says {@code found} of itself is the one that this says is there. What an
+   * earlier build did not count is not compared.
+   */
+  public boolean describes(TableMeta found) {
+    return sameButHidden(found) && (hiddenCount == 0 || hiddenCount == found.hiddenCount);
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof TableMeta that
-        && number == that.number
+        && sameButHidden(that)
+        && hiddenCount == that.hiddenCount;
+  }
+
+  private boolean sameButHidden(TableMeta that) {
+    return number == that.number
         && fileBytes == that.fileBytes
         && Arrays.equals(smallestKey, that.smallestKey)
         && Arrays.equals(largestKey, that.largestKey)
@@ -73,7 +86,6 @@ public record TableMeta(
         && largestSequence == that.largestSequence
         && entryCount == that.entryCount
         && tombstoneCount == that.tombstoneCount
-        && hiddenCount == that.hiddenCount
         && rangeCount == that.rangeCount
         && keyBytes == that.keyBytes
         && expiringCount == that.expiringCount

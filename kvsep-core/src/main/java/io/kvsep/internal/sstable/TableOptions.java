@@ -10,6 +10,7 @@ import io.kvsep.internal.base.StoreId;
  * @param filterBitsPerKey filter bits for each distinct key
  * @param packsBlocks whether blocks are compressed where that pays
  * @param pieceBytes what is written at once, at multiples of it, and held in memory until then
+ * @param loaded whether a bulk load writes it, which the table says then
  * @param storeId the store the table belongs to
  */
 public record TableOptions(
@@ -18,6 +19,7 @@ public record TableOptions(
     int filterBitsPerKey,
     boolean packsBlocks,
     int pieceBytes,
+    boolean loaded,
     StoreId storeId) {
   /** The shortest pieces that are written at hardly any cost for the call. */
   public static final int PIECE_BYTES_MIN = 256 << 10;
@@ -37,6 +39,24 @@ public record TableOptions(
     }
   }
 
+  /** Of tables that no bulk load writes. */
+  public TableOptions(
+      int blockBytes,
+      int restartInterval,
+      int filterBitsPerKey,
+      boolean packsBlocks,
+      int pieceBytes,
+      StoreId storeId) {
+    this(
+        blockBytes,
+        restartInterval,
+        filterBitsPerKey,
+        packsBlocks,
+        pieceBytes,
+        /* loaded= */ false,
+        storeId);
+  }
+
   /** The same without compression. */
   public TableOptions unpacked() {
     return new TableOptions(
@@ -45,13 +65,26 @@ public record TableOptions(
         filterBitsPerKey,
         /* packsBlocks= */ false,
         pieceBytes,
+        loaded,
         storeId);
   }
 
   /** The same in longer pieces. */
   public TableOptions inPieces(int bytes) {
     return new TableOptions(
-        blockBytes, restartInterval, filterBitsPerKey, packsBlocks, bytes, storeId);
+        blockBytes, restartInterval, filterBitsPerKey, packsBlocks, bytes, loaded, storeId);
+  }
+
+  /** The same for a bulk load. */
+  public TableOptions ofLoad() {
+    return new TableOptions(
+        blockBytes,
+        restartInterval,
+        filterBitsPerKey,
+        packsBlocks,
+        pieceBytes,
+        /* loaded= */ true,
+        storeId);
   }
 
   public static TableOptions defaults(StoreId storeId) {

@@ -21,10 +21,20 @@ final class TableProperties {
 
   private TableProperties() {}
 
-  /** The section; the caller frees it. */
-  static Region encode(TableMeta meta, RangeTombstones ranges, MemoryLedger ledger) {
+  /**
+   * The section; the caller frees it.
+   *
+   * @param loaded whether a bulk load has written the table, which has no hidden entries then
+   */
+  static Region encode(
+      TableMeta meta, RangeTombstones ranges, boolean loaded, MemoryLedger ledger) {
+    boolean hides = meta.hiddenCount() > 0 || loaded;
     Region target =
-        ledger.allocate(MemoryPurpose.TABLE_BUILD, encodedLength(meta) + encodedLength(ranges));
+        ledger.allocate(
+            MemoryPurpose.TABLE_BUILD,
+            encodedLength(meta)
+                + encodedLength(ranges)
+                + (hides ? Varint.length(meta.hiddenCount()) : 0));
     target.putLong(0, meta.entryCount());
     target.putLong(8, meta.tombstoneCount());
     target.putLong(16, meta.keyBytes());
@@ -54,7 +64,7 @@ final class TableProperties {
         at = Varint.put(target, at, sequence);
       }
     }
-    if (meta.hiddenCount() > 0) {
+    if (hides) {
       Varint.put(target, at, meta.hiddenCount());
     }
     return target;
@@ -86,7 +96,8 @@ final class TableProperties {
       segments.add(new SegmentUse(segment, liveBytes, records));
     }
     RangeTombstones ranges = decodeRanges(table, at, rangeCount);
-    long hiddenCount = decodeHidden(table, at + encodedLength(ranges), end);
+    long hiddenAt = at + encodedLength(ranges);
+    long hiddenCount = decodeHidden(table, hiddenAt, end);
     TableMeta meta =
         new TableMeta(
             number,
@@ -104,11 +115,15 @@ final class TableProperties {
             table.getLong(offset + 48),
             table.getLong(offset + 56),
             segments);
-    return new Contents(meta, ranges);
+    return new Contents(meta, ranges, hiddenCount == 0 && hiddenAt < end);
   }
 
-  /** What the section says. */
-  record Contents(TableMeta meta, RangeTombstones ranges) {}
+  /**
+   * What the section says.
+   *
+   * @param loaded whether a bulk load has written the table
+   */
+  record Contents(TableMeta meta, RangeTombstones ranges, boolean loaded) {}
 
   private static RangeTombstones decodeRanges(Region table, long start, int count) {
     RangeTombstones.Builder ranges = new RangeTombstones.Builder();
@@ -151,8 +166,8 @@ final class TableProperties {
     if (at == end) {
       return 0;
     }
-    long count = at < end ? Varint.get(table, at) : 0;
-    if (count <= 0 || Varint.length(count) != end - at) {
+    long count = at < end ? Varint.get(table, at) : -1;
+    if (count < 0 || Varint.length(count) != end - at) {
       throw new IndexOutOfBoundsException("properties that end at " + at + " instead of " + end);
     }
     return count;
@@ -172,7 +187,7 @@ final class TableProperties {
               + Varint.length(use.liveBytes())
               + Varint.length(use.records());
     }
-    return length + (meta.hiddenCount() > 0 ? Varint.length(meta.hiddenCount()) : 0);
+    return length;
   }
 
   private static long encodedLength(RangeTombstones ranges) {

@@ -15,7 +15,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -103,13 +102,9 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throws IOException {
     TableReader reader = open(storage, meta.number(), storeId, meta.fileBytes(), cache);
     TableMeta found = reader.properties;
-    // What a segment holds of the table is not compared: it may be counted anew later.
-    if (found.entryCount() != meta.entryCount()
-        || found.rangeCount() != meta.rangeCount()
-        || !Arrays.equals(found.smallestKey(), meta.smallestKey())
-        || !Arrays.equals(found.largestKey(), meta.largestKey())) {
+    if (!meta.describes(found)) {
       reader.close();
-      throw new CorruptionException(reader.name, 0, meta.toString(), found.toString());
+      throw TableFacts.anotherTable(reader.name, meta, found);
     }
     return reader;
   }

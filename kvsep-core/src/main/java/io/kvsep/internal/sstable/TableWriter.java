@@ -185,7 +185,8 @@ public final class TableWriter implements AutoCloseable {
       writeIndex(footer, dataEnd);
       meta.largestKey(lastKey.region().getBytes(0, lastLength));
       meta.add(ranges);
-      Region properties = TableProperties.encode(meta.build(number, 0), ranges, ledger);
+      Region properties =
+          TableProperties.encode(meta.build(number, 0), ranges, options.loaded(), ledger);
       writeSection(properties, footer, TableFormat.FOOTER_PROPERTIES);
       TableFormat.sealFooter(footer, seed, output.position(), window);
       output.write(footer, TableFormat.FOOTER_BYTES);

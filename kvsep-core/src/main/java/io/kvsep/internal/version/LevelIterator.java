@@ -115,6 +115,11 @@ public final class LevelIterator extends InternalIterator {
   }
 
   @Override
+  public RuntimeException disorder() {
+    return entered().disorder();
+  }
+
+  @Override
   public void follow(HeapEntry entry) {
     entered().follow(entry);
   }

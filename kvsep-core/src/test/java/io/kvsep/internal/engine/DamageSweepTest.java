@@ -9,6 +9,7 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Excuse;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -247,11 +248,12 @@ final class DamageSweepTest {
   /** Opens, reads everything twice over, closes. */
   private static void check(
       StoreAtRest fixture, CrashableStorage storage, Set<String> damaged, List<Integer> allowed) {
+    Excuse excuse = Excuse.of(damaged);
     StorageEngine engine;
     try {
       engine = StoreAtRest.open(storage);
     } catch (KvException e) {
-      requireNamed(e, damaged);
+      excuse.require(e);
       assertEquals(List.of(), storage.openFiles(), "open files after a refused open");
       return;
     }
@@ -261,12 +263,12 @@ final class DamageSweepTest {
       Set<byte[]> keys = new TreeSet<>(Arrays::compareUnsigned);
       fixture.states.forEach(state -> keys.addAll(state.keySet()));
       for (byte[] key : keys) {
-        readOne(engine, key, found, unreadable, damaged);
+        readOne(engine, key, found, unreadable, excuse);
       }
       int state = matching(fixture, allowed, found, unreadable);
-      scan(engine, fixture.states.get(state), damaged);
+      scan(engine, fixture.states.get(state), excuse);
     } finally {
-      close(engine, storage, damaged);
+      close(engine, storage, excuse);
     }
   }
 
@@ -275,14 +277,14 @@ final class DamageSweepTest {
       byte[] key,
       NavigableMap<byte[], byte[]> found,
       Set<byte[]> unreadable,
-      Set<String> damaged) {
+      Excuse excuse) {
     try {
       byte[] value = engine.reads().get(0, key, StoreReads.LATEST);
       if (value != null) {
         found.put(key, value);
       }
     } catch (CorruptionException | IncompatibleFormatException e) {
-      requireNamed(e, damaged);
+      excuse.require(e);
       unreadable.add(key);
     }
   }
@@ -312,7 +314,7 @@ final class DamageSweepTest {
   }
 
   private static void scan(
-      StorageEngine engine, NavigableMap<byte[], byte[]> expected, Set<String> damaged) {
+      StorageEngine engine, NavigableMap<byte[], byte[]> expected, Excuse excuse) {
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
     int count = 0;
     try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
@@ -324,20 +326,20 @@ final class DamageSweepTest {
         try {
           assertTrue(Arrays.equals(value, cursor.value()), "a wrong value in a scan");
         } catch (CorruptionException e) {
-          requireNamed(e, damaged);
+          excuse.require(e);
         }
       }
       assertEquals(expected.size(), count, "entries of a scan");
     } catch (CorruptionException | IncompatibleFormatException e) {
-      requireNamed(e, damaged);
+      excuse.require(e);
     }
   }
 
-  private static void close(StorageEngine engine, CrashableStorage storage, Set<String> damaged) {
+  private static void close(StorageEngine engine, CrashableStorage storage, Excuse excuse) {
     try {
       engine.close();
     } catch (KvException e) {
-      requireNamed(e, damaged);
+      excuse.require(e);
     }
     assertEquals(0, engine.memoryBytes(), "off-heap bytes after close");
     assertEquals(List.of(), storage.openFiles(), "open files after close");
@@ -348,31 +350,10 @@ final class DamageSweepTest {
       StorageEngine engine = StoreAtRest.open(storage);
       engine.close();
     } catch (KvException e) {
-      requireNamed(e, damaged);
+      Excuse.of(damaged).require(e);
       return;
     }
     fail("it opened");
-  }
-
-  /**
-   * An older or unreadable manifest shows in the files it does not know of, so with one of these
-   * damaged any file may be named.
-   */
-  private static void requireNamed(KvException e, Set<String> damaged) {
-    String file =
-        e instanceof CorruptionException corruption
-            ? corruption.file()
-            : e instanceof IncompatibleFormatException incompatible ? incompatible.file() : null;
-    if (file == null) {
-      throw e;
-    }
-    boolean manifest =
-        damaged.stream()
-            .map(StoreFiles::kindOf)
-            .anyMatch(kind -> kind == StoreFiles.Kind.MANIFEST || kind == StoreFiles.Kind.CURRENT);
-    if (!manifest && !damaged.contains(file)) {
-      throw new AssertionError("names " + file + " instead of " + damaged, e);
-    }
   }
 
   private static CrashableStorage without(StoreAtRest fixture, String name) {

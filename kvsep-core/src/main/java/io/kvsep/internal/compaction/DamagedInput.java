@@ -1,0 +1,71 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.sstable.TableCheck;
+import io.kvsep.internal.version.TableFile;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+
+/**
+ * Finds the table behind an error of a compaction that comes of what no writer makes: entries out
+ * of order, pointers that are none, records of more bytes than the manifest says. Checksums let no
+ * accident get that far, so merging does not look for it; the tables are read once more when it has
+ * happened.
+ */
+public final class DamagedInput {
+  private DamagedInput() {}
+
+  /**
+   * What is wrong with the first table of the plan that does not hold, caused by the error; the
+   * error itself where all of them hold, or the job was to give up.
+   */
+  public static RuntimeException behind(
+      RuntimeException error, JobContext context, CompactionPlan plan) {
+    if (error instanceof CancellationException || plan.move()) {
+      return error;
+    }
+    List<CorruptionException> problems = new ArrayList<>();
+    try {
+      for (TableFile table : plan.tables()) {
+        check(table, context, plan, problems);
+        if (!problems.isEmpty()) {
+          CorruptionException damage = problems.get(0);
+          damage.addSuppressed(error);
+          return damage;
+        }
+      }
+    } catch (CancellationException | StorageException e) {
+      error.addSuppressed(e);
+    }
+    return error;
+  }
+
+  private static void check(
+      TableFile table,
+      JobContext context,
+      CompactionPlan plan,
+      List<CorruptionException> problems) {
+    try (TableCheck check =
+        TableCheck.open(
+            context.storage(),
+            table.meta().number(),
+            context.config().tableOptions(plan.outputLevel()).storeId(),
+            context.ledger(),
+            problems::add)) {
+      if (check != null) {
+        check.run(
+            (offset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {},
+            () -> giveUpIf(context.cancelled().getAsBoolean()));
+        check.compareWithManifest(table.meta());
+      }
+    }
+  }
+
+  private static void giveUpIf(boolean cancelled) {
+    if (cancelled) {
+      throw new CancellationException("the store is closing");
+    }
+  }
+}
