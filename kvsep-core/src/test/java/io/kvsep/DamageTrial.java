@@ -56,8 +56,8 @@ final class DamageTrial {
   private CrashableStorage storage = new CrashableStorage();
   private ManualScheduler scheduler = new ManualScheduler(1, 2);
 
-  /** What the first opening found; null where it was refused. */
-  private @Nullable ReadStore first;
+  /** What the last opening found in the end; null before one that was not refused. */
+  private @Nullable ReadStore known;
 
   /** How often a store was refused, and how often one had something that could not be read. */
   int refused;
@@ -134,7 +134,7 @@ final class DamageTrial {
   private void onlyRead(KvStore store) {
     ReadStore read = read(store);
     requireAState(read);
-    first = read;
+    known = read;
     VerifyReport report = store.verify();
     for (VerifyReport.Problem problem : report.problems()) {
       assertTrue(!problem.file().isEmpty() && problem.offset() >= 0, problem::toString);
@@ -191,7 +191,7 @@ final class DamageTrial {
     }
     excuse.bears(() -> store.checkpoint(Path.of("copy")));
     assertTrue(damage.forged() || !after.errors || !store.verify().isSound(), "verify is silent");
-    first = after;
+    known = after;
   }
 
   private static void follow(KvStore store) {
@@ -212,8 +212,8 @@ final class DamageTrial {
             /* readOnly= */ true,
             store -> {
               ReadStore read = read(store);
-              if (first != null) {
-                requireNothingLost(first, read, "another opening");
+              if (known != null) {
+                requireNothingLost(known, read, "another opening");
               }
             });
     assertTrue(again || damage.forged(), "it opened once and does not open again");
@@ -287,7 +287,7 @@ final class DamageTrial {
       assertTrue(
           right || told.contains(name) || somethingElse,
           () -> name + " is not right after a repair, which does not say so: " + result);
-      byte[] readable = first == null ? null : first.found.get(name);
+      byte[] readable = known == null ? null : known.found.get(name);
       if (readable != null) {
         assertArrayEquals(readable, value, () -> name + " was readable before: " + result);
       }

@@ -34,8 +34,11 @@ final class DrawnDamageTest {
    */
   private static final long[] DAMAGED_BEFORE = {1624, 2293, 3392, 100_782, 107_452};
 
-  /** Likewise: empty keys, an offset below zero, numbers above all others. */
-  private static final long[] FORGED_BEFORE = {280, 3542, 4002, 102_205, 102_634, 206_509};
+  /**
+   * Likewise: a cursor that leapt for ever, empty keys, an offset below zero, numbers above all
+   * others.
+   */
+  private static final long[] FORGED_BEFORE = {280, 1347, 3542, 4002, 102_205, 102_634, 206_509};
 
   /** Reclaim warns of each damage; kept, or the setting might be forgotten. */
   private static final Logger WARNINGS = Logger.getLogger("io.kvsep");
