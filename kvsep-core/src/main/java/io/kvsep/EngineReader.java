@@ -1,12 +1,12 @@
 package io.kvsep;
 
-import io.kvsep.internal.engine.EngineCursor;
-import io.kvsep.internal.engine.FoundEntry;
-import io.kvsep.internal.engine.ScanBounds;
-import io.kvsep.internal.engine.SnapshotHold;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.engine.StoreReads;
-import io.kvsep.internal.engine.UnreadablePage;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.FoundEntry;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotHold;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.runtime.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;

@@ -1,7 +1,7 @@
 package io.kvsep;
 
-import io.kvsep.internal.engine.LoadSource;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.load.LoadSource;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Objects;

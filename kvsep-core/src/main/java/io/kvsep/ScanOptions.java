@@ -1,6 +1,6 @@
 package io.kvsep;
 
-import io.kvsep.internal.engine.ScanBounds;
+import io.kvsep.internal.read.ScanBounds;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,8 @@
 package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.engine.SnapshotHold;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.read.SnapshotHold;
 import java.util.Objects;
 
 /** A snapshot: a reader at a sequence number that the engine holds for it. */

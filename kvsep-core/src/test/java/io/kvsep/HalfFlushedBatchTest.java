@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.engine.StoreReads;
-import io.kvsep.internal.engine.WriteBuffer;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.CrashableStorage;

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.engine.StoreReads;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;

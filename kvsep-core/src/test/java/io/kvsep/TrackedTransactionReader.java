@@ -1,7 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.TransactionModel.ReadRange;
-import io.kvsep.internal.engine.ScanBounds;
+import io.kvsep.internal.read.ScanBounds;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;

@@ -1,12 +1,12 @@
 package io.kvsep.testing;
 
 import io.kvsep.internal.base.Ticker;
-import io.kvsep.internal.engine.EngineConfig;
-import io.kvsep.internal.engine.EngineConfig.OpenMode;
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
-import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.OpenMode;
+import io.kvsep.internal.runtime.EngineConfig.Reclaim;
+import io.kvsep.internal.runtime.EngineConfig.Shape;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 

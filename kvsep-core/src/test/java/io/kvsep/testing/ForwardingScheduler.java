@@ -1,6 +1,6 @@
 package io.kvsep.testing;
 
-import io.kvsep.internal.engine.Scheduler;
+import io.kvsep.internal.runtime.Scheduler;
 
 /**
  * Leaves everything to the scheduler behind it, so that a scheduler for tests only has to say what

@@ -1,6 +1,10 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.append.LogAppender;
+import io.kvsep.internal.commit.StoreWrites;
+import io.kvsep.internal.commit.WriteRequest;
 import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.runtime.FailureState;
 import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;

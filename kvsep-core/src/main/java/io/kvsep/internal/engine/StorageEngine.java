@@ -2,17 +2,45 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.append.IntervalSyncs;
+import io.kvsep.internal.append.LogAppender;
+import io.kvsep.internal.background.BackgroundWork;
+import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.background.FileRemover;
+import io.kvsep.internal.background.LogSpace;
+import io.kvsep.internal.background.ReclaimPressure;
+import io.kvsep.internal.background.ReclaimResult;
+import io.kvsep.internal.background.ReclaimWork;
+import io.kvsep.internal.background.RefreshTargets;
 import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.commit.CommitPipeline;
+import io.kvsep.internal.commit.IndexWriter;
+import io.kvsep.internal.commit.KeyspaceCatalog;
+import io.kvsep.internal.commit.LogRotation;
+import io.kvsep.internal.commit.ShutKeyspaces;
+import io.kvsep.internal.commit.StoreWrites;
+import io.kvsep.internal.commit.WriteRequest;
+import io.kvsep.internal.commit.WriteStalls;
 import io.kvsep.internal.compaction.CompactionConfig;
-import io.kvsep.internal.engine.EngineConfig.Shape;
+import io.kvsep.internal.copy.StoreCopies;
 import io.kvsep.internal.io.FailStopStorage;
 import io.kvsep.internal.io.StorageLock;
+import io.kvsep.internal.load.BulkLoads;
+import io.kvsep.internal.load.LoadInstallation;
 import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.StartupNotices;
-import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.read.LiveView;
+import io.kvsep.internal.read.ReadContext;
+import io.kvsep.internal.read.SnapshotRegistry;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.read.View;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.runtime.FailureState;
+import io.kvsep.internal.runtime.UnreadablePage;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.TableFile;
@@ -246,39 +274,24 @@ public final class StorageEngine implements AutoCloseable {
     try {
       slot = epochs.enter(slot);
       View view = live.get();
-      long entries = 0;
-      long keyBytes = 0;
-      for (Memtable memtable : view.searched) {
-        entries += memtable.entryCount() - 2 * memtable.tombstoneCount();
-        keyBytes += memtable.keyBytes() - memtable.entryCount();
-      }
-      int[] levelTables = new int[Version.LEVELS];
-      long[] levelBytes = new long[Version.LEVELS];
-      for (int level = 0; level < Version.LEVELS; level++) {
-        for (TableFile table : view.version.tables(level)) {
-          entries += table.meta().entryCount() - 2 * table.meta().tombstoneCount();
-          keyBytes += table.meta().keyBytes() - table.meta().entryCount();
-        }
-        levelTables[level] = view.version.tables(level).length;
-        levelBytes[level] = view.version.levelBytes(level);
-      }
+      IndexTotals totals = IndexTotals.of(view);
+      WriteStalls stalls = index.stalls();
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
       long logBytesWritten =
           log.bytesWritten() + reclaim.bytesWritten() + loads.valueBytesWritten();
       long tableBytesWritten = background.tableBytesWritten() + loads.tableBytesWritten();
       return new EngineStats(
-          Math.max(0, entries),
-          // Without the prefix of the keyspace, one byte of nearly all.
-          Math.max(0, keyBytes),
+          totals.entries(),
+          totals.keyBytes(),
           logSpace.bytes(),
           logSpace.liveBytes(view.version),
           logSpace.fileCount(),
           tables.all().bytes() + waiting.bytes(),
           EngineStats.memoryOf(ledger),
           ledger.peakBytes(),
-          levelTables,
-          levelBytes,
+          totals.levelTables(),
+          totals.levelBytes(),
           pipeline.userBytes(),
           logBytesWritten + tableBytesWritten + versions.bytesWritten(),
           logBytesWritten,
@@ -286,8 +299,8 @@ public final class StorageEngine implements AutoCloseable {
           log.syncs(),
           background.flushes(),
           background.compactions(),
-          index.stalls().count(),
-          index.stalls().nanos(),
+          stalls.count(),
+          stalls.nanos(),
           Math.max(0, cacheReads() - tableCache.misses()),
           tableCache.misses(),
           snapshots.open(),

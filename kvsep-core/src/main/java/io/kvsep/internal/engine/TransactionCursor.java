@@ -1,5 +1,8 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.LimitedCursor;
+import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.OwnView;
 import io.kvsep.internal.txn.OwnView.OwnPut;
 import io.kvsep.internal.txn.OwnWrite;
@@ -176,24 +179,24 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   @Override
-  long newClaim() {
+  protected long newClaim() {
     return transaction.holds();
   }
 
   @Override
-  void claim(long holds) {
+  protected void claim(long holds) {
     transaction.claim();
     // Throws when it is closed, also with the store.
     store.isValid();
   }
 
   @Override
-  void unclaim(long holds) {
+  protected void unclaim(long holds) {
     transaction.end(holds);
   }
 
   @Override
-  boolean begin(boolean ahead) {
+  protected boolean begin(boolean ahead) {
     tellRead();
     readFrom = null;
     forward = ahead;
@@ -209,7 +212,7 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   @Override
-  boolean jump(byte[] userKey, boolean ahead) {
+  protected boolean jump(byte[] userKey, boolean ahead) {
     tellRead();
     readFrom = null;
     forward = ahead;
@@ -229,7 +232,7 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   @Override
-  boolean step(boolean ahead) {
+  protected boolean step(boolean ahead) {
     byte[] from = at;
     if (forward != ahead) {
       forward = ahead;

@@ -1,11 +1,14 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.UnreadablePage;
 import io.kvsep.internal.verify.Verification;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;

@@ -1,8 +1,8 @@
 package io.kvsep.internal.repair;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.engine.WriteBuffer;
 import io.kvsep.internal.iterator.Payload;
 import java.util.Arrays;
 import java.util.HashMap;

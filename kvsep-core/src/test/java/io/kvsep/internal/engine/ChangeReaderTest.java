@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;

@@ -14,15 +14,15 @@ import java.util.Set;
  * @param contents in the order of the commits: what the last synced one left, and all later ones
  * @param names the keyspaces there may be, as printed
  */
-record CrashPromise(long nowMillis, List<StoreContent> contents, Set<String> names) {
-  CrashPromise {
+public record CrashPromise(long nowMillis, List<StoreContent> contents, Set<String> names) {
+  public CrashPromise {
     contents = List.copyOf(contents);
     names = new LinkedHashSet<>(names);
   }
 
   /** What a store was found to hold when it was opened. */
-  record Found(StoreContent content, String names, String namelessContent) {
-    static Found in(StorageEngine engine) {
+  public record Found(StoreContent content, String names, String namelessContent) {
+    public static Found in(StorageEngine engine) {
       StoreContent content = StoreContent.of(engine);
       List<String> names = engine.keyspaces().names();
       Set<Integer> named = new LinkedHashSet<>();

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * workload left as well is compared with the later promise, but not opened once more. Not thread
  * safe.
  */
-final class CrashSweep {
+public final class CrashSweep {
   /**
    * How much is tried.
    *
@@ -47,7 +47,7 @@ final class CrashSweep {
    * @param recoveryStatesMax as {@code statesMax} for these crashes
    * @param recoverySamples as {@code samples} for these crashes
    */
-  record Effort(
+  public record Effort(
       int statesMax,
       int samples,
       int recoveryInterval,
@@ -55,7 +55,7 @@ final class CrashSweep {
       int recoverySamples) {}
 
   /** What there is when the power fails, and what was promised. */
-  record CrashPoint(CrashableStorage storage, CrashPromise promise) {}
+  public record CrashPoint(CrashableStorage storage, CrashPromise promise) {}
 
   private final Failures failures = new Failures();
   private final Effort effort;
@@ -67,7 +67,7 @@ final class CrashSweep {
   private int states;
   private int recoveryStates;
 
-  CrashSweep(Effort effort) {
+  public CrashSweep(Effort effort) {
     this(effort, plain -> plain);
   }
 
@@ -79,7 +79,7 @@ final class CrashSweep {
     this.disguise = disguise;
   }
 
-  Failures failures() {
+  public Failures failures() {
     return failures;
   }
 
@@ -92,7 +92,7 @@ final class CrashSweep {
   }
 
   /** States that were opened, those of crashed recoveries included. */
-  int states() {
+  public int states() {
     return states + recoveryStates;
   }
 
@@ -183,7 +183,7 @@ final class CrashSweep {
   }
 
   /** Tries what may be left at each point; {@code points} are moments of one run. */
-  void crash(String what, OptionSet options, List<CrashPoint> points, long seed) {
+  public void crash(String what, OptionSet options, List<CrashPoint> points, long seed) {
     Map<ByteBuffer, Found> known = new HashMap<>();
     for (int i = 0; i < points.size(); i++) {
       crash(what + ", crash " + i, options, points.get(i), known, seed + i);
@@ -222,7 +222,7 @@ final class CrashSweep {
   }
 
   /** Opens a state, compares it with the promise, uses it, closes it and opens it again. */
-  static void check(OptionSet options, CrashableStorage after, CrashPromise promise) {
+  public static void check(OptionSet options, CrashableStorage after, CrashPromise promise) {
     open(options, after, promise, null);
   }
 

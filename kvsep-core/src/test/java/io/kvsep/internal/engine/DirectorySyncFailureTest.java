@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.KvException;
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;

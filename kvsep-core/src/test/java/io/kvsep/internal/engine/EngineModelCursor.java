@@ -3,6 +3,8 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.testing.ModelCursor;
 import io.kvsep.testing.ModelState.Cell;
 import java.util.List;

@@ -10,7 +10,7 @@ import java.util.Set;
  * Collects what failed among very many runs of one test, so that its report tells one broken rule
  * from many. Not thread safe.
  */
-final class Failures {
+public final class Failures {
   private static final int REPORTED_MAX = 5;
   private static final int TRACE_LINES = 12;
 
@@ -20,7 +20,7 @@ final class Failures {
   private int failureCount;
 
   /** Runs one case; {@code what} names it, the storage's last operations are told with it. */
-  void check(String what, CrashableStorage storage, Runnable run) {
+  public void check(String what, CrashableStorage storage, Runnable run) {
     runCount++;
     try {
       run.run();
@@ -39,15 +39,15 @@ final class Failures {
     return String.valueOf(e).replaceAll("[0-9-]+", "#");
   }
 
-  int runCount() {
+  public int runCount() {
     return runCount;
   }
 
-  int failureCount() {
+  public int failureCount() {
     return failureCount;
   }
 
-  void report() {
+  public void report() {
     if (failureCount > 0) {
       AssertionError all =
           new AssertionError(

@@ -28,13 +28,13 @@ import java.util.function.UnaryOperator;
  * once the device works again unless it says that it has failed, and closing gives everything back.
  * Not thread safe.
  */
-final class FaultSweep {
+public final class FaultSweep {
   /** What a store still does once the device works again. */
   private static final List<Step> AFTERWARDS =
       List.of(Step.BACKGROUND, Step.PUT, Step.PUT_IN, Step.PUT_LARGE, Step.FLUSH, Step.PUT);
 
   /** What is done with a store while its storage fails. */
-  interface Action {
+  public interface Action {
     /** Whether it succeeded. */
     boolean run(TrackedStore store);
   }
@@ -51,21 +51,21 @@ final class FaultSweep {
 
   private int faultPoints;
 
-  FaultSweep(OptionSet options, UnaryOperator<Storage> disguise) {
+  public FaultSweep(OptionSet options, UnaryOperator<Storage> disguise) {
     this.options = options;
     this.disguise = disguise;
   }
 
-  Failures failures() {
+  public Failures failures() {
     return failures;
   }
 
   /** Runs with a fault that was met: calls, times ways to fail, times once or for ever. */
-  int faultPoints() {
+  public int faultPoints() {
     return faultPoints;
   }
 
-  Set<String> absorbed() {
+  public Set<String> absorbed() {
     return absorbed;
   }
 
@@ -92,7 +92,7 @@ final class FaultSweep {
   }
 
   /** All faults of something else that a store does. */
-  void run(List<Step> before, String name, Action action) {
+  public void run(List<Step> before, String name, Action action) {
     List<String> calls = calls(before, action);
     for (int n = 0; n < calls.size(); n++) {
       Operation operation = operation(calls.get(n));

@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.background.ReclaimResult;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.metrics.FlightEvents;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.Documents;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;

@@ -11,6 +11,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;

@@ -1,8 +1,9 @@
 package io.kvsep.internal.engine;
 
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.EngineConfig.Shape;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.runtime.EngineConfig.Shape;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -10,7 +11,7 @@ import java.time.Clock;
 import java.util.Random;
 
 /** Options under which stores are crashed and failed: each leads another way through the engine. */
-enum OptionSet {
+public enum OptionSet {
   /** Short segments, long values compressed, short ones beside their keys. */
   SEPARATED(CommitSync.ON_DEMAND, 64, 128, 4 << 10, false),
   /** Every value beside its key. */
@@ -56,7 +57,7 @@ enum OptionSet {
     this.runsBackground = runsBackground;
   }
 
-  EngineConfig config(Storage storage, Clock clock, ManualScheduler scheduler) {
+  public EngineConfig config(Storage storage, Clock clock, ManualScheduler scheduler) {
     EngineConfig base = Engines.config(storage, sync, clock, new Random(7), scheduler);
     EngineConfig config =
         ConfigDraft.of(base)

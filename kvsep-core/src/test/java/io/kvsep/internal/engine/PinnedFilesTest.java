@@ -4,9 +4,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotHold;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

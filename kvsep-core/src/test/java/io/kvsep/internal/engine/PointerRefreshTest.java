@@ -5,11 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.background.ReclaimResult;
 import io.kvsep.internal.compaction.CompactionJob;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;

@@ -6,14 +6,21 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
-import io.kvsep.internal.engine.View.SharedMemtable;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.read.LiveView;
+import io.kvsep.internal.read.ReadContext;
+import io.kvsep.internal.read.SnapshotHold;
+import io.kvsep.internal.read.SnapshotRegistry;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.read.View;
+import io.kvsep.internal.read.View.SharedMemtable;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
@@ -49,8 +56,8 @@ final class PublicationLincheckTest {
                     "io.kvsep.internal.memory.Epochs",
                     "io.kvsep.internal.memory.MemoryLedger",
                     "io.kvsep.internal.memory.GrowingRegion",
-                    "io.kvsep.internal.engine.ReadContext",
-                    "io.kvsep.internal.engine.PointReader")
+                    "io.kvsep.internal.read.ReadContext",
+                    "io.kvsep.internal.read.PointReader")
                 .allMethods()
                 .treatAsAtomic())
         .sequentialSpecification(Counter.class)

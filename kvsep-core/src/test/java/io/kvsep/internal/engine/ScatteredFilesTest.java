@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;

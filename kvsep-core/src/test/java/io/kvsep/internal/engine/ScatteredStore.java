@@ -6,8 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.engine.EngineConfig.Reclaim;
+import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.runtime.EngineConfig.Reclaim;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -21,7 +25,7 @@ import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /** A store whose values may lie out of order, what it should hold, and its hands on the clock. */
-final class ScatteredStore implements AutoCloseable {
+public final class ScatteredStore implements AutoCloseable {
   static final int ENTRIES = 400;
   static final int VALUE_BYTES = 3_000;
   static final int SEGMENT_BYTES = 100_000;

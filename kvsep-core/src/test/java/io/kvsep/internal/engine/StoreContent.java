@@ -2,6 +2,9 @@ package io.kvsep.internal.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -14,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * What a store holds in all of its keyspaces at one moment, whether they have a name or not, with
  * digests in place of the values. Immutable.
  */
-final class StoreContent {
-  static final StoreContent EMPTY = new StoreContent(new TreeMap<>());
+public final class StoreContent {
+  public static final StoreContent EMPTY = new StoreContent(new TreeMap<>());
 
   /** Ids of keyspaces that are looked at. */
   static final int IDS = 6;
@@ -29,13 +32,13 @@ final class StoreContent {
     this.cells = cells;
   }
 
-  StoreContent with(int keyspace, String key, byte[] value, long expiresAtMillis) {
+  public StoreContent with(int keyspace, String key, byte[] value, long expiresAtMillis) {
     NavigableMap<String, Cell> next = new TreeMap<>(cells);
     next.put(place(keyspace, key), new Cell(digest(value), expiresAtMillis));
     return new StoreContent(next);
   }
 
-  StoreContent without(int keyspace, String key) {
+  public StoreContent without(int keyspace, String key) {
     NavigableMap<String, Cell> next = new TreeMap<>(cells);
     next.remove(place(keyspace, key));
     return new StoreContent(next);
@@ -52,7 +55,7 @@ final class StoreContent {
   }
 
   /** What is there to be seen at a time; of equal length and hash is equal. */
-  String text(long nowMillis) {
+  public String text(long nowMillis) {
     StringBuilder text = new StringBuilder();
     for (Map.Entry<String, Cell> entry : cells.entrySet()) {
       if (entry.getValue().expiresAtMillis() > nowMillis) {

@@ -1,22 +1,23 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.load.LoadSource;
 import java.util.Iterator;
 import java.util.List;
 
 /** Entries of a list for a bulk load. */
-final class TestLoad implements LoadSource {
+public final class TestLoad implements LoadSource {
   /** One of them. */
-  record Item(byte[] key, byte[] value) {}
+  public record Item(byte[] key, byte[] value) {}
 
   private final Iterator<Item> items;
   private Item current = new Item(new byte[0], new byte[0]);
 
-  TestLoad(List<Item> items) {
+  public TestLoad(List<Item> items) {
     this(items.iterator());
   }
 
-  TestLoad(Iterator<Item> items) {
+  public TestLoad(Iterator<Item> items) {
     this.items = items;
   }
 

@@ -8,7 +8,12 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
@@ -26,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  * left, which of them is known to be synced, and the one write of which a failure left open whether
  * it happened. Checks what a recovered engine holds against that account. Not thread safe.
  */
-final class TrackedEngine {
+public final class TrackedEngine {
   /** What can be done; the n-th step of a run always uses the same keys and values. */
-  enum Step {
+  public enum Step {
     PUT,
     PUT_SYNCED,
     PUT_LARGE,
@@ -45,7 +50,7 @@ final class TrackedEngine {
   }
 
   /** Options that differ in where the values are; all leave syncing to whoever asks for it. */
-  enum Variant {
+  public enum Variant {
     SEPARATED(OptionSet.SEPARATED),
     INLINE(OptionSet.INLINE),
     LOG_ONLY(OptionSet.LOG_ONLY);
@@ -56,7 +61,7 @@ final class TrackedEngine {
       this.options = options;
     }
 
-    EngineConfig config(CrashableStorage storage, ManualScheduler scheduler) {
+    public EngineConfig config(CrashableStorage storage, ManualScheduler scheduler) {
       return options.config(storage, new ManualClock(1_000), scheduler);
     }
   }
@@ -77,18 +82,18 @@ final class TrackedEngine {
    * @param crashes whether the storage is going to stop in the middle of something: then the write
    *     under way may have happened, whatever its error
    */
-  TrackedEngine(CrashableStorage storage, Variant variant, boolean crashes) {
+  public TrackedEngine(CrashableStorage storage, Variant variant, boolean crashes) {
     this.storage = storage;
     this.variant = variant;
     this.crashes = crashes;
     this.failure = new FirstFailure(/* strict= */ !crashes);
   }
 
-  void open() {
+  public void open() {
     stepped.open(scheduler -> variant.config(storage, scheduler));
   }
 
-  StorageEngine engine() {
+  public StorageEngine engine() {
     return stepped.get();
   }
 
@@ -107,7 +112,7 @@ final class TrackedEngine {
   }
 
   /** The state that readers have to see. */
-  NavigableMap<byte[], byte[]> current() {
+  public NavigableMap<byte[], byte[]> current() {
     return account.current();
   }
 
@@ -124,7 +129,7 @@ final class TrackedEngine {
   }
 
   /** Runs one step; whether it succeeded. Only the errors of the contract may come out. */
-  boolean run(Step step) {
+  public boolean run(Step step) {
     int number = stepNumber++;
     return switch (step) {
       case PUT -> write(number, 1, 40 + 37 * number % 150, /* synced= */ false);
@@ -146,7 +151,7 @@ final class TrackedEngine {
   }
 
   /** Closes; whether that succeeded, in which case everything is synced. */
-  boolean close() {
+  public boolean close() {
     boolean closed = maintain(StorageEngine::close);
     assertEquals(0, engine().memoryBytes(), "off-heap bytes after close");
     assertEquals(List.of(), storage.openFiles(), "open files after close");
@@ -159,7 +164,7 @@ final class TrackedEngine {
   }
 
   /** Every read gives what the last commit that succeeded left. */
-  void checkReads() {
+  public void checkReads() {
     assertEquals(text(current()), text(contents(engine())), "a scan");
     for (int i = 0; i < KEYS; i++) {
       byte[] found = engine().reads().get(0, key(i), StoreReads.LATEST);
@@ -171,7 +176,7 @@ final class TrackedEngine {
    * Opens a copy of the store that a crash left, checks that it holds a state it may hold, that it
    * works, and that it still holds it after being closed and opened again. Returns that state.
    */
-  NavigableMap<byte[], byte[]> checkRecovered(CrashableStorage after) {
+  public NavigableMap<byte[], byte[]> checkRecovered(CrashableStorage after) {
     TrackedEngine recovered = new TrackedEngine(after, variant, /* crashes= */ false);
     recovered.open();
     NavigableMap<byte[], byte[]> found = contents(recovered.engine());
@@ -217,7 +222,7 @@ final class TrackedEngine {
   }
 
   /** Keys with the lengths and hashes of their values. */
-  static String text(@Nullable NavigableMap<byte[], byte[]> state) {
+  public static String text(@Nullable NavigableMap<byte[], byte[]> state) {
     if (state == null) {
       return "-";
     }

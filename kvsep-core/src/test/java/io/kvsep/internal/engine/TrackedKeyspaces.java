@@ -8,8 +8,12 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
+import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * An engine whose keyspaces are made, written to and dropped, with account of what each must hold.
  * Every write is synced, so what was acknowledged must be there after any crash. Not thread safe.
  */
-final class TrackedKeyspaces {
+public final class TrackedKeyspaces {
   /** Ids beyond the last known one that are looked at, too. */
   private static final int UNKNOWN_IDS = 4;
 
@@ -58,11 +62,11 @@ final class TrackedKeyspaces {
   private boolean failed;
   private int writes;
 
-  TrackedKeyspaces(Variant variant) {
+  public TrackedKeyspaces(Variant variant) {
     this.variant = variant;
   }
 
-  void open(CrashableStorage storage) {
+  public void open(CrashableStorage storage) {
     stepped.open(scheduler -> variant.config(storage, scheduler));
   }
 
@@ -70,12 +74,12 @@ final class TrackedKeyspaces {
     return stepped.get();
   }
 
-  boolean hasFailed() {
+  public boolean hasFailed() {
     return failed;
   }
 
   /** Makes the keyspace or finds it; whether that succeeded. */
-  boolean make(String name) {
+  public boolean make(String name) {
     Space present = find(name);
     int id;
     try {
@@ -99,7 +103,7 @@ final class TrackedKeyspaces {
   }
 
   /** Writes to the newest keyspace of the name; whether that succeeded. */
-  boolean put(String name) {
+  public boolean put(String name) {
     Space space = find(name);
     if (space == null) {
       return false;
@@ -126,7 +130,7 @@ final class TrackedKeyspaces {
     return true;
   }
 
-  boolean drop(String name) {
+  public boolean drop(String name) {
     Space space = find(name);
     if (space == null) {
       return false;
@@ -143,7 +147,7 @@ final class TrackedKeyspaces {
     return true;
   }
 
-  boolean flush(boolean compacts) {
+  public boolean flush(boolean compacts) {
     try {
       if (compacts) {
         engine().compact();
@@ -157,12 +161,12 @@ final class TrackedKeyspaces {
     }
   }
 
-  void abandon() {
+  public void abandon() {
     stepped.abandon();
   }
 
   /** Opens what a crash left, checks it against the account, goes on with it and opens it again. */
-  void checkRecovered(CrashableStorage after) {
+  public void checkRecovered(CrashableStorage after) {
     TrackedKeyspaces recovered = new TrackedKeyspaces(variant);
     recovered.open(after);
     try {
@@ -262,7 +266,7 @@ final class TrackedKeyspaces {
   }
 
   /** What stands in the range of an id, whether it has a name or not. */
-  static String contents(StorageEngine engine, int id) {
+  public static String contents(StorageEngine engine, int id) {
     ScanBounds all = new ScanBounds(id, null, null, false, false, Long.MAX_VALUE);
     StringBuilder text = new StringBuilder();
     try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {

@@ -4,6 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.engine.TrackedStore.Step;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotHold;
+import io.kvsep.internal.read.StoreReads;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -8,9 +8,10 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.CrashPromise.Found;
-import io.kvsep.internal.engine.EngineConfig.CommitSync;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
@@ -29,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  * promised: contents by commit, keyspaces, and what a failure leaves open. So at any moment, also
  * in the middle of a step, {@link #promise} says what a crash may leave. Not thread safe.
  */
-final class TrackedStore {
+public final class TrackedStore {
   /** What can be done; the n-th step of a run always uses the same keys and values. */
-  enum Step {
+  public enum Step {
     PUT,
     PUT_SYNCED,
     PUT_LARGE,
@@ -68,7 +69,7 @@ final class TrackedStore {
     SCAN_BACK;
 
     /** Whether this only looks. */
-    boolean reads() {
+    public boolean reads() {
       return compareTo(GET) >= 0;
     }
   }
@@ -109,7 +110,7 @@ final class TrackedStore {
 
   private int stepNumber;
 
-  TrackedStore(CrashableStorage storage, OptionSet options) {
+  public TrackedStore(CrashableStorage storage, OptionSet options) {
     this(storage, options, new ManualClock(1_000), plain -> plain);
   }
 
@@ -124,7 +125,7 @@ final class TrackedStore {
     this.disguise = disguise;
   }
 
-  void open() {
+  public void open() {
     stepped.open(scheduler -> options.config(disguise.apply(storage), clock, scheduler));
     open = true;
     closed = false;
@@ -145,16 +146,16 @@ final class TrackedStore {
     preparation.accept(storage);
   }
 
-  StorageEngine engine() {
+  public StorageEngine engine() {
     return stepped.get();
   }
 
-  CrashableStorage storage() {
+  public CrashableStorage storage() {
     return storage;
   }
 
   /** As {@link CrashableStorage#watch}, of whatever storage there is from now on. */
-  void watch(Consumer<CrashableStorage> watcher) {
+  public void watch(Consumer<CrashableStorage> watcher) {
     this.watcher = watcher;
     storage.watch(watcher);
   }
@@ -175,16 +176,16 @@ final class TrackedStore {
     readsEndEarly |= fault == Fault.EARLY_EOF;
   }
 
-  long nowMillis() {
+  public long nowMillis() {
     return clock.millis();
   }
 
-  StoreContent current() {
+  public StoreContent current() {
     return account.current();
   }
 
   /** What a crash may leave now. */
-  CrashPromise promise() {
+  public CrashPromise promise() {
     return promise(account.allowed());
   }
 
@@ -215,7 +216,7 @@ final class TrackedStore {
   }
 
   /** Runs one step; whether it succeeded. Only the errors of the contract may come out. */
-  boolean run(Step step) {
+  public boolean run(Step step) {
     boolean succeeded = runOnly(step);
     if (options.runsBackground && step != Step.BACKGROUND && !step.reads()) {
       background();
@@ -290,7 +291,7 @@ final class TrackedStore {
   }
 
   /** Closes; whether that succeeded, in which case everything is synced. */
-  boolean close() {
+  public boolean close() {
     boolean succeeded = maintain(StorageEngine::close);
     closed = true;
     assertEquals(0, engine().memoryBytes(), "off-heap bytes after close");
@@ -299,12 +300,12 @@ final class TrackedStore {
   }
 
   /** Gives the engine's memory back; the storage is gone or of no interest any more. */
-  void abandon() {
+  public void abandon() {
     stepped.abandon();
   }
 
   /** Every kind of read gives what the last commit that succeeded left. */
-  void checkReads() {
+  public void checkReads() {
     for (Step step : Step.values()) {
       if (step.reads()) {
         reads().check(step);
@@ -517,7 +518,7 @@ final class TrackedStore {
   }
 
   /** Does something after which all is synced; whether it succeeded. */
-  boolean maintain(Consumer<StorageEngine> work) {
+  public boolean maintain(Consumer<StorageEngine> work) {
     boolean failedBefore = hasFailed();
     try {
       work.accept(engine());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.sstable.TamperedTable;
 import io.kvsep.internal.vlog.TamperedLog;
 import io.kvsep.testing.ConfigDraft;

@@ -1,0 +1,75 @@
+package io.kvsep.internal.background;
+
+import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.read.LiveView;
+import io.kvsep.internal.reclaim.ReclaimGoal;
+import io.kvsep.internal.runtime.FailureState;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionEdit;
+import io.kvsep.internal.version.VersionSet;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * Drops segments to which neither a table nor an unflushed memtable points any more, without
+ * reading them. Those of the log are wholly before the position from which it would be replayed,
+ * and not retained. Thread safe.
+ */
+final class DeadSegments {
+  private final VersionSet versions;
+  private final LiveView live;
+  private final FailureState failure;
+  private final ReclaimGoal goal;
+
+  /** Held by whoever decides by the segments there are and then changes them. */
+  private final SureLock lock = new SureLock();
+
+  DeadSegments(VersionSet versions, LiveView live, FailureState failure, ReclaimGoal goal) {
+    this.versions = versions;
+    this.live = live;
+    this.failure = failure;
+    this.goal = goal;
+  }
+
+  void remove() {
+    lock.lock();
+    try {
+      VersionEdit edit = new VersionEdit();
+      Set<Long> dead = deadIn(versions.current());
+      if (!dead.isEmpty()) {
+        dead.forEach(edit::removeSegment);
+        failure.guard(() -> versions.apply(edit));
+        live.installVersion(null);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Runs {@code action} while nobody else changes the set of segments but by adding some. */
+  void exclusively(Runnable action) {
+    lock.lock();
+    try {
+      action.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Set<Long> deadIn(Version version) {
+    long end = Math.min(version.replayFrom().segment(), goal.retainedFrom(version));
+    Set<Long> dead = new HashSet<>();
+    Set<Long> homes = new HashSet<>();
+    for (SegmentState segment : version.segments().values()) {
+      boolean needed = segment.isLog() && segment.id() >= end;
+      if (segment.isSealed() && !needed && version.liveBytes(segment.id()) == 0) {
+        dead.add(segment.id());
+      } else if (!segment.hasFile()) {
+        homes.add(segment.home());
+      }
+    }
+    dead.removeAll(homes);
+    return dead;
+  }
+}

@@ -1,0 +1,171 @@
+package io.kvsep.internal.background;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.internal.compaction.CompactionPicker;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import java.io.IOException;
+import java.time.Clock;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Merges everything down into the last level, and rewrites what was there so that nothing is left
+ * that nobody can see. Damaged tables stay where they are, and so does what can only go down
+ * together with them. Each job is chosen while no other compaction runs. Beside one that takes
+ * long, or is one of many, others run, with other tables, so that level 0 does not fill up.
+ */
+final class FullCompaction {
+  /** Carries out a plan and puts its result in force. */
+  interface Job {
+    void run(CompactionPlan plan) throws IOException;
+  }
+
+  private enum Outcome {
+    /** There was nothing to be done. */
+    NOTHING,
+    DONE,
+    /** A table turned out to be damaged, and is spared from now on. */
+    DAMAGE
+  }
+
+  private final VersionSet versions;
+  private final CompactionPicker picker;
+  private final SparedFiles spared;
+  private final Clock clock;
+  private final RunningCompactions running;
+  private final Job job;
+
+  /**
+   * @param running are paused
+   */
+  FullCompaction(
+      VersionSet versions,
+      CompactionPicker picker,
+      SparedFiles spared,
+      Clock clock,
+      RunningCompactions running,
+      Job job) {
+    this.versions = versions;
+    this.picker = picker;
+    this.spared = spared;
+    this.clock = clock;
+    this.running = running;
+    this.job = job;
+  }
+
+  void run() throws IOException {
+    compactOne(version -> picker.pickLevelZeroApart(version, spared.tablesIn(version)));
+    for (int level = 0; level < Version.LEVELS - 1; level++) {
+      compactLevel(level);
+    }
+    boolean more = true;
+    while (more) {
+      more = rewriteLastLevel() == Outcome.DAMAGE;
+    }
+  }
+
+  /** Brings everything in level 0 down into the next one that holds anything. */
+  void runLevelZero() throws IOException {
+    compactLevel(0);
+  }
+
+  private void compactLevel(int level) throws IOException {
+    Outcome whole;
+    do {
+      whole =
+          compactOne(version -> picker.pickWholeLevel(version, level, spared.tablesIn(version)));
+    } while (whole == Outcome.DAMAGE);
+    if (whole == Outcome.DONE) {
+      return;
+    }
+    // Each part takes a table away, or finds one that cannot go; writers may add others meanwhile.
+    int parts = versions.current().tables(level).length;
+    Outcome part = Outcome.DONE;
+    while (parts-- > 0 && part != Outcome.NOTHING) {
+      part =
+          compactOne(version -> picker.pickPartOfLevel(version, level, spared.tablesIn(version)));
+    }
+  }
+
+  /** Does each rewrite that is worth it; whether damage was found, and others may be left. */
+  private Outcome rewriteLastLevel() throws IOException {
+    Outcome outcome = Outcome.NOTHING;
+    Version chosen = versions.current();
+    List<CompactionPlan> rewrites =
+        picker.pickRewrites(chosen, spared.tablesIn(chosen), this::isStale);
+    boolean areLong = picker.areLong(rewrites);
+    for (CompactionPlan rewrite : rewrites) {
+      if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {
+        outcome = Outcome.DAMAGE;
+      }
+    }
+    return outcome;
+  }
+
+  /**
+   * A rewrite of what is there now of the tables it was chosen for: others may have been dropped
+   * since, because a range delete covers them that was flushed meanwhile, or rewritten; null when
+   * none is left.
+   */
+  private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
+    List<TableFile> chosen = rewrite.inputs();
+    int level = rewrite.inputLevel();
+    byte[] smallest = chosen.get(0).meta().smallestKey();
+    byte[] largest = chosen.get(chosen.size() - 1).meta().largestKey();
+    List<TableFile> left = version.overlapping(level, smallest, largest);
+    return left.isEmpty()
+        ? null
+        : new CompactionPlan(level, level, left, List.of(), rewrite.bottom(), rewrite.move());
+  }
+
+  private boolean isStale(TableFile table) {
+    return table.meta().tombstoneCount() > 0
+        || table.meta().hiddenCount() > 0
+        || table.meta().rangeCount() > 0
+        || table.meta().hasExpired(clock.millis());
+  }
+
+  private Outcome compactOne(Function<Version, @Nullable CompactionPlan> choice)
+      throws IOException {
+    return compactOne(choice, /* isPartOfLong= */ false);
+  }
+
+  /**
+   * @param isPartOfLong whether others may begin beside the job though it does not take long itself
+   */
+  private Outcome compactOne(
+      Function<Version, @Nullable CompactionPlan> choice, boolean isPartOfLong) throws IOException {
+    CompactionPlan plan;
+    Version version = versions.retainCurrent();
+    try {
+      plan = choice.apply(version);
+    } finally {
+      version.release();
+    }
+    if (plan == null) {
+      return Outcome.NOTHING;
+    }
+    boolean isBeside = isPartOfLong || picker.areLong(List.of(plan));
+    if (isBeside) {
+      running.beginBeside(plan);
+    }
+    try {
+      job.run(plan);
+      return Outcome.DONE;
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      if (!spared.spareOneOf(plan.tables(), e)) {
+        throw e;
+      }
+      return Outcome.DAMAGE;
+    } finally {
+      if (isBeside) {
+        running.endBeside(plan);
+      }
+    }
+  }
+}

@@ -1,0 +1,220 @@
+package io.kvsep.internal.background;
+
+import io.kvsep.error.KvException;
+import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.reclaim.ReclaimPicker;
+import io.kvsep.internal.reclaim.ReclaimPlan;
+import io.kvsep.internal.sstable.TableMeta.SegmentUse;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.RelocatedPointers;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets compactions write pointers that lead straight into relocated files, and keeps reclaim from
+ * rewriting such a file meanwhile: a job knows only the names under which the tables of its version
+ * point to a record.
+ *
+ * <p>Invariant: no file is both pinned by a compaction whose result is not in force yet and a
+ * victim of a job whose result is not in force yet; and a job's version is at least as new as the
+ * result of each compaction that pinned one of its victims before.
+ *
+ * <p>Only files with hardly any garbage are pinned, which no job would rewrite: where values die
+ * soon after they were moved, compactions leave pointers alone and jobs wait for nobody. Thread
+ * safe.
+ */
+public final class RefreshTargets {
+  /** With more live bytes than that no job takes a file. */
+  private static final double LIVE_SHARE_MIN = 1 - ReclaimPicker.SHARE_MIN_ASKED;
+
+  private final VersionSet versions;
+  private final SegmentDirectory segments;
+  private final Epochs<?> epochs;
+
+  /** Guards the two below. */
+  private final SureLock lock = new SureLock();
+
+  /** By file, the compactions that write pointers into it. */
+  private Map<Long, Integer> pinned = new HashMap<>();
+
+  private Set<Long> victims = Set.of();
+
+  public RefreshTargets(VersionSet versions, SegmentDirectory segments, Epochs<?> epochs) {
+    this.versions = versions;
+    this.segments = segments;
+    this.epochs = epochs;
+  }
+
+  /** Files that a compaction may point into, until this is closed. */
+  final class Pins implements AutoCloseable {
+    /** By the segment that used to have the records. */
+    private final Map<Long, Segment> homes;
+
+    /** The files; made ahead, since there may be no memory left when they are given back. */
+    private final Long[] files;
+
+    Pins(Map<Long, Segment> homes) {
+      this.homes = homes;
+      this.files = homes.values().stream().map(Segment::id).distinct().toArray(Long[]::new);
+    }
+
+    PointerRefresh pointers() {
+      return homes.isEmpty() ? PointerRefresh.NONE : new RelocatedPointers(homes)::refresh;
+    }
+
+    /** After the compaction's result was put in force, or given up. */
+    @Override
+    public void close() {
+      lock.lock();
+      try {
+        for (Long file : files) {
+          unpin(file);
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /**
+   * The next job of reclaim, if any, on a version that is retained for it.
+   *
+   * @param hindered whether files were left out because compactions point into them
+   */
+  record Claim(
+      Version version, @Nullable ReclaimPlan plan, boolean hindered, RefreshTargets targets)
+      implements AutoCloseable {
+    /** After the job's result was put in force, or given up. */
+    @Override
+    public void close() {
+      targets.forgetVictims();
+      version.release();
+    }
+  }
+
+  /** Pins the files in which values of the plan's tables are now, as far as they are settled. */
+  Pins pin(CompactionPlan plan) {
+    if (plan.move()) {
+      return new Pins(Map.of());
+    }
+    Map<Long, Segment> wanted = settledHomes(plan, epochs);
+    lock.lock();
+    try {
+      Map<Long, SegmentState> now = versions.current().segments();
+      wanted
+          .entrySet()
+          .removeIf(
+              name -> {
+                SegmentState state = now.get(name.getKey());
+                long home = name.getValue().id();
+                return state == null || state.home() != home || victims.contains(home);
+              });
+      Pins pins = new Pins(wanted);
+      Map<Long, Integer> more = new HashMap<>(pinned);
+      for (Long file : pins.files) {
+        more.merge(file, 1, Integer::sum);
+      }
+      // Only now, when nothing can fail any more, for nobody would unpin them.
+      pinned = more;
+      return pins;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Has a job chosen by the current version and the pinned files, one at a time.
+   *
+   * @param choice must not choose one of the files it is given
+   */
+  Claim claim(BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice) {
+    lock.lock();
+    try {
+      // What compactions that have ended wrote is in this version.
+      Version version = versions.retainCurrent();
+      boolean chosen = false;
+      try {
+        ReclaimPlan plan = choice.apply(version, Set.copyOf(pinned.keySet()));
+        Claim claim = new Claim(version, plan, !pinned.isEmpty(), this);
+        victims = plan == null ? Set.of() : plan.files();
+        chosen = true;
+        return claim;
+      } finally {
+        if (!chosen) {
+          version.release();
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void forgetVictims() {
+    lock.lock();
+    try {
+      victims = Set.of();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void unpin(Long file) {
+    pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
+  }
+
+  /** Inside the epochs, as nothing keeps the files yet. */
+  private <C extends SlotContext> Map<Long, Segment> settledHomes(
+      CompactionPlan plan, Epochs<C> inside) {
+    EpochSlot<C> slot = inside.vacant();
+    try {
+      slot = inside.enter(slot);
+      return settledHomes(plan);
+    } finally {
+      inside.exit(slot);
+    }
+  }
+
+  private Map<Long, Segment> settledHomes(CompactionPlan plan) {
+    Map<Long, Segment> homes = new HashMap<>();
+    Version version = versions.current();
+    Map<Long, Long> live = null;
+    Map<Long, Boolean> settled = new HashMap<>();
+    for (TableFile table : plan.tables()) {
+      for (SegmentUse use : table.meta().segments()) {
+        SegmentState state = version.segments().get(use.segment());
+        Segment home = state == null || state.hasFile() ? null : segments.find(state.home());
+        if (home == null) {
+          continue;
+        }
+        live = live == null ? version.liveBytesByFile() : live;
+        long liveBytes = live.getOrDefault(home.id(), 0L);
+        if (settled.computeIfAbsent(home.id(), id -> isSettled(home, liveBytes))) {
+          homes.put(use.segment(), home);
+        }
+      }
+    }
+    return homes;
+  }
+
+  private static boolean isSettled(Segment file, long liveBytes) {
+    try {
+      return liveBytes >= LIVE_SHARE_MIN * file.relocatedBytes();
+    } catch (KvException | InternalError e) {
+      // Whoever reads a value in it says so.
+      return false;
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package io.kvsep.internal.background;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.KvException;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.reclaim.ReclaimPicker;
+import io.kvsep.internal.runtime.Warnings;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Files of an open store that compaction and reclaim leave alone, because something in them cannot
+ * be read: another try would fail again, and keep those from their turn that can be done. Forgotten
+ * when the store is closed. Thread safe.
+ */
+final class SparedFiles {
+  /** What was found, by the number of the table. */
+  private final Map<Long, KvException> tables = new ConcurrentHashMap<>();
+
+  private final Set<Long> logFiles = ConcurrentHashMap.newKeySet();
+
+  /** The file that does not hold; null when the error is another one. */
+  private static @Nullable String damagedFile(Throwable error) {
+    if (error instanceof CorruptionException corruption) {
+      return corruption.file();
+    }
+    return error instanceof IncompatibleFormatException incompatible ? incompatible.file() : null;
+  }
+
+  /** Spares the file that an error names, if it names one that can be spared; whether it does. */
+  boolean spare(KvException error) {
+    String file = damagedFile(error);
+    StoreFiles.Kind kind = file == null ? StoreFiles.Kind.OTHER : StoreFiles.kindOf(file);
+    boolean added;
+    if (file != null && kind == StoreFiles.Kind.TABLE) {
+      added = tables.putIfAbsent(StoreFiles.numberOf(file), error) == null;
+    } else if (file != null && kind == StoreFiles.Kind.SEGMENT) {
+      added = logFiles.add(StoreFiles.numberOf(file));
+    } else {
+      return false;
+    }
+    if (added) {
+      Warnings.tell("damaged, and left as it is: ", error.getMessage());
+    }
+    return true;
+  }
+
+  /** Spares one of the tables if the error is damage in it; whether it is. */
+  boolean spareOneOf(List<TableFile> candidates, Throwable error) {
+    String file = damagedFile(error);
+    for (TableFile table : candidates) {
+      if (StoreFiles.table(table.meta().number()).equals(file)) {
+        return error instanceof KvException damage && spare(damage);
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Spares the file that an error names, unless it is one of the {@code known}; whether it does.
+   */
+  boolean spareAnother(KvException error, List<String> known) {
+    String file = damagedFile(error);
+    return file != null && !known.contains(file) && spare(error);
+  }
+
+  /** Spares a file of the log that the device does not let anybody read. */
+  void spareUnreadable(long file) {
+    logFiles.add(file);
+    Warnings.tell("unreadable, and left: ", StoreFiles.segment(file));
+  }
+
+  /** Undoes {@link #spareUnreadable}. */
+  void release(Set<Long> files) {
+    logFiles.removeAll(files);
+  }
+
+  /** Tables of a version that are spared. */
+  Set<TableFile> tablesIn(Version version) {
+    if (tables.isEmpty()) {
+      return Set.of();
+    }
+    Set<TableFile> spared = new LinkedHashSet<>();
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        if (tables.containsKey(table.meta().number())) {
+          spared.add(table);
+        }
+      }
+    }
+    return spared;
+  }
+
+  /** Throws what was found in the tables of a version, if anything was. */
+  void requireNoneIn(Version version) {
+    for (TableFile table : tablesIn(version)) {
+      KvException found = tables.get(table.meta().number());
+      if (found != null) {
+        throw found;
+      }
+    }
+  }
+
+  /** What reclaim is to leave alone, with files that it must not touch for other reasons. */
+  ReclaimPicker.Damage damage(Set<Long> otherLogFiles) {
+    Set<Long> files = new HashSet<>(logFiles);
+    files.addAll(otherLogFiles);
+    return new ReclaimPicker.Damage(files, Set.copyOf(tables.keySet()));
+  }
+
+  List<String> names() {
+    List<String> names = new ArrayList<>();
+    logFiles.forEach(id -> names.add(StoreFiles.segment(id)));
+    tables.keySet().forEach(number -> names.add(StoreFiles.table(number)));
+    Collections.sort(names);
+    return names;
+  }
+}

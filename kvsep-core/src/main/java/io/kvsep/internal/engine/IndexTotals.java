@@ -1,0 +1,56 @@
+package io.kvsep.internal.engine;
+
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.read.View;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+
+/** What the index of one view holds, guessed from counters of memtables and tables. */
+final class IndexTotals {
+  private long entries;
+  private long keyBytes;
+  private final int[] levelTables = new int[Version.LEVELS];
+  private final long[] levelBytes = new long[Version.LEVELS];
+
+  private IndexTotals() {}
+
+  /** The caller holds the view. */
+  static IndexTotals of(View view) {
+    IndexTotals totals = new IndexTotals();
+    for (Memtable memtable : view.searched) {
+      totals.add(memtable.entryCount(), memtable.tombstoneCount(), memtable.keyBytes());
+    }
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : view.version.tables(level)) {
+        totals.add(
+            table.meta().entryCount(), table.meta().tombstoneCount(), table.meta().keyBytes());
+      }
+      totals.levelTables[level] = view.version.tables(level).length;
+      totals.levelBytes[level] = view.version.levelBytes(level);
+    }
+    return totals;
+  }
+
+  /** A tombstone counts for itself and for the entry it deletes. */
+  private void add(long entryCount, long tombstoneCount, long bytesOfKeys) {
+    entries += entryCount - 2 * tombstoneCount;
+    // Without the prefix of the keyspace, one byte of nearly all.
+    keyBytes += bytesOfKeys - entryCount;
+  }
+
+  long entries() {
+    return Math.max(0, entries);
+  }
+
+  long keyBytes() {
+    return Math.max(0, keyBytes);
+  }
+
+  int[] levelTables() {
+    return levelTables;
+  }
+
+  long[] levelBytes() {
+    return levelBytes;
+  }
+}

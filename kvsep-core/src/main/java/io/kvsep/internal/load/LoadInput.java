@@ -1,0 +1,135 @@
+package io.kvsep.internal.load;
+
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.read.ReadContext;
+import java.io.IOException;
+
+/**
+ * What a user hands to a bulk load, a buffer full at a time. The longest values are written when
+ * they are handed in, so that no more than one of them is held; all others go into the buffer. Not
+ * thread safe.
+ */
+final class LoadInput {
+  /** Values from here on are written as they come: a scan reads each of them at one go anyway. */
+  private static final int ORDERED_VALUE_BYTES_MAX = 16 << 10;
+
+  /** Entries between two looks at the world. */
+  private static final int PULSE_ENTRIES = 1024;
+
+  private final LoadSource source;
+  private final LoadValues values;
+  private final LoadWorker.Work pulse;
+  private final int inlineValueBytesMax;
+  private final byte[] prefix;
+  private long entryCount;
+  private long userBytes;
+  private long longestEntry;
+
+  /** Whether the source stands on an entry that did not fit into the buffer any more. */
+  private boolean pending;
+
+  private boolean ended;
+
+  /**
+   * @param source only asked on the thread that fills
+   * @param values takes those that do not go into the buffer
+   * @param pulse is called now and then and may throw to give up
+   */
+  LoadInput(
+      int keyspace,
+      LoadSource source,
+      LoadValues values,
+      int inlineValueBytesMax,
+      LoadWorker.Work pulse) {
+    this.source = source;
+    this.values = values;
+    this.pulse = pulse;
+    this.inlineValueBytesMax = inlineValueBytesMax;
+    this.prefix = Keyspaces.storedKey(keyspace, new byte[0]);
+  }
+
+  /** Entries handed in so far. */
+  long entryCount() {
+    return entryCount;
+  }
+
+  /** Bytes of their keys and values. */
+  long userBytes() {
+    return userBytes;
+  }
+
+  /** Bytes of the longest key and payload so far, as they are in a buffer. */
+  long longestEntry() {
+    return longestEntry;
+  }
+
+  /** Whether there is nothing left. */
+  boolean hasEnded() {
+    return ended && !pending;
+  }
+
+  /** Fills the buffer with what comes next, and sorts it; false when there is nothing left. */
+  boolean fill(LoadBuffer buffer) throws IOException {
+    buffer.clear();
+    if (pending) {
+      pending = false;
+      add(buffer);
+    }
+    while (!pending && !ended) {
+      if (source.next()) {
+        ReadContext.checkKeyLength(source.key().length);
+        WriteBuffer.checkValueLength(source.value().length);
+        entryCount++;
+        userBytes += (long) source.key().length + source.value().length;
+        if (entryCount % PULSE_ENTRIES == 0) {
+          pulse.run();
+        }
+        add(buffer);
+      } else {
+        ended = true;
+      }
+    }
+    buffer.sort();
+    return !buffer.isEmpty();
+  }
+
+  /** Puts the source's current entry into the buffer; without room for it it stays pending. */
+  private void add(LoadBuffer buffer) throws IOException {
+    byte[] key = source.key();
+    byte[] value = source.value();
+    long expiry = source.expiresAtMillis();
+    boolean byPointer =
+        value.length > inlineValueBytesMax && value.length > ORDERED_VALUE_BYTES_MAX;
+    int expires = expiry == Payload.NEVER ? 0 : Tag.EXPIRES;
+    int header = Payload.headerLength(expires);
+    int keyLength = prefix.length + key.length;
+    int payloadMax = header + (byPointer ? ValuePointer.BYTES_MAX : value.length);
+    if (buffer.isEmpty()) {
+      buffer.grow(keyLength, payloadMax);
+    } else if (!buffer.hasRoom(keyLength, payloadMax)) {
+      pending = true;
+      return;
+    }
+    longestEntry = Math.max(longestEntry, (long) keyLength + payloadMax);
+    Region region = buffer.region();
+    long keyAt = buffer.newKeyOffset();
+    region.put(keyAt, prefix, 0, prefix.length);
+    region.put(keyAt + prefix.length, key, 0, key.length);
+    long payloadAt = keyAt + keyLength;
+    if (header > 0) {
+      region.putLong(payloadAt, expiry);
+    }
+    if (byPointer) {
+      int pointer = values.add(region, keyAt, keyLength, expiry, value, region, payloadAt + header);
+      buffer.add(Tag.POINTER | expires, keyLength, header + pointer);
+    } else {
+      region.put(payloadAt + header, value, 0, value.length);
+      buffer.add(Tag.PUT | expires, keyLength, header + value.length);
+    }
+  }
+}

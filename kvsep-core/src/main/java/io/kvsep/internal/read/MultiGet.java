@@ -1,0 +1,172 @@
+package io.kvsep.internal.read;
+
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.NearRecords;
+import io.kvsep.internal.vlog.ReadBatch;
+import io.kvsep.internal.vlog.ValueReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks up many keys as of one moment. The keys of a group are all found first. As long as values
+ * come from memory, those of a small group are then touched together, so that their ways through
+ * the caches overlap; when they come from the device, those of a large one are brought into memory
+ * together.
+ *
+ * <p>For one call on one thread, which is inside the epochs from the beginning of a group to its
+ * end. Between two groups it need not be, if it holds the view.
+ */
+final class MultiGet {
+  /**
+   * Keys in a group, absent ones and those with their value beside them too; bounds what is kept
+   * between finding and reading, and for how long the caller is inside the epochs.
+   */
+  static final int GROUP_KEYS_MAX = 512;
+
+  /** Bytes of records in a group beyond which it takes no further one. */
+  private static final long GROUP_BYTES_MAX = 16 << 20;
+
+  private final PointReader points;
+  private final ValueReader values;
+  private final DeviceReads device;
+  private final View view;
+  private final long moment;
+  private final int keyspace;
+  private final byte[][] keys;
+  private final List<byte @Nullable []> results;
+  private final NearRecords near;
+
+  /** An entry whose value is still to be read. */
+  private record Found(int index, long tag, Region payload, long offset, int length) {
+    long pointer() {
+      return offset + Payload.headerLength(Tag.kind(tag));
+    }
+
+    /** As the pointer has it, which may be damaged. */
+    int recordLength() {
+      return ValuePointer.recordLength(payload, pointer());
+    }
+  }
+
+  MultiGet(
+      PointReader points,
+      ValueReader values,
+      DeviceReads device,
+      View view,
+      long moment,
+      int keyspace,
+      byte[][] keys) {
+    this.points = points;
+    this.values = values;
+    this.device = device;
+    this.view = view;
+    this.moment = moment;
+    this.keyspace = keyspace;
+    this.keys = keys;
+    this.results = new ArrayList<>(keys.length);
+    this.near = values.newNearRecords();
+  }
+
+  boolean isComplete() {
+    return results.size() == keys.length;
+  }
+
+  /** Values in the order of the keys, null where absent; of those groups that are done. */
+  List<byte @Nullable []> results() {
+    return results;
+  }
+
+  /** Adds the results of one further group of keys; only while not complete. */
+  void nextGroup(ReadContext context) {
+    int end = Math.min(keys.length, results.size() + GROUP_KEYS_MAX);
+    if (values.isCold()) {
+      getFar(context, end);
+    } else {
+      getNear(context, end);
+    }
+  }
+
+  /** Adds the results of keys in front of {@code end} whose values are likely to be in memory. */
+  private void getNear(ReadContext context, int end) {
+    List<Found> separate = new ArrayList<>();
+    near.begin(NearRecords.RECORDS_MAX);
+    boolean isRoom = true;
+    while (isRoom && results.size() < end && separate.size() < NearRecords.RECORDS_MAX) {
+      Found found = find(context);
+      if (found != null) {
+        separate.add(found);
+        isRoom = near.add(found.payload, found.pointer());
+      }
+    }
+    if (near.touch()) {
+      near.suspect();
+    }
+    for (Found found : separate) {
+      results.set(found.index, read(context, found));
+    }
+  }
+
+  /** As above, of values that are likely not to be in memory. */
+  private void getFar(ReadContext context, int end) {
+    ReadBatch batch = values.newBatch();
+    List<Found> separate = new ArrayList<>();
+    // Not those of the batch, which leaves long records out.
+    long bytes = 0;
+    while (results.size() < end && bytes < GROUP_BYTES_MAX) {
+      Found found = find(context);
+      if (found != null) {
+        batch.add(found.payload, found.pointer());
+        separate.add(found);
+        bytes += Math.max(0, found.recordLength());
+      }
+    }
+    // Heard of later, between taking a piece and counting it, it would have everybody wait for it.
+    Region.requirePagesRead();
+    batch.prepare();
+    try {
+      device.start(batch, context.scratch);
+      batch.finish(context.scratch);
+      for (Found found : separate) {
+        if (batch.holds(found.payload, found.pointer())) {
+          context.scratch.expectLoaded();
+        }
+        results.set(found.index, read(context, found));
+      }
+    } finally {
+      batch.cancel();
+    }
+  }
+
+  /**
+   * Adds the result of the next key; null in its place where it is absent or its value is still to
+   * be read, in which case what was found is returned.
+   */
+  private @Nullable Found find(ReadContext context) {
+    int index = results.size();
+    context.setKey(keyspace, keys[index]);
+    results.add(null);
+    if (!points.find(view, context, moment)) {
+      return null;
+    }
+    if (Tag.baseKind(Tag.kind(context.tag)) == Tag.PUT) {
+      results.set(index, points.value(context, ValueReader.Use.ARRAY).toArray());
+      return null;
+    }
+    Region payload = Objects.requireNonNull(context.payloadRegion);
+    return new Found(index, context.tag, payload, context.payloadOffset, context.payloadLength);
+  }
+
+  private byte[] read(ReadContext context, Found found) {
+    context.setKey(keyspace, keys[found.index]);
+    context.tag = found.tag;
+    context.payloadRegion = found.payload;
+    context.payloadOffset = found.offset;
+    context.payloadLength = found.length;
+    return points.value(context, ValueReader.Use.ARRAY).toArray();
+  }
+}

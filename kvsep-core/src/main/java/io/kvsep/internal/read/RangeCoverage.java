@@ -1,0 +1,188 @@
+package io.kvsep.internal.read;
+
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What range deletes hide from one cursor. Remembers the answer for the key asked last together
+ * with the stretch of keys for which it stays the same, so that a walk in either direction costs
+ * two comparisons an entry, and one search in each source where a stretch ends.
+ *
+ * <p>Sources are numbered like the children of the cursor's merging iterator, from the newest to
+ * the oldest. Tables of the levels by key are opened when the cursor comes to them. Needs no memory
+ * of theirs afterwards. Not thread safe.
+ */
+final class RangeCoverage {
+  private record Source(int child, RangeTombstones ranges, TableFile[] tables) {}
+
+  private static final TableFile[] NO_TABLES = {};
+
+  private final List<Source> sources = new ArrayList<>();
+  private final long sequence;
+
+  private boolean known;
+  private long newest;
+  private int child;
+
+  /** The stretch; null for an open end. */
+  private byte @Nullable [] from;
+
+  private byte @Nullable [] to;
+
+  private RangeCoverage(long sequence) {
+    this.sequence = sequence;
+  }
+
+  /**
+   * What is hidden from a reader of the view at {@code sequence}, null when nothing is.
+   *
+   * @param levelZero the tables of level 0 that the merging iterator has
+   */
+  static @Nullable RangeCoverage of(View view, List<TableFile> levelZero, long sequence) {
+    RangeCoverage coverage = new RangeCoverage(sequence);
+    int child = 0;
+    for (Memtable memtable : view.searched) {
+      coverage.add(child++, memtable.rangeTombstones());
+    }
+    for (TableFile table : levelZero) {
+      coverage.add(child++, table.rangeTombstones());
+    }
+    for (int level = 1; level < Version.LEVELS; level++) {
+      if (view.version.tables(level).length > 0) {
+        coverage.add(child++, view.version.rangeTables(level));
+      }
+    }
+    return coverage.sources.isEmpty() ? null : coverage;
+  }
+
+  private void add(int source, RangeTombstones ranges) {
+    if (!ranges.isEmpty()) {
+      sources.add(new Source(source, ranges, NO_TABLES));
+    }
+  }
+
+  private void add(int source, TableFile[] tables) {
+    if (tables.length > 0) {
+      sources.add(new Source(source, RangeTombstones.NONE, tables));
+    }
+  }
+
+  /** Whether an entry of the key with this sequence number is deleted. */
+  boolean hides(Region key, long offset, int length, long entrySequence) {
+    if (!known || !isWithin(key, offset, length)) {
+      ask(key, offset, length);
+    }
+    return newest > entrySequence;
+  }
+
+  /** The newest delete that covers the key {@link #hides} was asked about last. */
+  long newest() {
+    return newest;
+  }
+
+  /** Number of the source of the delete that {@link #hides} found last. */
+  int child() {
+    return child;
+  }
+
+  /** Where the stretch of the delete that {@link #hides} found last begins. */
+  byte[] start() {
+    return required(from);
+  }
+
+  /** First key behind the stretch of the delete that {@link #hides} found last. */
+  byte[] end() {
+    return required(to);
+  }
+
+  private static byte[] required(byte @Nullable [] bound) {
+    if (bound == null) {
+      throw new IllegalStateException("nothing is deleted here");
+    }
+    return bound;
+  }
+
+  private boolean isWithin(Region key, long offset, int length) {
+    byte[] lower = from;
+    byte[] upper = to;
+    return (upper == null || key.compareTo(offset, length, upper) < 0)
+        && (lower == null || key.compareTo(offset, length, lower) >= 0);
+  }
+
+  private void ask(Region key, long offset, int length) {
+    known = false;
+    newest = RangeTombstones.NOTHING;
+    from = null;
+    to = null;
+    for (Source source : sources) {
+      if (source.tables().length == 0) {
+        ask(source.child(), source.ranges(), key, offset, length);
+      } else {
+        ask(source.child(), source.tables(), key, offset, length);
+      }
+    }
+    known = true;
+  }
+
+  private void ask(int source, TableFile[] tables, Region key, long offset, int length) {
+    int low = 0;
+    int high = tables.length;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (key.compareTo(offset, length, tables[middle].meta().largestKey()) > 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low > 0) {
+      byte[] before = tables[low - 1].meta().largestKey();
+      narrow(Arrays.copyOf(before, before.length + 1), null);
+    }
+    if (low == tables.length) {
+      return;
+    }
+    if (key.compareTo(offset, length, tables[low].meta().smallestKey()) < 0) {
+      narrow(null, tables[low].meta().smallestKey());
+      return;
+    }
+    if (low + 1 < tables.length) {
+      narrow(null, tables[low + 1].meta().smallestKey());
+    }
+    ask(source, tables[low].rangeTombstones(), key, offset, length);
+  }
+
+  private void ask(int source, RangeTombstones ranges, Region key, long offset, int length) {
+    int floor = ranges.floor(key, offset, length);
+    if (floor >= 0 && key.compareTo(offset, length, ranges.end(floor)) < 0) {
+      narrow(ranges.start(floor), ranges.end(floor));
+      long found = ranges.newest(floor, sequence);
+      if (found > newest) {
+        newest = found;
+        child = source;
+      }
+      return;
+    }
+    narrow(
+        floor >= 0 ? ranges.end(floor) : null,
+        floor + 1 < ranges.count() ? ranges.start(floor + 1) : null);
+  }
+
+  private void narrow(byte @Nullable [] lower, byte @Nullable [] upper) {
+    byte[] first = from;
+    if (lower != null && (first == null || Arrays.compareUnsigned(lower, first) > 0)) {
+      from = lower;
+    }
+    byte[] last = to;
+    if (upper != null && (last == null || Arrays.compareUnsigned(upper, last) < 0)) {
+      to = upper;
+    }
+  }
+}

@@ -1,0 +1,523 @@
+package io.kvsep.internal.read;
+
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.iterator.IteratorSources;
+import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.LateFaults;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.version.LevelIterator;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.StoredValue;
+import io.kvsep.internal.vlog.ValueReader;
+import java.nio.ByteBuffer;
+import java.time.Clock;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reading half of an engine. Thread safe; takes no lock. Reads at {@link #LATEST} see the
+ * newest commit, others what a hold holds: whether it still does is asked when there is a view. If
+ * so, every job whose result is in the view knew of the hold, and has left what is read at it.
+ */
+public final class StoreReads {
+  /** Reads what is committed now; nobody's to release. */
+  public static final SnapshotHold LATEST = new SnapshotHold(-1, 0);
+
+  /** In place of a sequence number: what there is, and not what has changed. */
+  public static final long EVERYTHING = -1;
+
+  private final Epochs<ReadContext> epochs;
+  private final LiveView live;
+  private final SnapshotRegistry snapshots;
+  private final ValueReader values;
+  private final DeviceReads device;
+  private final PointReader points;
+  private final Clock clock;
+  private final Ticker ticker;
+  private final boolean verifiesValues;
+  private final MemoryLedger ledger;
+
+  /** The open cursors and when they were made, by the ticker. */
+  private final Map<EngineCursor, Long> cursors = new ConcurrentHashMap<>();
+
+  /** Calls that hold a view and are outside the epochs now and then. */
+  private final AtomicInteger longCalls = new AtomicInteger();
+
+  public StoreReads(
+      Epochs<ReadContext> epochs,
+      LiveView live,
+      SnapshotRegistry snapshots,
+      ValueReader values,
+      EngineConfig config,
+      MemoryLedger ledger) {
+    this.epochs = epochs;
+    this.live = live;
+    this.snapshots = snapshots;
+    this.values = values;
+    this.device = new DeviceReads(config.scheduler(), epochs);
+    this.points = new PointReader(values, config.clock());
+    this.clock = config.clock();
+    this.ticker = config.ticker();
+    this.verifiesValues = config.verifiesValues();
+    this.ledger = ledger;
+  }
+
+  /** A copy of the value, null when the key is absent. */
+  public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      live.get();
+      context.setKey(keyspace, key);
+      return find(context, hold) ? points.value(context, ValueReader.Use.ARRAY).toArray() : null;
+    } finally {
+      leave(slot);
+    }
+  }
+
+  public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      live.get();
+      slot.context().setKey(keyspace, key);
+      return find(slot.context(), hold);
+    } finally {
+      leave(slot);
+    }
+  }
+
+  /** The newest entry of the key without its value, null when it is absent. */
+  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      live.get();
+      slot.context().setKey(keyspace, key);
+      return find(slot.context(), hold) ? PointReader.info(slot.context()) : null;
+    } finally {
+      leave(slot);
+    }
+  }
+
+  public <R extends @Nullable Object> @Nullable R read(
+      int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      live.get();
+      context.setKey(keyspace, key);
+      return find(context, hold) ? shown(view(context), reader) : null;
+    } finally {
+      leave(slot);
+    }
+  }
+
+  private ByteBuffer view(ReadContext context) {
+    return points.value(context, ValueReader.Use.VIEW).toView();
+  }
+
+  private static <R extends @Nullable Object> R shown(
+      ByteBuffer view, Function<ByteBuffer, R> reader) {
+    if (!view.isDirect()) {
+      return reader.apply(view);
+    }
+    LateFaults.Use use = LateFaults.begin();
+    try {
+      return reader.apply(view);
+    } finally {
+      use.end();
+    }
+  }
+
+  /**
+   * Hands out the entry with a view of its value.
+   *
+   * @param valueBytesMax longer values are not read, and null in their place
+   */
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      int keyspace,
+      byte[] key,
+      SnapshotHold hold,
+      int valueBytesMax,
+      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      live.get();
+      context.setKey(keyspace, key);
+      if (!find(context, hold)) {
+        return null;
+      }
+      FoundEntry found = PointReader.info(context);
+      boolean isRead = found.valueLength() <= valueBytesMax;
+      return isRead
+          ? shown(view(context), view -> reader.apply(found, view))
+          : reader.apply(found, null);
+    } finally {
+      leave(slot);
+    }
+  }
+
+  /** Appends the value to {@code target}; its length, -1 when the key is absent. */
+  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      live.get();
+      context.setKey(keyspace, key);
+      if (!find(context, hold)) {
+        return -1;
+      }
+      StoredValue value = points.value(context, ValueReader.Use.COPY);
+      Region region = value.region();
+      if (region != null) {
+        UserBytes.append(region, value.offset(), value.length(), target);
+      } else {
+        target.write(value.toArray());
+      }
+      return value.length();
+    } finally {
+      leave(slot);
+    }
+  }
+
+  /** The values of all keys as of one moment, null where absent. */
+  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotHold hold) {
+    // First, since the list is not ours and whatever it does has to be done outside.
+    byte[][] wanted = keys.toArray(new byte[0][]);
+    return wanted.length <= MultiGet.GROUP_KEYS_MAX
+        ? getFew(keyspace, wanted, hold)
+        : getMany(keyspace, wanted, hold);
+  }
+
+  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      View view;
+      long moment;
+      do {
+        view = live.get();
+        moment = readable(hold);
+      } while (!live.isCurrent(view));
+      MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
+      while (!get.isComplete()) {
+        get.nextGroup(context);
+      }
+      return get.results();
+    } finally {
+      leave(slot);
+    }
+  }
+
+  /**
+   * As above, of so many keys that it may take long. Holds its view, as a cursor does, and is in
+   * the epochs for a group of keys at a time: while somebody is inside, no memtable that is flushed
+   * meanwhile is freed, and no file that is replaced is deleted. Not for fewer keys: whoever lets
+   * go of a view last gives back what that held, which may be files.
+   */
+  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotHold hold) {
+    // What an earlier read is yet to raise must not come between counting and the end of it.
+    Region.requirePagesRead();
+    // Before there is a view, so that closing either waits or has left none to be had.
+    longCalls.incrementAndGet();
+    try (Moment held = held(hold)) {
+      MultiGet get =
+          new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
+      while (!get.isComplete()) {
+        EpochSlot<ReadContext> slot = epochs.vacant();
+        try {
+          slot = epochs.enter(slot);
+          get.nextGroup(slot.context());
+        } finally {
+          leave(slot);
+        }
+      }
+      return get.results();
+    } finally {
+      longCalls.decrementAndGet();
+    }
+  }
+
+  private void leave(EpochSlot<ReadContext> slot) {
+    try {
+      if (epochs.isIn(slot) && !slot.context().scratch.trim()) {
+        epochs.visitNext(ReadContext::giveBack);
+      }
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  /**
+   * Looks the context's key up. The view is still the current one after the moment was read, so it
+   * holds everything up to that moment, also of a batch that filled several memtables.
+   */
+  private boolean find(ReadContext context, SnapshotHold hold) {
+    while (true) {
+      View view = live.get();
+      long moment = readable(hold);
+      if (live.isCurrent(view)) {
+        return points.find(view, context, moment);
+      }
+    }
+  }
+
+  public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
+    // Inside the epochs until the cursor is known, so that closing either waits or finds it.
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
+      Moment held = held(hold);
+      return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  /** The sequence number of the last commit. */
+  public long visibleSequence() {
+    return snapshots.visibleSequence();
+  }
+
+  /** Holds what is committed now, to be walked as often as one likes; the caller closes it. */
+  public Moment moment() {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      return held(LATEST);
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  /**
+   * A view that the caller releases, and what it is read at. It is retained before the moment is
+   * read, and still the current one afterwards: so it holds every entry up to that moment.
+   */
+  private Moment held(SnapshotHold hold) {
+    while (true) {
+      View view = live.retain();
+      boolean kept = false;
+      try {
+        long moment = readable(hold);
+        if (live.isCurrent(view)) {
+          Moment held = new Moment(this, view, moment);
+          kept = true;
+          return held;
+        }
+      } finally {
+        if (!kept) {
+          view.release();
+        }
+      }
+    }
+  }
+
+  /**
+   * Over a view that the caller holds. For copies of what is stored, whose values are verified
+   * whatever the store is opened with.
+   *
+   * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
+   */
+  EngineCursor cursor(Moment held, ScanBounds bounds, long since) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      live.get();
+      ReadContext context = new ReadContext(ledger);
+      if (!held.view().tryRetain()) {
+        throw new IllegalStateException("the moment is over");
+      }
+      return registered(cursor(held.view(), held.sequence(), bounds, since, context));
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
+  private EngineCursor registered(EngineCursor cursor) {
+    try {
+      cursors.put(cursor, ticker.nanos());
+      if (!live.isOpen()) {
+        throw new StoreClosedException("the store is closed");
+      }
+      return cursor;
+    } catch (RuntimeException | Error e) {
+      cursor.close();
+      throw e;
+    }
+  }
+
+  /** Takes over the caller's reference to the view, whatever comes of it. */
+  private EngineCursor cursor(
+      View view, long moment, ScanBounds bounds, long since, ReadContext context) {
+    VisibleIterator iterator = null;
+    try {
+      ReadAhead ahead =
+          bounds.keysOnly() || bounds.prefetch() == 0
+              ? null
+              : new ReadAhead(
+                  device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
+      iterator = iterator(view, moment, bounds);
+      if (since != EVERYTHING) {
+        iterator.showChangesSince(since);
+      }
+      return new EngineCursor(this, view, iterator, context, ahead, bounds);
+    } catch (RuntimeException | Error e) {
+      // An unreadable page of a mapping is an Error, and so is memory that runs out.
+      try {
+        if (iterator != null) {
+          iterator.close();
+        }
+      } finally {
+        view.release();
+      }
+      throw e;
+    }
+  }
+
+  /** What the bounds show of the view, which the caller has retained. */
+  private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
+    List<TableFile> levelZero = bounds.within(view.version.level(0));
+    RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
+    MergingIterator merged;
+    try (IteratorSources sources = sources(view, levelZero)) {
+      merged = sources.merge(ledger);
+    }
+    try {
+      return new VisibleIterator(
+          merged, moment, coverage, bounds.lower(), bounds.upper(), clock, ledger);
+    } catch (RuntimeException | Error e) {
+      merged.close();
+      throw e;
+    }
+  }
+
+  /** Holds the present for reads at the returned hold's sequence number. */
+  public SnapshotHold acquireSnapshot() {
+    live.get();
+    return snapshots.acquire();
+  }
+
+  /** As {@link #acquireSnapshot}, with the place from which on the memtables hold what is newer. */
+  public MemtableMark.Moment begin() {
+    return MemtableMark.Moment.take(live, snapshots);
+  }
+
+  /** The sequence number of a hold; refused when that was released, or the store is closed. */
+  public long heldSequence(SnapshotHold hold) {
+    live.get();
+    return hold.heldSequence();
+  }
+
+  public void releaseSnapshot(SnapshotHold hold) {
+    snapshots.release(hold);
+  }
+
+  public int openCursors() {
+    return cursors.size();
+  }
+
+  /** For how long the oldest open cursor has been open; 0 when there is none. */
+  public long oldestCursorNanos() {
+    long now = ticker.nanos();
+    long oldest = 0;
+    for (long since : cursors.values()) {
+      oldest = Math.max(oldest, now - since);
+    }
+    return oldest;
+  }
+
+  /**
+   * Closes the cursors that are still open, and waits for those that others are closing and for
+   * calls that hold a view. There is none to be had any more.
+   */
+  public void closeCursors() {
+    Attempts closes = new Attempts();
+    for (EngineCursor cursor : cursors.keySet()) {
+      closes.run(cursor::close);
+    }
+    boolean interrupted = false;
+    while (!cursors.isEmpty() || longCalls.get() > 0) {
+      LockSupport.parkNanos(100_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    closes.throwFirst();
+  }
+
+  public Epochs<ReadContext> epochs() {
+    return epochs;
+  }
+
+  public LiveView live() {
+    return live;
+  }
+
+  public MemoryLedger ledger() {
+    return ledger;
+  }
+
+  ValueReader values() {
+    return values;
+  }
+
+  void forget(EngineCursor cursor) {
+    cursors.remove(cursor);
+  }
+
+  /** Asked when there is a view, whatever was known before. */
+  private long readable(SnapshotHold hold) {
+    return hold == LATEST ? snapshots.visibleSequence() : hold.heldSequence();
+  }
+
+  private IteratorSources sources(View view, List<TableFile> levelZero) {
+    IteratorSources sources = new IteratorSources();
+    boolean complete = false;
+    try {
+      for (Memtable memtable : view.searched) {
+        sources.add(memtable.iterator());
+      }
+      for (TableFile table : levelZero) {
+        sources.add(table.iterator(ledger));
+      }
+      for (int level = 1; level < Version.LEVELS; level++) {
+        TableFile[] tables = view.version.tables(level);
+        if (tables.length > 0) {
+          sources.add(new LevelIterator(tables, ledger));
+        }
+      }
+      complete = true;
+      return sources;
+    } finally {
+      if (!complete) {
+        sources.close();
+      }
+    }
+  }
+}

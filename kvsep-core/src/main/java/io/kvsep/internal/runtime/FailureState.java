@@ -1,0 +1,42 @@
+package io.kvsep.internal.runtime;
+
+import io.kvsep.error.StoreFailedException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** The first failure after which nothing more may be written. Thread safe. */
+public final class FailureState {
+  private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
+
+  /** Records the cause unless there is one already, and returns the error to throw. */
+  public StoreFailedException fail(Throwable cause) {
+    first.compareAndSet(null, cause instanceof StoreFailedException ? cause.getCause() : cause);
+    return error();
+  }
+
+  /** Runs a change of the manifest; its failing for good is the store's failing. */
+  public void guard(Runnable change) {
+    try {
+      change.run();
+    } catch (StoreFailedException e) {
+      throw fail(e);
+    }
+  }
+
+  public void check() {
+    if (first.get() != null) {
+      throw error();
+    }
+  }
+
+  public boolean hasFailed() {
+    return first.get() != null;
+  }
+
+  private StoreFailedException error() {
+    Throwable cause = first.get();
+    return new StoreFailedException(
+        "an earlier failure makes writing unsafe; close and open the store to recover",
+        cause == null ? new IllegalStateException("unknown") : cause);
+  }
+}
