@@ -12,10 +12,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.logging.Level;
-import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -40,22 +36,9 @@ final class DrawnDamageTest {
    */
   private static final long[] FORGED_BEFORE = {280, 1347, 3542, 4002, 102_205, 102_634, 206_509};
 
-  /** Reclaim warns of each damage; kept, or the setting might be forgotten. */
-  private static final Logger WARNINGS = Logger.getLogger("io.kvsep");
-
   private int trials;
   private int refused;
   private int unreadable;
-
-  @BeforeAll
-  static void silence() {
-    WARNINGS.setLevel(Level.OFF);
-  }
-
-  @AfterAll
-  static void restore() {
-    WARNINGS.setLevel(null);
-  }
 
   @Test
   void damageNeverGivesAWrongAnswer() {

@@ -15,10 +15,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.logging.Level;
-import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -33,9 +29,6 @@ import org.junit.jupiter.api.Test;
 final class EveryByteTest {
   private static final int DRAWN = 400;
   private static final long HANG_NANOS = 120_000_000_000L;
-
-  /** Reclaim warns of each damage; kept, or the setting might be forgotten. */
-  private static final Logger WARNINGS = Logger.getLogger("io.kvsep");
 
   private final SweptStore sound = SweptStore.make();
 
@@ -82,16 +75,6 @@ final class EveryByteTest {
   }
 
   private record Damage(String file, int offset, Kind kind) {}
-
-  @BeforeAll
-  static void silence() {
-    WARNINGS.setLevel(Level.OFF);
-  }
-
-  @AfterAll
-  static void restore() {
-    WARNINGS.setLevel(null);
-  }
 
   private List<Damage> damages() {
     List<Damage> damages = new ArrayList<>();

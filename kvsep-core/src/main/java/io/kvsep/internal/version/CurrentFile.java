@@ -10,6 +10,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.util.List;
 
 /**
@@ -41,6 +42,10 @@ final class CurrentFile {
             case CURRENT, LOCK, TEMPORARY, OTHER -> false;
           };
       if (ofStore) {
+        if (storage.exists(StoreFiles.CURRENT)) {
+          // Another one is making the store: it was not there yet in the list.
+          return true;
+        }
         throw new CorruptionException(
             StoreFiles.CURRENT, 0, "the file that names the manifest", "none beside " + name);
       }
@@ -51,6 +56,9 @@ final class CurrentFile {
   private static boolean hasEdits(Storage storage, String manifest) throws IOException {
     try (StorageFile file = storage.open(manifest, /* writable= */ false)) {
       return file.length() > NEW_MANIFEST_BYTES;
+    } catch (NoSuchFileException e) {
+      // Another one begins to make a store, where the rest of such a beginning was.
+      return false;
     }
   }
 
