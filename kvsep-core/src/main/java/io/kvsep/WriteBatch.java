@@ -23,8 +23,10 @@ public final class WriteBatch {
 
   /** What follows goes to {@code target}, until another call of this or {@link #inDefault}. */
   public WriteBatch in(Keyspace target) {
-    keyspace = Objects.requireNonNull(target, "keyspace").id();
+    int id = Objects.requireNonNull(target, "keyspace").id();
+    // First what needs memory: without any, the batch stays as it was.
     keyspaces.add(target);
+    keyspace = id;
     return this;
   }
 

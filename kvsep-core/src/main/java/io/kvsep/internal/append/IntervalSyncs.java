@@ -11,10 +11,13 @@ import io.kvsep.internal.vlog.LogWriter;
  * Syncs the log that nobody waits for: again and again where the store's durability has an
  * interval, and once for a batch that was written with one of its own. Thread safe.
  *
- * <p>At most one such batch is waited for, the one that is due first: its sync covers all that were
- * written before.
+ * <p>A task is made for a batch that is due before all tasks there are; the sync of the first one
+ * covers all that were written before it.
  */
 public final class IntervalSyncs {
+  /** Tasks at once; where that is not enough, a sync comes sooner than it has to. */
+  private static final int TASKS_MAX = 64;
+
   private final EngineConfig config;
   private final LogAppender appender;
   private final LogWriter log;
@@ -23,8 +26,10 @@ public final class IntervalSyncs {
   /** Guards the next two. */
   private final SureLock lock = new SureLock();
 
-  private boolean armed;
-  private long dueNanos;
+  /** When each task is due that was made and has not begun, the first one last. */
+  private final long[] dueNanos = new long[TASKS_MAX];
+
+  private int tasks;
 
   /** Whether a sync ended half way; noted thus, since there may be no memory for a task. */
   private volatile boolean owed;
@@ -52,12 +57,11 @@ public final class IntervalSyncs {
     long now = config.ticker().nanos();
     lock.lock();
     try {
-      if (armed && dueNanos - now <= nanos) {
+      if (tasks > 0 && dueNanos[tasks - 1] - now <= nanos) {
         return;
       }
-      if (scheduled(nanos)) {
-        armed = true;
-        dueNanos = now + nanos;
+      if (tasks < TASKS_MAX && scheduled(nanos)) {
+        dueNanos[tasks++] = now + nanos;
       } else {
         owed = true;
       }
@@ -82,8 +86,8 @@ public final class IntervalSyncs {
   private void syncOnce() {
     lock.lock();
     try {
-      // Before the sync: who commits behind this may not be covered by it, and arms again.
-      armed = false;
+      // Before the sync: who commits behind this may not be covered by it, and makes another one.
+      tasks--;
     } finally {
       lock.unlock();
     }

@@ -7,6 +7,7 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.append.LogAppender;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Waking;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.read.LiveView;
 import io.kvsep.internal.read.SnapshotRegistry;
@@ -78,6 +79,9 @@ public final class CommitPipeline {
 
   // Of the leader.
   private long nextSequence;
+
+  /** Whether a write may have left something in the log. */
+  private boolean appending;
 
   /** Writes in the group before. */
   private int companions;
@@ -327,7 +331,7 @@ public final class CommitPipeline {
     try {
       if (!exclusiveWaiters.isEmpty()) {
         leading = false;
-        LockSupport.unpark(exclusiveWaiters.get(0));
+        Waking.wake(exclusiveWaiters.get(0));
       } else {
         next = queue.poll();
         leading = next != null;
@@ -366,6 +370,7 @@ public final class CommitPipeline {
   }
 
   private void commitGroup(WriteRequest first, List<WriteRequest> group) {
+    appending = false;
     try {
       if (first.mayWait) {
         gather(first);
@@ -396,11 +401,23 @@ public final class CommitPipeline {
         commitOneByOne(group);
       }
     } catch (Error e) {
-      RuntimeException failed = failure.fail(e);
-      for (WriteRequest request : group) {
-        request.fail(failed);
-      }
+      failAll(group, e);
       throw e;
+    }
+  }
+
+  /** Whoever is not told of it would take his write for done. */
+  private void failAll(List<WriteRequest> requests, Error e) {
+    if (e instanceof OutOfMemoryError && !appending) {
+      // Nothing was written, so there is no reason to trust the store less.
+      for (WriteRequest request : requests) {
+        request.fail(e);
+      }
+      return;
+    }
+    RuntimeException failed = failure.fail(e);
+    for (WriteRequest request : requests) {
+      request.fail(failed);
     }
   }
 
@@ -467,16 +484,13 @@ public final class CommitPipeline {
         }
       }
     } catch (Error e) {
-      // Whoever is not told of it would take his write for done.
-      RuntimeException failed = failure.fail(e);
-      for (WriteRequest request : group.subList(tried, group.size())) {
-        request.fail(failed);
-      }
+      failAll(group.subList(tried, group.size()), e);
       throw e;
     }
   }
 
   private void commitTogether(List<WriteRequest> requests) {
+    appending = false;
     failure.check();
     runDuty();
     beforeOthers(requests);
@@ -496,6 +510,7 @@ public final class CommitPipeline {
     }
     holds(sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count));
     index.makeRoom(logBytes, indexBytes, count);
+    appending = true;
     appendToLog(requests, logBytes);
     try {
       if (sync) {

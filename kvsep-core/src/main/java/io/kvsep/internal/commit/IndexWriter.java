@@ -6,6 +6,7 @@ import io.kvsep.internal.background.ReclaimPressure;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.read.LiveView;
 import io.kvsep.internal.read.View;
@@ -162,6 +163,10 @@ public final class IndexWriter implements AutoCloseable {
   void insert(Frame frame) {
     entries.over(frame, directory);
     insertAll(entries, frame.segment(), frame.offset(), WhenStuck.WAIT);
+    if (frame.isStreamed()) {
+      // It was read from the file, and nobody has compared checksums.
+      Region.requirePagesRead();
+    }
     coveredLogBytes += frame.length();
   }
 

@@ -141,6 +141,8 @@ public final class WriteBuffer {
       throw new LimitExceededException(
           "the batch would have " + framed + " bytes, the limit is " + bytesMax);
     }
+    // First what needs memory: without any, the batch stays as it was.
+    note(keyspace);
     long needed = (long) HEADER_BYTES + key.length + value.length;
     Chunk chunk = chunkFor(needed);
     byte[] target = chunk.bytes;
@@ -156,17 +158,16 @@ public final class WriteBuffer {
     System.arraycopy(value, 0, target, at + key.length, value.length);
     chunk.used = at + key.length + value.length;
     payloadBytes = bytes;
-    note(keyspace);
     count++;
   }
 
   /** Once for each run of writes to one keyspace, so that most writes allocate nothing for it. */
   private void note(int keyspace) {
     if (keyspace != lastKeyspace) {
-      lastKeyspace = keyspace;
       if (keyspace != Keyspaces.DEFAULT) {
         keyspaces.add(keyspace);
       }
+      lastKeyspace = keyspace;
     }
   }
 

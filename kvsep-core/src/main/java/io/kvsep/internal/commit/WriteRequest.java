@@ -2,6 +2,7 @@ package io.kvsep.internal.commit;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.base.Waking;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * to the writing thread again.
  */
 public final class WriteRequest implements SlotContext {
+  /** After so long a thread looks by itself, should nobody have been able to wake it. */
+  private static final long LOOK_NANOS = 1_000_000_000;
+
   private enum State {
     WAITING,
     LEADER,
@@ -101,7 +105,7 @@ public final class WriteRequest implements SlotContext {
     }
     boolean interrupted = false;
     while (state == State.WAITING) {
-      LockSupport.park(this);
+      LockSupport.parkNanos(this, LOOK_NANOS);
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {
@@ -113,7 +117,7 @@ public final class WriteRequest implements SlotContext {
   void promote() {
     Thread thread = writer;
     state = State.LEADER;
-    LockSupport.unpark(thread);
+    Waking.wake(thread);
   }
 
   /** Ends the write; with an error that its thread then throws. */
@@ -121,7 +125,7 @@ public final class WriteRequest implements SlotContext {
     Thread thread = writer;
     state = State.DONE;
     if (thread != Thread.currentThread()) {
-      LockSupport.unpark(thread);
+      Waking.wake(thread);
     }
   }
 

@@ -432,8 +432,11 @@ public final class EngineTransaction {
     try {
       use.lock();
       if (cursors.remove(cursor)) {
-        cursor.tellRead();
-        cursor.release();
+        try {
+          cursor.tellRead();
+        } finally {
+          cursor.release();
+        }
       }
     } finally {
       end(holds);
@@ -441,8 +444,16 @@ public final class EngineTransaction {
   }
 
   /** What a cursor has read, as stored keys. */
-  void read(byte[] from, byte[] to) {
-    readSet.add(from, to);
+  void read(byte[] from, byte[] to, boolean inclusive) {
+    boolean noted = false;
+    try {
+      readSet.add(from, inclusive ? TransactionCursor.successor(to) : to);
+      noted = true;
+    } finally {
+      if (!noted) {
+        readSet.lose();
+      }
+    }
   }
 
   static ByteBuffer view(OwnWrite write) {

@@ -174,7 +174,7 @@ final class TransactionCursor extends LimitedCursor {
   void tellRead() {
     byte[] from = readFrom;
     if (from != null) {
-      transaction.read(from, readToInclusive ? successor(readTo) : readTo);
+      transaction.read(from, readTo, readToInclusive);
     }
   }
 
@@ -346,7 +346,7 @@ final class TransactionCursor extends LimitedCursor {
     return Arrays.copyOfRange(stored, prefixLength, stored.length);
   }
 
-  private static byte[] successor(byte[] key) {
+  static byte[] successor(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }
 }

@@ -2,6 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Waking;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.read.View.SharedMemtable;
@@ -293,15 +294,9 @@ public final class LiveView {
   /** Under the lock; makes nothing. */
   private void wakeAll() {
     changes++;
-    try {
-      for (int i = 0; i < waiting.size(); i++) {
-        LockSupport.unpark(waiting.get(i));
-      }
-    } catch (OutOfMemoryError e) {
-      // Of a virtual thread, whose waking may make something. Who is not woken soon looks anyway.
-      return;
-    } finally {
-      waiting.clear();
+    for (int i = 0; i < waiting.size(); i++) {
+      Waking.wake(waiting.get(i));
     }
+    waiting.clear();
   }
 }

@@ -104,10 +104,11 @@ public final class OwnWrites {
       throw new LimitExceededException(
           "the transaction would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    view = next;
+    // First what needs memory: a write that throws is none.
     if (keyspace != Keyspaces.DEFAULT) {
       keyspaces.add(keyspace);
     }
+    view = next;
   }
 
   private static final class Records extends RecordSource {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.txn;
 
+import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
@@ -8,6 +9,12 @@ import java.util.Arrays;
  * that the commit leader may look into it.
  */
 public final class ReadRanges {
+  /** As if all keys of all keyspaces had been read. */
+  static final ReadRanges EVERYTHING =
+      new ReadRanges(
+          new byte[][] {Keyspaces.storedKey(Keyspaces.DEFAULT, new byte[0])},
+          new byte[][] {Keyspaces.end(Keyspaces.ID_MAX)});
+
   private final byte[][] starts;
 
   /** First key behind each range; the same array as its start for a single key. */

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Memory is bounded. When it is used up, neighbours become one range, the nearest ones first and
  * those of one keyspace before others, until half of it is free. What is in between then counts as
- * read too: a conflict may be found that is none, and none is missed.
+ * read too: a conflict may be found that is none, and none is missed. For the same reason
+ * everything counts as read once something could not be noted, for lack of memory.
  */
 public final class ReadSet {
   /** Some 40,000 keys of 16 bytes. */
@@ -30,6 +31,9 @@ public final class ReadSet {
 
   private long bytes;
 
+  /** Whether something may be missing in the ranges, or these may overlap. */
+  private boolean lost;
+
   public ReadSet() {
     this(BYTES_MAX);
   }
@@ -39,7 +43,12 @@ public final class ReadSet {
   }
 
   public boolean isEmpty() {
-    return ranges.isEmpty();
+    return ranges.isEmpty() && !lost;
+  }
+
+  /** Something was read that could not be noted. */
+  public void lose() {
+    lost = true;
   }
 
   /** Bytes of heap it takes, about. */
@@ -49,11 +58,14 @@ public final class ReadSet {
 
   /** Adds a stored key; the array is kept. */
   public void add(byte[] key) {
+    boolean lostBefore = lost;
+    lost = true;
     Map.Entry<byte[], byte[]> before = ranges.floorEntry(key);
     if (before == null || !covers(before, key)) {
       put(key, key);
       keepBound();
     }
+    lost = lostBefore;
   }
 
   /** Adds [{@code from}, {@code to}), which may be empty; the arrays are kept. */
@@ -61,6 +73,8 @@ public final class ReadSet {
     if (Arrays.compareUnsigned(from, to) >= 0) {
       return;
     }
+    boolean lostBefore = lost;
+    lost = true;
     byte[] start = from;
     byte[] end = to;
     Map.Entry<byte[], byte[]> before = ranges.floorEntry(start);
@@ -78,10 +92,14 @@ public final class ReadSet {
     inside.clear();
     put(start, end);
     keepBound();
+    lost = lostBefore;
   }
 
   /** The same, for looking up. */
   public ReadRanges toRanges() {
+    if (lost) {
+      return ReadRanges.EVERYTHING;
+    }
     byte[][] starts = ranges.keySet().toArray(new byte[0][]);
     byte[][] ends = ranges.values().toArray(new byte[0][]);
     return new ReadRanges(starts, ends);

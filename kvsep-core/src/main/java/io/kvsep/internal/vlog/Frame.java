@@ -170,7 +170,7 @@ public final class Frame implements AutoCloseable {
   }
 
   /** Whether the frame is encoded while it is written. */
-  boolean isStreamed() {
+  public boolean isStreamed() {
     return streamed != null;
   }
 

@@ -25,7 +25,11 @@ import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.PriorityQueue;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -119,6 +123,38 @@ final class IntervalSyncTest {
       assertEquals(List.of(), delays);
       write(engine, "c", SECOND / 10);
       assertEquals(List.of(SECOND / 10), delays);
+    }
+  }
+
+  @Test
+  void longAndShortTimesInTurnsMakeFewTasks() {
+    PriorityQueue<Long> due = new PriorityQueue<>();
+    Map<Long, Runnable> tasks = new HashMap<>();
+    Scheduler patient =
+        new ForwardingScheduler(manual) {
+          @Override
+          public void after(long delayNanos, Runnable task) {
+            due.add(now + delayNanos);
+            tasks.put(now + delayNanos, task);
+          }
+        };
+    EngineConfig config =
+        ConfigDraft.of(
+                Engines.config(
+                    storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), patient))
+            .ticker(() -> now)
+            .build();
+    try (StorageEngine engine = StorageEngine.open(config)) {
+      for (int i = 0; i < 100; i++) {
+        write(engine, "long-" + i, 86_400 * SECOND);
+        write(engine, "short-" + i, SECOND);
+        now += SECOND;
+        while (!due.isEmpty() && due.peek() <= now) {
+          Objects.requireNonNull(tasks.remove(due.remove())).run();
+        }
+        assertNotNull(left("short-" + i));
+        assertTrue(due.size() <= 2, due.size() + " tasks");
+      }
     }
   }
 

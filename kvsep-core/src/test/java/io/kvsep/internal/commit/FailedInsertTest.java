@@ -2,6 +2,7 @@ package io.kvsep.internal.commit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreFailedException;
@@ -33,6 +34,39 @@ final class FailedInsertTest {
   private final AtomicInteger memtables = new AtomicInteger();
 
   private final AtomicReference<Runnable> beforeNext = new AtomicReference<>(() -> {});
+
+  @Test
+  void aMemtableForWhichThereIsNoMemoryIsTriedAgain() {
+    CrashableStorage storage = new CrashableStorage();
+    boolean[] scarce = new boolean[1];
+    Random numbers = new Random(7);
+    RandomGenerator random =
+        () -> {
+          if (scarce[0]) {
+            scarce[0] = false;
+            throw new OutOfMemoryError("as the test wants it");
+          }
+          return numbers.nextLong();
+        };
+    EngineConfig config = Engines.config(storage, new ManualScheduler(1, 1));
+    try (StorageEngine engine = StorageEngine.open(ConfigDraft.of(config).random(random).build())) {
+      scarce[0] = true;
+      int[] written = new int[1];
+      assertThrows(
+          OutOfMemoryError.class,
+          () -> {
+            for (; written[0] < 100_000; written[0]++) {
+              engine.writes().put(0, key(written[0]), value(written[0]), 0);
+            }
+          });
+      int refused = written[0];
+      engine.writes().put(0, key(refused + 1), value(1), 0);
+      assertNull(engine.reads().get(0, key(refused), StoreReads.LATEST));
+      assertArrayEquals(
+          value(refused - 1), engine.reads().get(0, key(refused - 1), StoreReads.LATEST));
+      assertArrayEquals(value(1), engine.reads().get(0, key(refused + 1), StoreReads.LATEST));
+    }
+  }
 
   /**
    * Behind the batch a memtable would say that all in front of it is flushed once the other one is,

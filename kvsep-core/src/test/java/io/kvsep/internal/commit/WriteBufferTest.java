@@ -9,7 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.vlog.RecordSource;
+import java.lang.reflect.Field;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What a batch holds; its limit is tried with a small one, since the real one is a gibibyte. */
@@ -39,6 +42,33 @@ final class WriteBufferTest {
           }
         });
     assertTrue(buffer.count() > 10 && buffer.count() < 1000 / KEY.length);
+  }
+
+  /** It would stand in the log, and not be counted there. */
+  @Test
+  void aWriteForWhichThereIsNoMemoryLeavesTheBatchAsItWas() throws Exception {
+    WriteBuffer buffer = new WriteBuffer(1000);
+    Field keyspaces = WriteBuffer.class.getDeclaredField("keyspaces");
+    keyspaces.setAccessible(true);
+    boolean[] scarce = {true};
+    Set<Integer> sparing =
+        new HashSet<>() {
+          @Override
+          public boolean add(Integer keyspace) {
+            if (scarce[0]) {
+              scarce[0] = false;
+              throw new OutOfMemoryError("as a test wants it");
+            }
+            return super.add(keyspace);
+          }
+        };
+    keyspaces.set(buffer, sparing);
+    buffer.put(0, KEY, new byte[4], 0);
+    assertThrows(OutOfMemoryError.class, () -> buffer.put(1, KEY, new byte[4], 0));
+    assertEquals(buffer.count(), records(buffer));
+    buffer.put(1, KEY, new byte[4], 0);
+    assertEquals(2, records(buffer));
+    assertEquals(Set.of(1), buffer.keyspaces());
   }
 
   @Test
