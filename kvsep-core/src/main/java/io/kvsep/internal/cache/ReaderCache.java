@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  *       it before, drops the first pin. The last pin to go frees it.
  * </ol>
  *
- * So nobody can reach what is freed, and the limit holds but for readers somebody still works with.
+ * So nobody can reach what is freed, and the limit holds but for readers that were evicted since
+ * somebody entered the epochs who is still inside, whatever he works with.
  *
  * <p>Thread safe, without threads of its own: Caffeine does its work on the threads that open
  * readers. Nothing but unlinking happens under its lock. A limit that is never reached costs

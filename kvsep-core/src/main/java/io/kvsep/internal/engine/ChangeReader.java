@@ -195,7 +195,7 @@ public final class ChangeReader {
     } finally {
       try {
         if (epochs.isIn(slot)) {
-          slot.context().scratch.trim();
+          slot.context().trim();
         }
       } finally {
         epochs.exit(slot);

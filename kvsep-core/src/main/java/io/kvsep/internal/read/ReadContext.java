@@ -23,6 +23,9 @@ public final class ReadContext implements SlotContext {
   /** Of a slot's key, from the start: its first call need not make room for most keys. */
   private static final int KEY_RESERVED_BYTES = 64;
 
+  /** Of a slot's key, between two calls. */
+  private static final int KEY_KEPT_BYTES_MAX = 1 << 10;
+
   /** One in so many uses of a table is reported; a power of two. */
   private static final long SAMPLE = 64;
 
@@ -31,7 +34,7 @@ public final class ReadContext implements SlotContext {
 
   private final GrowingRegion key;
   public final ValueReader.Scratch scratch;
-  public final Lookup lookup = new Lookup();
+  public final Lookup lookup;
   final StoredValue value = new StoredValue();
 
   public int keyLength;
@@ -57,6 +60,7 @@ public final class ReadContext implements SlotContext {
 
   private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
     key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    lookup = new Lookup(ledger);
     scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
@@ -129,6 +133,20 @@ public final class ReadContext implements SlotContext {
     return prefixLength;
   }
 
+  /**
+   * Ends a call: lets go of its value, and of all memory but a little.
+   *
+   * @return false when other slots keep too much for this one to keep its own
+   */
+  public boolean trim() {
+    value.forget();
+    if (key.capacity() > KEY_KEPT_BYTES_MAX) {
+      key.close();
+    }
+    lookup.trim();
+    return scratch.trim();
+  }
+
   /** Gives back what was kept for the next call. */
   void giveBack() {
     scratch.giveBack();
@@ -137,6 +155,7 @@ public final class ReadContext implements SlotContext {
   @Override
   public void free() {
     key.close();
+    lookup.close();
     scratch.close();
   }
 }

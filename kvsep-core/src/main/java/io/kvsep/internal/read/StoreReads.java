@@ -263,7 +263,7 @@ public final class StoreReads {
 
   private void leave(EpochSlot<ReadContext> slot) {
     try {
-      if (epochs.isIn(slot) && !slot.context().scratch.trim()) {
+      if (epochs.isIn(slot) && !slot.context().trim()) {
         epochs.visitNext(ReadContext::giveBack);
       }
     } finally {
@@ -404,7 +404,7 @@ public final class StoreReads {
     List<TableFile> levelZero = bounds.within(view.version.level(0));
     RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
     MergingIterator merged;
-    try (IteratorSources sources = sources(view, levelZero)) {
+    try (IteratorSources sources = sources(view, levelZero, bounds)) {
       merged = sources.merge(ledger);
     }
     try {
@@ -496,7 +496,8 @@ public final class StoreReads {
     return hold == LATEST ? snapshots.visibleSequence() : hold.heldSequence();
   }
 
-  private IteratorSources sources(View view, List<TableFile> levelZero) {
+  /** One more for each level that has tables, as {@link RangeCoverage} counts them. */
+  private IteratorSources sources(View view, List<TableFile> levelZero, ScanBounds bounds) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;
     try {
@@ -506,10 +507,12 @@ public final class StoreReads {
       for (TableFile table : levelZero) {
         sources.add(table.iterator(ledger));
       }
+      byte[] lower = bounds.lower();
+      byte[] upper = bounds.upper();
       for (int level = 1; level < Version.LEVELS; level++) {
         TableFile[] tables = view.version.tables(level);
         if (tables.length > 0) {
-          sources.add(new LevelIterator(tables, ledger));
+          sources.add(LevelIterator.within(tables, lower, upper, ledger));
         }
       }
       complete = true;

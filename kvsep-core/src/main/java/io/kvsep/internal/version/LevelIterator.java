@@ -1,5 +1,7 @@
 package io.kvsep.internal.version;
 
+import static java.util.Arrays.compareUnsigned;
+
 import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.HeapEntry;
@@ -7,6 +9,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +22,11 @@ public final class LevelIterator extends InternalIterator {
   private static final int NO_TABLE = -1;
 
   private final TableFile[] tables;
+
+  /** Of the tables it walks; those in front of it, and from the limit on, it never opens. */
+  private final int firstIndex;
+
+  private final int indexLimit;
   private final MemoryLedger ledger;
   private @Nullable InternalIterator current;
 
@@ -32,27 +40,57 @@ public final class LevelIterator extends InternalIterator {
 
   /** The array is not written to. */
   public LevelIterator(TableFile[] tables, MemoryLedger ledger) {
+    this(tables, 0, tables.length, ledger);
+  }
+
+  /** Of the tables with these indexes, which may be none. */
+  private LevelIterator(TableFile[] tables, int firstIndex, int indexLimit, MemoryLedger ledger) {
     this.tables = tables;
+    this.firstIndex = firstIndex;
+    this.indexLimit = indexLimit;
     this.ledger = ledger;
+  }
+
+  /** Of the tables that may have keys from {@code lower} to in front of {@code upper}, or none. */
+  public static LevelIterator within(
+      TableFile[] tables, byte[] lower, byte[] upper, MemoryLedger ledger) {
+    int first = count(tables, table -> compareUnsigned(table.meta().largestKey(), lower) < 0);
+    int limit = count(tables, table -> compareUnsigned(table.meta().smallestKey(), upper) < 0);
+    return new LevelIterator(tables, first, Math.max(first, limit), ledger);
+  }
+
+  /** How many of the tables have something that all in front of them have and none behind. */
+  private static int count(TableFile[] tables, Predicate<TableFile> have) {
+    int from = 0;
+    int limit = tables.length;
+    while (from < limit) {
+      int middle = (from + limit) >>> 1;
+      if (have.test(tables[middle])) {
+        from = middle + 1;
+      } else {
+        limit = middle;
+      }
+    }
+    return from;
   }
 
   @Override
   public void seekToFirst() {
     valid = false;
-    firstFrom(0);
+    firstFrom(firstIndex);
   }
 
   @Override
   public void seekToLast() {
     valid = false;
-    lastFrom(tables.length - 1);
+    lastFrom(indexLimit - 1);
   }
 
   @Override
   public void seek(Region key, long offset, int length, long tag) {
     valid = false;
     int index = firstEndingAtOrAfter(key, offset, length);
-    if (index == tables.length) {
+    if (index == indexLimit) {
       return;
     }
     InternalIterator table = enter(index);
@@ -69,7 +107,7 @@ public final class LevelIterator extends InternalIterator {
     valid = false;
     // The key may lie in a gap; what is before it then ends the table before the gap.
     int index = firstEndingAtOrAfter(key, offset, length);
-    if (index < tables.length) {
+    if (index < indexLimit) {
       InternalIterator table = enter(index);
       table.seekBefore(key, offset, length, tag);
       if (table.isValid()) {
@@ -136,7 +174,7 @@ public final class LevelIterator extends InternalIterator {
   }
 
   private void firstFrom(int index) {
-    for (int i = index; i < tables.length; i++) {
+    for (int i = index; i < indexLimit; i++) {
       InternalIterator table = enter(i);
       table.seekToFirst();
       if (table.isValid()) {
@@ -147,7 +185,7 @@ public final class LevelIterator extends InternalIterator {
   }
 
   private void lastFrom(int index) {
-    for (int i = index; i >= 0; i--) {
+    for (int i = index; i >= firstIndex; i--) {
       InternalIterator table = enter(i);
       table.seekToLast();
       if (table.isValid()) {
@@ -158,8 +196,8 @@ public final class LevelIterator extends InternalIterator {
   }
 
   private int firstEndingAtOrAfter(Region key, long offset, int length) {
-    int from = 0;
-    int limit = tables.length;
+    int from = firstIndex;
+    int limit = indexLimit;
     while (from < limit) {
       int middle = (from + limit) >>> 1;
       if (key.compareTo(offset, length, tables[middle].meta().largestKey()) > 0) {

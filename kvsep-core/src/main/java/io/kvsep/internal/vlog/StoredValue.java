@@ -40,6 +40,13 @@ public final class StoredValue {
     heap = value;
   }
 
+  /** Lets go of a value on the heap: whoever asked for it has it, or nobody wants it any more. */
+  public void forget() {
+    if (heap != null) {
+      heap = null;
+    }
+  }
+
   public int length() {
     return length;
   }
