@@ -177,11 +177,32 @@ final class RestoreWork {
 
   private void apply(Header header, Map<String, Integer> names, BackupReader backup)
       throws IOException {
-    Start start = begin(header, names);
+    AtomicReference<Start> begun = new AtomicReference<>();
+    // Nobody may take an id that the backup brings.
+    catalog.exclusively(
+        () -> {
+          Start start = begin(header, names);
+          begun.set(start);
+          changeKeyspaces(start.keyspaces, names);
+        });
+    Start start = Objects.requireNonNull(begun.get());
     Records records = new Records();
+    if (header.complete() && start.sequence > 0) {
+      records.clearKeyspace(Keyspaces.DEFAULT);
+      for (int id : names.values()) {
+        records.clearKeyspace(id);
+      }
+    }
+    backup.readAll(records);
+    records.write();
+    appender.sync();
+    end(header, start);
+  }
+
+  private void changeKeyspaces(Map<String, Integer> there, Map<String, Integer> names) {
     Map<String, Integer> missing = new HashMap<>(names);
     List<Integer> gone = new ArrayList<>();
-    start.keyspaces.forEach(
+    there.forEach(
         (name, id) -> {
           if (!missing.remove(name, id)) {
             gone.add(id);
@@ -193,16 +214,6 @@ final class RestoreWork {
     if (!missing.isEmpty()) {
       catalog.add(missing);
     }
-    if (header.complete() && start.sequence > 0) {
-      records.clearKeyspace(Keyspaces.DEFAULT);
-      for (int id : names.values()) {
-        records.clearKeyspace(id);
-      }
-    }
-    backup.readAll(records);
-    records.write();
-    appender.sync();
-    end(header, start);
   }
 
   /** What the store was like when nothing of the backup was in it. */

@@ -63,14 +63,25 @@ final class LockOwner {
     channel.truncate(0);
   }
 
-  /** The id of another process that is alive and has its name in the file; null when none has. */
-  static @Nullable Long otherAlive(FileChannel channel, Object file) throws IOException {
+  /** The same without the lock: another process may have it by now, and its name there. */
+  static void eraseOwn(FileChannel channel) throws IOException {
+    if (line(channel).startsWith(ProcessHandle.current().pid() + " ")) {
+      erase(channel);
+    }
+  }
+
+  private static String line(FileChannel channel) throws IOException {
     ByteBuffer bytes = ByteBuffer.allocate(BYTES_MAX);
     int count = 0;
     while (count >= 0 && bytes.hasRemaining()) {
       count = channel.read(bytes, bytes.position());
     }
-    String line = new String(bytes.array(), 0, bytes.position(), ISO_8859_1);
+    return new String(bytes.array(), 0, bytes.position(), ISO_8859_1);
+  }
+
+  /** The id of another process that is alive and has its name in the file; null when none has. */
+  static @Nullable Long otherAlive(FileChannel channel, Object file) throws IOException {
+    String line = line(channel);
     String[] words = line.endsWith("\n") ? line.strip().split(" ", 3) : new String[0];
     if (words.length < 3 || !words[2].equals(file.toString())) {
       return null;

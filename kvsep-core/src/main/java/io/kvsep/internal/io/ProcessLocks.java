@@ -154,7 +154,7 @@ final class ProcessLocks {
       if (holding.holderCount == 0) {
         HELD.remove(path);
         if (!holding.shared) {
-          eraseOwner(holding.channel);
+          eraseOwner(path, holding.channel);
         }
         // Closing the channel releases the lock.
         holding.channel.close();
@@ -162,10 +162,26 @@ final class ProcessLocks {
     }
   }
 
-  private static void eraseOwner(FileChannel channel) {
+  private static void eraseOwner(Path path, FileChannel channel) {
     boolean interrupted = Thread.interrupted();
     try {
-      LockOwner.erase(channel);
+      boolean erased = false;
+      try {
+        LockOwner.erase(channel);
+        erased = true;
+      } catch (ClosedChannelException e) {
+        // By an interrupt, and the lock went with it; the name still keeps others out.
+        interrupted |= Thread.interrupted();
+      }
+      while (!erased) {
+        try (FileChannel again =
+            FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+          LockOwner.eraseOwn(again);
+          erased = true;
+        } catch (ClosedChannelException e) {
+          interrupted |= Thread.interrupted();
+        }
+      }
     } catch (IOException e) {
       // Then other processes are kept out until this one ends.
       return;
