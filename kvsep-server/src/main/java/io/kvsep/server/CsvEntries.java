@@ -2,15 +2,16 @@ package io.kvsep.server;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import de.siegmar.fastcsv.reader.AbstractBaseCsvCallbackHandler;
 import de.siegmar.fastcsv.reader.CloseableIterator;
 import de.siegmar.fastcsv.reader.CsvParseException;
 import de.siegmar.fastcsv.reader.CsvReader;
-import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CodingErrorAction;
 import java.util.Arrays;
 import java.util.Map;
@@ -24,8 +25,7 @@ final class CsvEntries implements EntryFile {
   /** What some programs write in front of UTF-8. */
   private static final byte[] BYTE_ORDER_MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
-  private final CsvReader<CsvRecord> reader;
-  private final CloseableIterator<CsvRecord> records;
+  private final CloseableIterator<Columns> records;
   private boolean isHeaderNext;
 
   /**
@@ -41,14 +41,14 @@ final class CsvEntries implements EntryFile {
                 .newDecoder()
                 .onMalformedInput(CodingErrorAction.REPORT)
                 .onUnmappableCharacter(CodingErrorAction.REPORT));
-    reader =
+    CsvReader<Columns> reader =
         CsvReader.builder()
             .fieldSeparator(separator)
             .maxBufferSize(FIELD_CHARACTERS_MAX)
             .extraFieldStrategy(FieldMismatchStrategy.IGNORE)
             .missingFieldStrategy(FieldMismatchStrategy.IGNORE)
             .allowUnclosedQuote(false)
-            .ofCsvRecord(text);
+            .build(new ColumnsHandler(), text);
     records = reader.iterator();
     isHeaderNext = withHeader;
   }
@@ -67,7 +67,7 @@ final class CsvEntries implements EntryFile {
 
   @Override
   public Map.@Nullable Entry<byte[], byte[]> next() throws BadEntryException, IOException {
-    CsvRecord record;
+    Columns columns;
     try {
       if (isHeaderNext && records.hasNext()) {
         records.next();
@@ -76,19 +76,59 @@ final class CsvEntries implements EntryFile {
       if (!records.hasNext()) {
         return null;
       }
-      record = records.next();
+      columns = records.next();
     } catch (UncheckedIOException e) {
-      throw e.getCause();
+      throw e.getCause() instanceof CharacterCodingException cause
+          ? new IOException("no UTF-8: " + cause.getMessage(), cause)
+          : e.getCause();
     } catch (CsvParseException e) {
-      throw new IOException(e.getMessage(), e);
+      throw new IOException(reason(e), e);
     }
-    String where = "line " + record.getStartingLineNumber();
-    if (record.getFieldCount() != 2) {
+    String where = "line " + columns.line();
+    if (columns.count() != 2) {
       throw new BadEntryException(
-          where, "a key and a value are wanted, not " + record.getFieldCount() + " columns");
+          where, "a key and a value are wanted, not " + columns.count() + " columns");
     }
-    byte[] key = record.getField(0).getBytes(UTF_8);
+    byte[] key = columns.first().getBytes(UTF_8);
     EntryFile.checkKey(where, key);
-    return Map.entry(key, record.getField(1).getBytes(UTF_8));
+    return Map.entry(key, columns.second().getBytes(UTF_8));
+  }
+
+  /** Some of these only say where, and their cause says what. */
+  private static String reason(CsvParseException failure) {
+    Throwable cause = failure.getCause();
+    return failure.getMessage() + (cause == null ? "" : ": " + cause.getMessage());
+  }
+
+  /** The first two columns of a record, and how many it has. */
+  private record Columns(long line, int count, String first, String second) {}
+
+  /**
+   * Keeps no more of a record than that: one may have any number of columns, for which it is told
+   * of, and each may be as long as the buffer. The records of the library have limits below both.
+   */
+  private static final class ColumnsHandler extends AbstractBaseCsvCallbackHandler<Columns> {
+    private String first = "";
+    private String second = "";
+
+    @Override
+    protected void handleBegin(long line) {
+      first = "";
+      second = "";
+    }
+
+    @Override
+    protected void handleField(int index, char[] text, int from, int length, boolean quoted) {
+      if (index == 0) {
+        first = new String(text, from, length);
+      } else if (index == 1) {
+        second = new String(text, from, length);
+      }
+    }
+
+    @Override
+    protected Columns buildRecord() {
+      return new Columns(getStartingLineNumber(), getFieldCount(), first, second);
+    }
   }
 }
