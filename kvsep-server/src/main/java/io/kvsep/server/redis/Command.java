@@ -1,5 +1,6 @@
 package io.kvsep.server.redis;
 
+import java.util.Map;
 import java.util.function.Predicate;
 
 /**
@@ -9,6 +10,7 @@ import java.util.function.Predicate;
  * @param firstKey index of the first argument that is a key, 0 for none
  * @param lastKey index of the last, counted from the end when negative
  * @param onlyWrites whether a call with these arguments reads nothing, and may be part of a batch
+ * @param subcommands what may come behind the name, none when that is no word of a fixed set
  * @param quick whether a call with few and short arguments is over soon, see {@link #isQuick}
  */
 record Command(
@@ -19,6 +21,7 @@ record Command(
     int lastKey,
     int keyStep,
     Predicate<byte[][]> onlyWrites,
+    Subcommands subcommands,
     boolean quick,
     Body body,
     String summary) {
@@ -51,21 +54,49 @@ record Command(
   }
 
   static Command of(String name, int arity, Kind kind, Body body, String summary) {
-    return new Command(name, arity, kind, 0, 0, 0, arguments -> false, false, body, summary);
+    return new Command(
+        name, arity, kind, 0, 0, 0, arguments -> false, Subcommands.NONE, false, body, summary);
   }
 
   /** With keys from one argument to another. */
   Command keys(int first, int last, int step) {
-    return new Command(name, arity, kind, first, last, step, onlyWrites, quick, body, summary);
+    return new Command(
+        name, arity, kind, first, last, step, onlyWrites, subcommands, quick, body, summary);
   }
 
   Command onlyWrites(Predicate<byte[][]> when) {
-    return new Command(name, arity, kind, firstKey, lastKey, keyStep, when, quick, body, summary);
+    return new Command(
+        name, arity, kind, firstKey, lastKey, keyStep, when, subcommands, quick, body, summary);
+  }
+
+  Command subcommands(Map<String, Integer> arities) {
+    return new Command(
+        name,
+        arity,
+        kind,
+        firstKey,
+        lastKey,
+        keyStep,
+        onlyWrites,
+        new Subcommands(arities),
+        quick,
+        body,
+        summary);
   }
 
   Command asQuick() {
     return new Command(
-        name, arity, kind, firstKey, lastKey, keyStep, onlyWrites, true, body, summary);
+        name,
+        arity,
+        kind,
+        firstKey,
+        lastKey,
+        keyStep,
+        onlyWrites,
+        subcommands,
+        true,
+        body,
+        summary);
   }
 
   /** Whether the call is over so soon that an event loop can carry it out; true of no change. */
@@ -81,7 +112,15 @@ record Command(
     return kind == Kind.READ || kind == Kind.READ_TOGETHER;
   }
 
-  boolean takes(int count) {
+  /** Refuses a call with too few or too many arguments, or with a subcommand that there is not. */
+  void checkArguments(byte[][] arguments) {
+    if (!takes(arity, arguments.length)) {
+      throw CommandError.wrongArity(name);
+    }
+    subcommands.check(name, arguments);
+  }
+
+  static boolean takes(int arity, int count) {
     return arity >= 0 ? count == arity : count >= -arity;
   }
 

@@ -1,5 +1,9 @@
 package io.kvsep.server.redis;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Locale;
+
 /** A command is refused; the message is the reply, with its code in front. Nothing was written. */
 final class CommandError extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -18,6 +22,17 @@ final class CommandError extends RuntimeException {
 
   static CommandError wrongArity(String command) {
     return new CommandError("ERR wrong number of arguments for '" + command + "' command");
+  }
+
+  static CommandError unknownSubcommand(String command, byte[] word) {
+    String shown = new String(word, UTF_8);
+    shown = shown.substring(0, Math.min(128, shown.length()));
+    return new CommandError(
+        "ERR unknown subcommand '"
+            + shown
+            + "'. Try "
+            + command.toUpperCase(Locale.ROOT)
+            + " HELP.");
   }
 
   String reply() {

@@ -275,13 +275,11 @@ final class Round {
     if (command == null) {
       return unknown(request.arguments);
     }
-    if (!command.takes(request.arguments.length)) {
-      return CommandError.wrongArity(command.name()).reply();
-    }
-    if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
-      return "NOAUTH Authentication required.";
-    }
     try {
+      command.checkArguments(request.arguments);
+      if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
+        return "NOAUTH Authentication required.";
+      }
       command.checkKeys(request.arguments);
     } catch (CommandError e) {
       return e.reply();

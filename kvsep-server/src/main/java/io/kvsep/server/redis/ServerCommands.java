@@ -20,32 +20,16 @@ final class ServerCommands {
   static List<Command> all() {
     return List.of(
         Command.of("info", -1, Kind.SESSION, ServerCommands::info, "Gives the state of the server"),
-        Command.of("config", -2, Kind.SESSION, ServerCommands::config, "Gives settings"),
-        Command.of("command", -1, Kind.SESSION, ServerCommands::command, "Describes the commands"),
+        Command.of("config", -2, Kind.SESSION, ServerCommands::config, "Gives settings")
+            .subcommands(Map.of("GET", -3, "HELP", 2)),
+        Command.of("command", -1, Kind.SESSION, ServerCommands::command, "Describes the commands")
+            .subcommands(Map.of("COUNT", 2, "DOCS", -2, "HELP", 2, "INFO", -2, "LIST", 2)),
         Command.of("time", 1, Kind.SESSION, ServerCommands::time, "Gives the time").asQuick(),
         Command.of("save", 1, Kind.LONG_READ, ServerCommands::save, "Syncs the store"));
   }
 
-  static void requireCount(Call call, int count) {
-    if (call.count() != count) {
-      throw CommandError.wrongArity(call.name + "|" + call.word(1).toLowerCase(Locale.ROOT));
-    }
-  }
-
-  static CommandError unknownSubcommand(Call call) {
-    String shown = call.text(1);
-    shown = shown.substring(0, Math.min(128, shown.length()));
-    return new CommandError(
-        "ERR unknown subcommand '"
-            + shown
-            + "'. Try "
-            + call.name.toUpperCase(Locale.ROOT)
-            + " HELP.");
-  }
-
   /** Answers HELP of a command that has subcommands: usage and what it does, in turns. */
   static void help(Call call, String... usagesAndTexts) {
-    requireCount(call, 2);
     String name = call.name.toUpperCase(Locale.ROOT);
     call.out.array(usagesAndTexts.length + 3);
     call.out.simple(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
@@ -147,12 +131,6 @@ final class ServerCommands {
       help(call, "GET <pattern> [<pattern> ...]", "Gives settings whose names match a pattern.");
       return;
     }
-    if (!call.word(1).equals("GET")) {
-      throw unknownSubcommand(call);
-    }
-    if (call.count() < 3) {
-      throw CommandError.wrongArity("config|get");
-    }
     RedisLimits limits = call.server.options().limits();
     Map<String, String> settings = new TreeMap<>();
     settings.put("appendonly", "yes");
@@ -191,12 +169,8 @@ final class ServerCommands {
         call.out.array(table.all().size());
         table.all().forEach(command -> describe(call.out, command));
       }
-      case "COUNT" -> {
-        requireCount(call, 2);
-        call.out.integer(table.all().size());
-      }
+      case "COUNT" -> call.out.integer(table.all().size());
       case "LIST" -> {
-        requireCount(call, 2);
         call.out.array(table.all().size());
         table.all().forEach(command -> call.out.bulk(command.name()));
       }
@@ -215,7 +189,7 @@ final class ServerCommands {
               "Describes commands, all by default.",
               "LIST",
               "Gives the names of all commands.");
-      default -> throw unknownSubcommand(call);
+      default -> throw CommandError.unknownSubcommand(call.name, call.bytes(1));
     }
   }
 

@@ -6,6 +6,7 @@ import io.kvsep.server.redis.Command.Kind;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.List;
+import java.util.Map;
 
 /** The connection itself: who is there, and how it wants to be spoken to. */
 final class SessionCommands {
@@ -25,7 +26,27 @@ final class SessionCommands {
         Command.of("hello", -1, Kind.GREETING, SessionCommands::hello, "Chooses the protocol"),
         Command.of("quit", -1, Kind.CONTROL, SessionCommands::quit, "Closes the connection"),
         Command.of("reset", 1, Kind.CONTROL, SessionCommands::reset, "Begins the connection anew"),
-        Command.of("client", -2, Kind.SESSION, SessionCommands::client, "About connections"));
+        Command.of("client", -2, Kind.SESSION, SessionCommands::client, "About connections")
+            .subcommands(
+                Map.of(
+                    "GETNAME",
+                    2,
+                    "HELP",
+                    2,
+                    "ID",
+                    2,
+                    "INFO",
+                    2,
+                    "LIST",
+                    2,
+                    "NO-EVICT",
+                    3,
+                    "NO-TOUCH",
+                    3,
+                    "SETINFO",
+                    4,
+                    "SETNAME",
+                    3)));
   }
 
   /** Whether a command may come before the token. */
@@ -175,35 +196,25 @@ final class SessionCommands {
     Session session = call.session;
     String word = call.word(1);
     switch (word) {
-      case "ID" -> {
-        ServerCommands.requireCount(call, 2);
-        call.out.integer(session.id);
-      }
-      case "GETNAME" -> {
-        ServerCommands.requireCount(call, 2);
-        call.out.bulkOrNull(session.name.isEmpty() ? null : session.name.getBytes(UTF_8));
-      }
+      case "ID" -> call.out.integer(session.id);
+      case "GETNAME" ->
+          call.out.bulkOrNull(session.name.isEmpty() ? null : session.name.getBytes(UTF_8));
       case "SETNAME" -> {
-        ServerCommands.requireCount(call, 3);
         session.name = checkedName(call.text(2));
         call.out.ok();
       }
       case "SETINFO" -> setInfo(call);
-      case "INFO" -> {
-        ServerCommands.requireCount(call, 2);
-        call.out.verbatim(session.describe(call.nowMillis()) + "\n");
-      }
+      case "INFO" -> call.out.verbatim(session.describe(call.nowMillis()) + "\n");
       case "LIST" -> list(call);
       case "NO-EVICT", "NO-TOUCH" -> {
         // Nothing is ever evicted, so both are as asked for.
-        ServerCommands.requireCount(call, 3);
         if (!call.word(2).equals("ON") && !call.word(2).equals("OFF")) {
           throw CommandError.syntax();
         }
         call.out.ok();
       }
       case "HELP" -> help(call);
-      default -> throw ServerCommands.unknownSubcommand(call);
+      default -> throw CommandError.unknownSubcommand(call.name, call.bytes(1));
     }
   }
 
@@ -229,7 +240,6 @@ final class SessionCommands {
   }
 
   private static void setInfo(Call call) {
-    ServerCommands.requireCount(call, 4);
     String value = checkedName(call.text(3));
     switch (call.word(2)) {
       case "LIB-NAME" -> call.session.libraryName = value;
@@ -240,7 +250,6 @@ final class SessionCommands {
   }
 
   private static void list(Call call) {
-    ServerCommands.requireCount(call, 2);
     StringBuilder lines = new StringBuilder();
     for (Session session : call.server.sessions()) {
       lines.append(session.describe(call.nowMillis())).append('\n');
