@@ -178,12 +178,15 @@ final class StringCommands {
       throw CommandError.syntax();
     }
     Entries entries = call.entries();
+    // What nobody sees a change of is not written: EXEC of those who watch the key goes well.
+    boolean changes =
+        expires || (persists && Entries.expiry(entries.info(call.bytes(1))) != Entries.NEVER);
     byte[] value = entries.get(call.bytes(1));
     // As in Redis, the time is only looked at where there is an entry.
     boolean timed = expires && value != null;
     long moment = timed ? ExpiryOption.moment(call, call.word(2), 3) : Entries.NEVER;
     call.out.bulkOrNull(value);
-    if (value != null && (expires || persists)) {
+    if (value != null && changes) {
       if (call.hasPassed(moment)) {
         entries.delete(call.bytes(1));
       } else {
