@@ -22,7 +22,8 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Keys that are no relative path inside FOLDER (.., a leading slash, not UTF-8, too long)",
-      "and, without --force, files that exist already are left out, which makes the exit code 1."
+      "and, without --force, files that exist already are left out, which makes the exit code 1.",
+      "A file has its name once it is whole; with --force the one before is there until then."
     })
 final class ExportCommand implements Callable<Integer> {
   private final Streams streams;

@@ -3,21 +3,20 @@ package io.kvsep.server;
 import io.kvsep.server.json.ByteText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A folder that entries are written to as files, and that no key leads out of: not by its name, and
  * not over a link that is inside already. Files that are there stay unless they may be replaced; a
- * link in the place of a file is replaced itself, never what it leads to. Nothing is written into
- * the directory of the store itself.
+ * link in the place of a file is replaced itself, never what it leads to. A file has its name once
+ * it is whole, and until then the one that it replaces is there. Nothing is written into the
+ * directory of the store itself.
  */
 final class ExportFolder {
   private final Path root;
@@ -52,11 +51,13 @@ final class ExportFolder {
     } catch (InvalidPathException | UnusableNameException e) {
       return "is no file name: " + e.getMessage();
     }
+    boolean replaces;
     ByteBuffer content;
-    FileChannel channel;
+    UnfinishedFile file;
     try {
       makeParent(target);
-      if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+      replaces = Files.exists(target, LinkOption.NOFOLLOW_LINKS);
+      if (replaces) {
         if (Files.isDirectory(target, LinkOption.NOFOLLOW_LINKS)) {
           return "is a folder there";
         }
@@ -67,19 +68,18 @@ final class ExportFolder {
         if (other != null) {
           return "is the same file as " + other + " there";
         }
-        // Read before anything is lost, so that a damaged value costs no file.
-        content = value.get();
-        Files.delete(target);
-      } else {
-        content = value.get();
       }
-      // CREATE_NEW neither follows a link nor opens what appeared meanwhile.
-      channel = FileChannel.open(target, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+      content = value.get();
+      file = UnfinishedFile.beside(target);
     } catch (LeavesFolderException | FileSystemException e) {
       return e instanceof FileSystemException ? Kvsep.reason(e) : String.valueOf(e.getMessage());
     }
-    writeWhole(channel, target, content);
-    return null;
+    try (file) {
+      while (content.hasRemaining()) {
+        file.channel().write(content);
+      }
+      return give(file, target, replaces);
+    }
   }
 
   /**
@@ -148,19 +148,18 @@ final class ExportFolder {
     }
   }
 
-  /** A file that could not be written to its end is not left behind. */
-  private static void writeWhole(FileChannel channel, Path target, ByteBuffer value)
+  /** What has appeared meanwhile is neither followed nor replaced. */
+  private static @Nullable String give(UnfinishedFile file, Path target, boolean replaces)
       throws IOException {
-    boolean written = false;
-    try (channel) {
-      while (value.hasRemaining()) {
-        channel.write(value);
+    try {
+      if (replaces) {
+        file.replace(target);
+      } else {
+        file.take(target);
       }
-      written = true;
-    } finally {
-      if (!written) {
-        Files.deleteIfExists(target);
-      }
+      return null;
+    } catch (FileSystemException e) {
+      return Kvsep.reason(e);
     }
   }
 

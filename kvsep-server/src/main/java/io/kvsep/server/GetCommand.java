@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -55,17 +56,27 @@ final class GetCommand implements Callable<Integer> {
     try {
       if (target == null) {
         streams.output().bytes(value);
-      } else {
+      } else if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+        // As it is: a pipe, a device, a link, or a file with owner and permissions of its own.
         try (OutputStream file = Files.newOutputStream(target);
             WritableByteChannel channel = Channels.newChannel(file)) {
-          while (value.hasRemaining()) {
-            channel.write(value);
-          }
+          write(value, channel);
+        }
+      } else {
+        try (UnfinishedFile file = UnfinishedFile.beside(target)) {
+          write(value, file.channel());
+          file.take(target);
         }
       }
       return true;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void write(ByteBuffer value, WritableByteChannel channel) throws IOException {
+    while (value.hasRemaining()) {
+      channel.write(value);
     }
   }
 }

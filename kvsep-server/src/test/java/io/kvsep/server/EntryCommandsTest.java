@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -147,6 +148,20 @@ final class EntryCommandsTest {
     assertEquals("value", Files.readString(target));
     String refusal = run("get", "key", "--output", target + "/x").failsWith(1);
     assertTrue(refusal.contains("target"), refusal);
+  }
+
+  /** An interrupted thread cannot write to a file. */
+  @Test
+  void getLeavesNoFileThatItCouldNotWriteToItsEnd() throws IOException {
+    run("put", "key", "value").succeeds();
+    Path target = Files.createDirectory(folder.resolve("target"));
+    Thread.currentThread().interrupt();
+    CommandRun run = run("get", "key", "--output", target.resolve("file").toString());
+    assertTrue(Thread.interrupted());
+    assertEquals(1, run.code());
+    try (Stream<Path> files = Files.list(target)) {
+      assertEquals(List.of(), files.toList());
+    }
   }
 
   @Test

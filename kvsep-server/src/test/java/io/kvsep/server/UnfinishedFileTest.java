@@ -11,6 +11,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -64,6 +65,56 @@ final class UnfinishedFileTest {
     Path path = Files.writeString(folder.resolve("file"), "other");
     assertThrows(FileAlreadyExistsException.class, () -> new UnfinishedFile(path));
     assertEquals("other", Files.readString(path));
+  }
+
+  @Test
+  void itGivesItsContentToANameThatNothingHas() throws IOException {
+    Path path = folder.resolve("file");
+    for (int way = 0; way < 2; way++) {
+      for (int tries = 0; tries < 2; tries++) {
+        try (UnfinishedFile file = UnfinishedFile.beside(path)) {
+          write(file);
+          if (tries == 0) {
+            give(file, path, way);
+          } else {
+            int again = way;
+            assertThrows(FileAlreadyExistsException.class, () -> give(file, path, again));
+          }
+        }
+        assertEquals(100, Files.size(path));
+        assertEquals(1, count());
+      }
+      Files.delete(path);
+    }
+  }
+
+  private static void give(UnfinishedFile file, Path path, int way) throws IOException {
+    if (way == 0) {
+      file.take(path);
+    } else {
+      file.reserve(path);
+    }
+  }
+
+  @Test
+  void itReplacesAnotherFileOnlyWhenItIsWhole() throws IOException {
+    Path path = Files.writeString(folder.resolve("file"), "other");
+    Path link = Files.createSymbolicLink(folder.resolve("link"), path);
+    try (UnfinishedFile file = UnfinishedFile.beside(link)) {
+      write(file);
+      assertEquals("other", Files.readString(link));
+      file.replace(link);
+    }
+    assertEquals("other", Files.readString(path));
+    assertFalse(Files.isSymbolicLink(link));
+    assertEquals(100, Files.size(link));
+    assertEquals(2, count());
+  }
+
+  private int count() throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.toList().size();
+    }
   }
 
   @Test
