@@ -1,8 +1,48 @@
 package io.kvsep.server.redis;
 
-/** Times as commands give them, turned into moments. */
+/**
+ * What the options of a command say of the expiry, and times as commands give them, turned into
+ * moments. One option excludes the others; of the same one given again the last counts.
+ */
 final class ExpiryOption {
-  private ExpiryOption() {}
+  private final String withoutTime;
+  private String word = "";
+  private int timeIndex;
+
+  /**
+   * Before any option is taken.
+   *
+   * @param withoutTime the option of the command that goes with no time: KEEPTTL or PERSIST
+   */
+  ExpiryOption(String withoutTime) {
+    this.withoutTime = withoutTime;
+  }
+
+  /** Takes the option at an index; the index of the last argument that belongs to it. */
+  int take(Call call, int index) {
+    String next = call.word(index);
+    boolean timed = names(next);
+    boolean known = timed ? index + 1 < call.count() : next.equals(withoutTime);
+    if (!known || !(word.isEmpty() || word.equals(next))) {
+      throw CommandError.syntax();
+    }
+    word = next;
+    timeIndex = timed ? index + 1 : 0;
+    return timed ? timeIndex : index;
+  }
+
+  boolean isWithoutTime() {
+    return word.equals(withoutTime);
+  }
+
+  boolean hasTime() {
+    return timeIndex > 0;
+  }
+
+  /** When the entry is to end, {@link Entries#NEVER} when no option has a time. */
+  long moment(Call call) {
+    return hasTime() ? moment(call, word, timeIndex) : Entries.NEVER;
+  }
 
   /** Whether a word says that the next argument is a time: EX, PX, EXAT or PXAT. */
   static boolean names(String word) {

@@ -131,6 +131,10 @@ final class KeyCommands {
 
   /** A database that there is. */
   static int database(long index) {
+    if (index < Integer.MIN_VALUE || index > Integer.MAX_VALUE) {
+      throw new CommandError(
+          "ERR value is out of range, value must between -2147483648 and 2147483647");
+    }
     if (index < 0 || index >= Entries.DATABASES) {
       throw new CommandError("ERR DB index is out of range");
     }

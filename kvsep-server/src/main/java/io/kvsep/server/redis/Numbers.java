@@ -13,6 +13,8 @@ final class Numbers {
   /** About what 80 bits can hold, which is how Redis reckons. */
   private static final int FLOAT_EXPONENT_MAX = 4932;
 
+  private static final int FLOAT_EXPONENT_MIN = -4950;
+
   private static final int FLOAT_LENGTH_MAX = 5 << 10;
 
   private Numbers() {}
@@ -74,12 +76,19 @@ final class Numbers {
     } catch (NumberFormatException e) {
       throw notAFloat();
     }
+    if (isTooLarge(value) || (value.signum() != 0 && exponent(value) < FLOAT_EXPONENT_MIN)) {
+      throw notAFloat();
+    }
     return bounded(value);
   }
 
   /** The sum, as it is stored. */
   static BigDecimal sum(BigDecimal first, BigDecimal second) {
-    return bounded(first.add(second));
+    BigDecimal sum = first.add(second);
+    if (isTooLarge(sum)) {
+      throw infinite();
+    }
+    return bounded(sum);
   }
 
   static String text(BigDecimal value) {
@@ -87,18 +96,19 @@ final class Numbers {
     return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
   }
 
-  /**
-   * No further from zero than Redis could go, and no finer than it keeps, so that it stays short.
-   */
+  /** Whether a number is further from zero than Redis could go. */
+  private static boolean isTooLarge(BigDecimal value) {
+    return value.signum() != 0 && exponent(value) > FLOAT_EXPONENT_MAX;
+  }
+
+  private static long exponent(BigDecimal value) {
+    return (long) value.precision() - value.scale();
+  }
+
+  /** No finer than Redis keeps, so that it stays short. */
   private static BigDecimal bounded(BigDecimal value) {
-    if (value.signum() == 0) {
-      return BigDecimal.ZERO;
-    }
-    long exponent = (long) value.precision() - value.scale();
-    if (exponent > FLOAT_EXPONENT_MAX) {
-      throw infinite();
-    }
-    return exponent < -FLOAT_SCALE - 1 ? BigDecimal.ZERO : value;
+    boolean isFiner = value.signum() == 0 || exponent(value) < -FLOAT_SCALE - 1;
+    return isFiner ? BigDecimal.ZERO : value;
   }
 
   private static CommandError notAFloat() {

@@ -148,7 +148,7 @@ final class SessionCommands {
         auth = at;
         at += 3;
       } else if (word.equals("SETNAME") && call.count() - at > 1) {
-        name = checkedName(call.text(at + 1));
+        name = checked(call.text(at + 1), "Client names");
         at += 2;
       } else {
         throw new CommandError("ERR Syntax error in HELLO option '" + call.text(at) + "'");
@@ -184,12 +184,12 @@ final class SessionCommands {
     out.array(0);
   }
 
-  private static String checkedName(String name) {
-    if (name.length() > NAME_LENGTH_MAX || !name.chars().allMatch(c -> c > ' ' && c <= '~')) {
+  private static String checked(String text, String what) {
+    if (text.length() > NAME_LENGTH_MAX || !text.chars().allMatch(c -> c > ' ' && c <= '~')) {
       throw new CommandError(
-          "ERR Client names cannot contain spaces, newlines or special characters.");
+          "ERR " + what + " cannot contain spaces, newlines or special characters.");
     }
-    return name;
+    return text;
   }
 
   private static void client(Call call) {
@@ -200,7 +200,7 @@ final class SessionCommands {
       case "GETNAME" ->
           call.out.bulkOrNull(session.name.isEmpty() ? null : session.name.getBytes(UTF_8));
       case "SETNAME" -> {
-        session.name = checkedName(call.text(2));
+        session.name = checked(call.text(2), "Client names");
         call.out.ok();
       }
       case "SETINFO" -> setInfo(call);
@@ -240,11 +240,15 @@ final class SessionCommands {
   }
 
   private static void setInfo(Call call) {
-    String value = checkedName(call.text(3));
-    switch (call.word(2)) {
-      case "LIB-NAME" -> call.session.libraryName = value;
-      case "LIB-VER" -> call.session.libraryVersion = value;
-      default -> throw new CommandError("ERR Unrecognized option '" + call.text(2) + "'");
+    String option = call.word(2);
+    if (!option.equals("LIB-NAME") && !option.equals("LIB-VER")) {
+      throw new CommandError("ERR Unrecognized option '" + call.text(2) + "'");
+    }
+    String value = checked(call.text(3), call.text(2));
+    if (option.equals("LIB-NAME")) {
+      call.session.libraryName = value;
+    } else {
+      call.session.libraryVersion = value;
     }
     call.out.ok();
   }

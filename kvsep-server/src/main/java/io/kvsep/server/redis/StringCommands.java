@@ -85,6 +85,7 @@ final class StringCommands {
 
     static SetOptions of(Call call) {
       SetOptions options = new SetOptions();
+      ExpiryOption expiry = new ExpiryOption("KEEPTTL");
       for (int i = 3; i < call.count(); i++) {
         String word = call.word(i);
         if (word.equals("NX") && !options.ifPresent) {
@@ -93,17 +94,13 @@ final class StringCommands {
           options.ifPresent = true;
         } else if (word.equals("GET")) {
           options.get = true;
-        } else if (word.equals("KEEPTTL") && options.expiresAtMillis == Entries.NEVER) {
-          options.keepExpiry = true;
-        } else if (ExpiryOption.names(word)
-            && i + 1 < call.count()
-            && !options.keepExpiry
-            && options.expiresAtMillis == Entries.NEVER) {
-          options.expiresAtMillis = ExpiryOption.moment(call, word, ++i);
         } else {
-          throw CommandError.syntax();
+          i = expiry.take(call, i);
         }
       }
+      options.keepExpiry = expiry.isWithoutTime();
+      // As in Redis, the time is only looked at where the options go together.
+      options.expiresAtMillis = expiry.moment(call);
       return options;
     }
 
@@ -172,19 +169,19 @@ final class StringCommands {
   }
 
   private static void getAndExpire(Call call) {
-    boolean persists = call.count() == 3 && call.word(2).equals("PERSIST");
-    boolean expires = call.count() == 4 && ExpiryOption.names(call.word(2));
-    if (call.count() > 2 && !persists && !expires) {
-      throw CommandError.syntax();
+    ExpiryOption expiry = new ExpiryOption("PERSIST");
+    for (int i = 2; i < call.count(); i++) {
+      i = expiry.take(call, i);
     }
     Entries entries = call.entries();
     // What nobody sees a change of is not written: EXEC of those who watch the key goes well.
     boolean changes =
-        expires || (persists && Entries.expiry(entries.info(call.bytes(1))) != Entries.NEVER);
+        expiry.hasTime()
+            || (expiry.isWithoutTime()
+                && Entries.expiry(entries.info(call.bytes(1))) != Entries.NEVER);
     byte[] value = entries.get(call.bytes(1));
     // As in Redis, the time is only looked at where there is an entry.
-    boolean timed = expires && value != null;
-    long moment = timed ? ExpiryOption.moment(call, call.word(2), 3) : Entries.NEVER;
+    long moment = value == null ? Entries.NEVER : expiry.moment(call);
     call.out.bulkOrNull(value);
     if (value != null && changes) {
       if (call.hasPassed(moment)) {

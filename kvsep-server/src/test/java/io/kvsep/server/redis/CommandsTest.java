@@ -19,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 final class CommandsTest {
   private static final long NOW = 1_000_000_000_000L;
   private static final String NOT_AN_INTEGER = "-ERR value is not an integer or out of range^";
+  private static final String NOT_AN_INT =
+      "-ERR value is out of range, value must between -2147483648 and 2147483647^";
 
   @TempDir Path directory;
   private final ManualClock clock = new ManualClock(NOW);
@@ -137,8 +139,16 @@ final class CommandsTest {
         "INCRBYFLOAT f 2.0e2", "$4^5200^",
         "INCRBYFLOAT f x", "-ERR value is not a valid float^",
         "INCRBYFLOAT f inf", "-ERR increment would produce NaN or Infinity^",
-        "INCRBYFLOAT f 1e5000", "-ERR increment would produce NaN or Infinity^",
-        "INCRBYFLOAT f -5200", "$1^0^");
+        "INCRBYFLOAT f 1e5000", "-ERR value is not a valid float^",
+        "INCRBYFLOAT f -1e5000", "-ERR value is not a valid float^",
+        "INCRBYFLOAT f 1e-5000", "-ERR value is not a valid float^",
+        "INCRBYFLOAT f 1e-4950", "$4^5200^",
+        "INCRBYFLOAT f 0e-5000", "$4^5200^",
+        "INCRBYFLOAT f -5200", "$1^0^",
+        "SET f 9e4931", "+OK^",
+        "INCRBYFLOAT f 9e4931", "-ERR increment would produce NaN or Infinity^",
+        "SET f 1e5000", "+OK^",
+        "INCRBYFLOAT f 1", "-ERR value is not a valid float^");
   }
 
   @Test
@@ -164,11 +174,18 @@ final class CommandsTest {
         "COPY f f", "-ERR source and destination objects are the same^",
         "COPY f g DB 3", ":1^",
         "COPY f g DB 16", "-ERR DB index is out of range^",
+        "COPY f g DB -2147483648", "-ERR DB index is out of range^",
+        "COPY f g DB 3000000000", NOT_AN_INT,
+        "COPY f g DB x", NOT_AN_INTEGER,
         "COPY none g", ":0^",
         "SELECT 3", "+OK^",
         "GET g", "$1^3^",
         "KEYS *", "*1^$1^g^",
         "SELECT 16", "-ERR DB index is out of range^",
+        "SELECT -1", "-ERR DB index is out of range^",
+        "SELECT 3000000000", NOT_AN_INT,
+        "SELECT -2147483649", NOT_AN_INT,
+        "SELECT x", NOT_AN_INTEGER,
         "SELECT 0", "+OK^",
         "KEYS [d-f]", "*2^$1^e^$1^f^",
         "FLUSHDB", "+OK^",
@@ -497,7 +514,11 @@ final class CommandsTest {
         "CLIENT SETNAME \"m e\"",
             "-ERR Client names cannot contain spaces, newlines or special characters.^",
         "CLIENT SETINFO LIB-NAME test", "+OK^",
-        "CLIENT SETINFO OTHER test", "-ERR Unrecognized option 'OTHER'^",
+        "CLIENT SETINFO OTHER \"a b\"", "-ERR Unrecognized option 'OTHER'^",
+        "CLIENT SETINFO LIB-NAME \"a b\"",
+            "-ERR LIB-NAME cannot contain spaces, newlines or special characters.^",
+        "CLIENT SETINFO lib-ver \"1 2\"",
+            "-ERR lib-ver cannot contain spaces, newlines or special characters.^",
         "CLIENT NO-EVICT on", "+OK^",
         "CLIENT NO-TOUCH off", "+OK^",
         "CLIENT KILL x", "-ERR unknown subcommand 'KILL'. Try CLIENT HELP.^",
