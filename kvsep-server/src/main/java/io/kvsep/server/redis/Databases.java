@@ -6,14 +6,17 @@ import io.kvsep.KvView;
 import io.kvsep.Snapshot;
 import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
+import io.kvsep.error.ReadOnlyStoreException;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The sixteen databases of a store: 0 is its own keyspace, n the keyspace named {@code db} and n,
- * which is made when the database is used for the first time. Thread safe.
+ * which is made when the database is used for the first time; one that a store for reading only
+ * lacks is empty to those who read. Thread safe.
  */
 final class Databases {
   /** No key is greater. */
@@ -23,10 +26,12 @@ final class Databases {
   private final AtomicReferenceArray<@Nullable Keyspace> keyspaces =
       new AtomicReferenceArray<>(Entries.DATABASES);
   private final Entries own;
+  private final Entries nothing;
 
   Databases(KvStore store) {
     this.store = store;
     this.own = new ViewEntries(store, store);
+    this.nothing = new NoEntries(store);
   }
 
   static String name(int database) {
@@ -39,8 +44,12 @@ final class Databases {
       if (database == 0) {
         return own;
       }
-      KvView view = store.in(keyspace(database));
-      return new ViewEntries(view, view);
+      return in(
+          database,
+          keyspace -> {
+            KvView view = store.in(keyspace);
+            return new ViewEntries(view, view);
+          });
     };
   }
 
@@ -50,15 +59,21 @@ final class Databases {
       if (database == 0) {
         return new ViewEntries(transaction, transaction, written);
       }
-      KvView view = transaction.in(keyspace(database));
-      return new ViewEntries(view, view, written);
+      return in(
+          database,
+          keyspace -> {
+            KvView view = transaction.in(keyspace);
+            return new ViewEntries(view, view, written);
+          });
     };
   }
 
   /** For reading. */
   Entries.Spaces in(Snapshot snapshot) {
     return database ->
-        new ViewEntries(database == 0 ? snapshot : snapshot.in(keyspace(database)), store);
+        database == 0
+            ? new ViewEntries(snapshot, store)
+            : in(database, keyspace -> new ViewEntries(snapshot.in(keyspace), store));
   }
 
   Entries.Spaces in(WriteBatch batch) {
@@ -83,6 +98,16 @@ final class Databases {
     for (int i = 0; i < keyspaces.length(); i++) {
       keyspaces.set(i, null);
     }
+  }
+
+  private Entries in(int database, Function<Keyspace, Entries> there) {
+    Keyspace keyspace;
+    try {
+      keyspace = keyspace(database);
+    } catch (ReadOnlyStoreException e) {
+      return nothing;
+    }
+    return there.apply(keyspace);
   }
 
   private Keyspace keyspace(int database) {

@@ -229,6 +229,50 @@ final class ClosingTest {
   }
 
   @Test
+  void databasesThatAStoreForReadingOnlyHasNotAreEmpty() throws IOException {
+    try (KvStore store = KvStore.open(directory)) {
+      store.put("a".getBytes(UTF_8), "1".getBytes(UTF_8));
+    }
+    try (RunningRedis redis =
+            RunningRedis.in(
+                directory, KvOptions.builder().readOnly(true).build(), options -> options);
+        RawClient client = redis.connect()) {
+      String refusal = "-READONLY the store is open for reading only^";
+      String[] linesAndReplies = {
+        "WATCH a", "+OK^",
+        "SELECT 5", "+OK^",
+        "GET a", "$-1^",
+        "MGET a b", "*2^$-1^$-1^",
+        "EXISTS a b", ":0^",
+        "STRLEN a", ":0^",
+        "GETRANGE a 0 -1", "$0^^",
+        "TTL a", ":-2^",
+        "TYPE a", "+none^",
+        "SCAN 0", "*2^$1^0^*0^",
+        "RANDOMKEY", "$-1^",
+        "KEYS *", "*0^",
+        "DBSIZE", ":0^",
+        "SET a 1", refusal,
+        "INCR a", refusal,
+        "SETNX a 1", refusal,
+        "FLUSHDB", refusal,
+        "DEL a", ":0^",
+        "GETEX a PERSIST", "$-1^",
+        "WATCH a", "+OK^",
+        "MULTI", "+OK^",
+        "GET a", "+QUEUED^",
+        "EXEC", "*1^$-1^",
+        "SELECT 0", "+OK^",
+        "COPY a b DB 5", refusal,
+        "GET a", "$1^1^",
+      };
+      for (int i = 0; i < linesAndReplies.length; i += 2) {
+        client.expect(linesAndReplies[i], linesAndReplies[i + 1]);
+      }
+    }
+  }
+
+  @Test
   void aStoreThatIsClosedUnderTheServerIsAnError() throws IOException {
     try (RunningRedis redis = RunningRedis.in(directory);
         RawClient client = redis.connect()) {
