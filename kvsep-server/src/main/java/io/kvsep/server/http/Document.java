@@ -34,6 +34,12 @@ final class Document {
   /** More than any object here has; each takes some ten times its bytes. */
   private static final int MEMBERS_MAX = 16;
 
+  /**
+   * Far more than any member has. The parser keeps names for the next bodies, thousands of them,
+   * and so must not be given long ones; texts, such as keys of entries, are not kept.
+   */
+  private static final int NAME_BYTES_MAX = 64;
+
   /** Longer texts of an object are weighed; others come to little, with up to 64 threads at it. */
   private static final int LIGHT_CHARS_MAX = 64 << 10;
 
@@ -46,6 +52,7 @@ final class Document {
           .streamReadConstraints(
               StreamReadConstraints.builder()
                   .maxNestingDepth(DEPTH_MAX)
+                  .maxNameLength(NAME_BYTES_MAX)
                   .maxStringLength(Integer.MAX_VALUE - 8)
                   .build())
           .build();

@@ -1,12 +1,17 @@
 package io.kvsep.server.http;
 
+import static java.nio.charset.StandardCharsets.UTF_16;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.reflect.Field;
+import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -110,6 +115,41 @@ final class DocumentsHttpTest {
     assertEquals(128 << 10, served.get("/v1/keys/text").bytes().length);
 
     post("/v1/batch", "[]").is(200);
+  }
+
+  /** The parser remembers names from one body to the next, to make each text but once. */
+  @Test
+  void namesThatNobodyKnowsAreNotKept() throws Exception {
+    String name = "n".repeat(49_990);
+    for (int i = 0; i < 20; i++) {
+      for (Charset charset : List.of(UTF_8, UTF_16)) {
+        byte[] body = ("{\"" + i + name + "\":1}").getBytes(charset);
+        served
+            .send(served.request("POST", "/v1/increment", body))
+            .isProblem(400, "malformed-request");
+      }
+    }
+    String key = "k".repeat(60_000);
+    served.post("/v1/increment", "{\"key\":\"" + key + "\",\"delta\":2}").is(200);
+    assertKeptNamesAreShort("_byteSymbolCanonicalizer", "names");
+    assertKeptNamesAreShort("_rootCharSymbols", "symbols");
+  }
+
+  /** In a table of the factory of the parsers, which is there for good. */
+  private static void assertKeptNamesAreShort(String table, String names) throws Exception {
+    Field factory = Document.class.getDeclaredField("JSON");
+    factory.setAccessible(true);
+    Object root = field(Objects.requireNonNull(factory.get(null)), table);
+    Object state = Objects.requireNonNull(((AtomicReference<?>) field(root, "_tableInfo")).get());
+    for (String name : (String[]) field(state, names)) {
+      assertTrue(name == null || name.length() < 100, () -> name.length() + " characters");
+    }
+  }
+
+  private static Object field(Object owner, String name) throws Exception {
+    Field field = owner.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return Objects.requireNonNull(field.get(owner));
   }
 
   private static String puts(int bytes) {
