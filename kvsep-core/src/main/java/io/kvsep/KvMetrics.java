@@ -92,6 +92,7 @@ public final class KvMetrics implements AutoCloseable {
     gauge("kvsep.write.amplification", null, Tags.empty(), StoreStats::writeAmplification);
     gauge("kvsep.recovery.replayed", BYTES, Tags.empty(), StoreStats::replayedBytes);
     gauge("kvsep.recovery.torn", BYTES, Tags.empty(), StoreStats::tornBytes);
+    gauge("kvsep.failed", null, Tags.empty(), stats -> stats.failed() ? 1 : 0);
   }
 
   private void bindLevels(int levels) {

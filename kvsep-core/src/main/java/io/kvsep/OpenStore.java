@@ -345,7 +345,8 @@ final class OpenStore extends StoreView implements KvStore {
             reclaim.reclaimableBytes(),
             reclaim.damagedFiles()),
         stats.replayedBytes(),
-        stats.tornBytes());
+        stats.tornBytes(),
+        stats.failed());
   }
 
   @Override

@@ -45,6 +45,8 @@ import java.util.Map;
  * @param reclaim what reclaim did to the value log, and what it could still do
  * @param replayedBytes log bytes read again when the store was opened
  * @param tornBytes bytes of a torn log tail that opening the store cut off
+ * @param failed whether a sync has failed, also one that nobody waited for: every write is a {@link
+ *     io.kvsep.error.StoreFailedException} until the store is opened again
  */
 public record StoreStats(
     long entriesEstimate,
@@ -76,7 +78,8 @@ public record StoreStats(
     Pinned pinned,
     Reclaim reclaim,
     long replayedBytes,
-    long tornBytes) {
+    long tornBytes,
+    boolean failed) {
   /** Tables and their bytes in one level. */
   public record Level(int tables, long bytes) {}
 

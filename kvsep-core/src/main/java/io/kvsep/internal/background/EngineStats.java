@@ -36,7 +36,8 @@ public record EngineStats(
     Pinned pinned,
     Reclaim reclaim,
     long replayedBytes,
-    long tornBytes) {
+    long tornBytes,
+    boolean failed) {
   /** What is kept for readers of an older view alone. */
   public record Pinned(
       int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}

@@ -310,7 +310,8 @@ public final class StorageEngine implements AutoCloseable {
           logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes()),
           reclaim.stats(view.version),
           replayedBytes,
-          tornBytes);
+          tornBytes,
+          failure.hasFailed());
     } finally {
       epochs.exit(slot);
     }

@@ -86,8 +86,9 @@ final class Insight implements AutoCloseable {
 
   /** Whether reading and writing are to be expected to work; asks nothing of the device. */
   HttpResponse health(Exchange exchange) {
-    store.stats();
-    if (problems.storeFailed()) {
+    // The store also knows of what failed for nobody, or for clients of other listeners.
+    boolean hasFailed = store.stats().failed();
+    if (hasFailed || problems.storeFailed()) {
       throw Problem.of(
           HttpStatus.SERVICE_UNAVAILABLE,
           "store-failed",

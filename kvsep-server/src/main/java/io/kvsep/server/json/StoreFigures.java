@@ -43,7 +43,8 @@ public final class StoreFigures {
         .put("pinned", pinned(stats.pinned()))
         .put("reclaim", reclaim(stats.reclaim()))
         .put("replayedBytes", stats.replayedBytes())
-        .put("tornBytes", stats.tornBytes());
+        .put("tornBytes", stats.tornBytes())
+        .put("failed", stats.failed());
   }
 
   private static JsonObject memory(StoreStats stats) {

@@ -2,9 +2,13 @@ package io.kvsep.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.Durability;
+import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
+import io.kvsep.StoreOnStorage;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
@@ -13,10 +17,14 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.Operation;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -57,6 +65,28 @@ final class ProblemsHttpTest {
       row(served, new StoreFailedException("sync", new IOException("x")), 503, "store-failed");
       fault.set(null);
       served.get("/health").isProblem(503, "store-failed");
+    }
+  }
+
+  @Test
+  void aSyncThatFailsForNobodyShowsInHealth() {
+    CrashableStorage disk = new CrashableStorage();
+    KvOptions options =
+        KvOptions.builder().durability(Durability.async(Duration.ofMillis(50))).build();
+    KvStore store = StoreOnStorage.open(disk, options);
+    Served served = Served.of(store, HttpOptions.builder().build());
+    try {
+      served.put("/v1/keys/a", "x").is(204);
+      store.sync();
+      served.get("/health").is(200);
+      disk.failNext(Fault.SYNC_FAILS, operation -> operation == Operation.SYNC);
+      served.put("/v1/keys/a", "x").is(204);
+      Served.await(() -> served.get("/health").status() != 200);
+      served.get("/health").isProblem(503, "store-failed");
+      assertEquals(true, served.get("/v1/stats").is(200).json().get("failed"));
+    } finally {
+      assertThrows(StoreFailedException.class, served.front()::close);
+      assertThrows(StoreFailedException.class, store::close);
     }
   }
 
