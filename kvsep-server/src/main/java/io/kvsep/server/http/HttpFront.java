@@ -21,6 +21,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -31,10 +32,14 @@ import java.util.function.Supplier;
  * for other listeners as well, and closes them after this.
  *
  * <p>Thread safe. {@link #close} refuses new requests, ends change feeds, lets what else is under
- * way come to their end for up to {@value #STOP_SECONDS} seconds, and syncs the store.
+ * way come to their end for up to {@value #STOP_SECONDS} seconds, cuts the connections that are
+ * left, and syncs the store.
  */
 public final class HttpFront implements AutoCloseable {
   private static final int STOP_SECONDS = 15;
+
+  /** What is still open after that is cut. */
+  private static final int CUT_SECONDS = STOP_SECONDS + 1;
 
   /** With none at all the library would not wait for running requests. */
   private static final Duration STOP_QUIET = Duration.ofMillis(20);
@@ -54,6 +59,7 @@ public final class HttpFront implements AutoCloseable {
   private final Feeds feeds;
   private final Routes routes;
   private final BlockingTaskExecutor workers;
+  private final Connections connections = new Connections();
   private final Server server;
   private final AtomicBoolean isClosed = new AtomicBoolean();
 
@@ -97,7 +103,11 @@ public final class HttpFront implements AutoCloseable {
         .bossGroupFactory(HttpFront::acceptor)
         .meterRegistry(insight.registry())
         .blockingTaskExecutor(workers, true)
-        .childChannelPipelineCustomizer(pipeline -> Http1Check.addTo(pipeline, isEncrypted, routes))
+        .childChannelPipelineCustomizer(
+            pipeline -> {
+              connections.add(pipeline.channel());
+              Http1Check.addTo(pipeline, isEncrypted, routes);
+            })
         .serviceUnder("/", dispatcher)
         .errorHandler(problems)
         .maxNumConnections(limits.connectionsMax())
@@ -179,7 +189,12 @@ public final class HttpFront implements AutoCloseable {
     }
     refuseRequests();
     try {
-      server.stop().orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
+      CompletableFuture<Void> stop = server.stop();
+      CompletableFuture<?> unusedCut =
+          stop.copy()
+              .completeOnTimeout(null, CUT_SECONDS, TimeUnit.SECONDS)
+              .thenRun(connections::cutAll);
+      stop.orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
     } finally {
       insight.close();
       store.sync();

@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -136,12 +137,17 @@ final class StreamedAnswer {
         source.close();
       }
     }
-    if (context.isTimedOut() && !context.sessionProtocol().isMultiplex()) {
-      // The library would close it behind what the client has not taken, which may be never.
-      Channel channel = context.log().partial().channel();
-      if (channel != null) {
-        ChannelFuture unusedClose = channel.close();
-      }
+    Channel channel = context.isTimedOut() ? context.log().partial().channel() : null;
+    if (channel == null) {
+      return;
+    }
+    // What the library does about it stands behind what the client has not taken, which may be so
+    // for ever.
+    if (context.sessionProtocol().isMultiplex()) {
+      Duration time = Duration.ofMillis(context.config().requestTimeoutMillis());
+      Connections.cutUnlessTaken(channel, time);
+    } else {
+      ChannelFuture unusedClose = channel.close();
     }
   }
 

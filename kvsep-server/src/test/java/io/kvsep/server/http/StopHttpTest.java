@@ -92,6 +92,32 @@ final class StopHttpTest {
     }
   }
 
+  /** What says farewell over HTTP/2 stands behind what such a client does not read. */
+  @Test
+  void clientsThatNoLongerReadDoNotHoldItUp() throws Exception {
+    HttpLimits limits = LimitsHttpTest.with(limit -> limit.requestMillis = 500);
+    try (Served served = Served.at(folder, HttpOptions.builder().limits(limits).build());
+        Socket socket = new Socket()) {
+      fill(served.store());
+      socket.setReceiveBufferSize(4096);
+      socket.connect(served.front().address());
+      Frames frames = new Frames(socket, Integer.MAX_VALUE);
+      frames.widen(1 << 30);
+      frames.get(1, "/v1/scan");
+      Frames.Frame head = frames.next();
+      while (head.type() != Frames.HEADERS) {
+        head = frames.next();
+      }
+      assertEquals(Frames.OK, head.payload()[0]);
+      Served.await(() -> served.store().stats().openCursors() == 0);
+
+      served.front().close();
+    }
+    try (KvStore store = KvStore.open(folder)) {
+      check(store);
+    }
+  }
+
   private static byte[] head(String path, int length) {
     return bytes(
         "PUT " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + length + "\r\n\r\n");

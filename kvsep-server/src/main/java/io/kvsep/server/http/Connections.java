@@ -1,0 +1,51 @@
+package io.kvsep.server.http;
+
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.EventLoop;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The open connections of a server, which it can cut. The library closes one of HTTP/2 when a
+ * farewell has gone out behind all that was written before: never, where the client no longer
+ * reads. Thread safe.
+ */
+final class Connections {
+  private final Set<Channel> open = ConcurrentHashMap.newKeySet();
+
+  void add(Channel channel) {
+    open.add(channel);
+    ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> open.remove(channel));
+  }
+
+  void cutAll() {
+    open.forEach(Connections::cut);
+  }
+
+  /** Closes it past everything that would write, or wait, before. */
+  static void cut(Channel channel) {
+    channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
+  }
+
+  /** Cuts it unless the client takes what is written by now within that time. */
+  static void cutUnlessTaken(Channel channel, Duration time) {
+    EventLoop loop = channel.eventLoop();
+    loop.execute(
+        () -> {
+          ChannelPromise taken = channel.newPromise();
+          channel.unsafe().write(Unpooled.EMPTY_BUFFER, taken);
+          channel.unsafe().flush();
+          if (!taken.isDone()) {
+            Future<?> patience =
+                loop.schedule(() -> cut(channel), time.toMillis(), TimeUnit.MILLISECONDS);
+            ChannelFuture unusedEnd = taken.addListener(gone -> patience.cancel(false));
+          }
+        });
+  }
+}
