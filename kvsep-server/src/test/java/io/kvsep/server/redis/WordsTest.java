@@ -191,10 +191,13 @@ final class WordsTest {
 
   @Test
   void floatsAreWrittenInFull() {
-    assertEquals("0", Numbers.text(Numbers.decimal(bytes("1e-400000000"))));
+    assertEquals("0", Numbers.text(Numbers.decimal(bytes("1e-4900"))));
     assertEquals("100000000000000000000", Numbers.text(Numbers.decimal(bytes("1e20"))));
     assertEquals("0.1", Numbers.text(Numbers.decimal(bytes(".10"))));
-    for (String text : new String[] {"", "x", "1e", "nan", "1e2147483647", " 1", "--1"}) {
+    String[] refused = {
+      "", "x", "1e", "nan", "1e2147483647", "1e400000000", "1e-400000000", " 1", "--1"
+    };
+    for (String text : refused) {
       assertThrows(CommandError.class, () -> Numbers.decimal(bytes(text)), text);
     }
   }
