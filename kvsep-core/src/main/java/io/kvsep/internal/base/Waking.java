@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Wakes threads for those who must go on whatever becomes of it. Waking a virtual thread may make
- * something, for which there may be no memory, and hands it to a scheduler, which may refuse it. So
- * who sleeps looks by himself from time to time.
+ * something, for which there may be no memory, and hands it to a scheduler, which may refuse it:
+ * then that thread alone sleeps on.
  */
 public final class Waking {
   private Waking() {}

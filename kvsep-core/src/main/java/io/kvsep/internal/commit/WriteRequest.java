@@ -20,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * to the writing thread again.
  */
 public final class WriteRequest implements SlotContext {
-  /** After so long a thread looks by itself, should nobody have been able to wake it. */
-  private static final long LOOK_NANOS = 1_000_000_000;
-
   private enum State {
     WAITING,
     LEADER,
@@ -105,7 +102,7 @@ public final class WriteRequest implements SlotContext {
     }
     boolean interrupted = false;
     while (state == State.WAITING) {
-      LockSupport.parkNanos(this, LOOK_NANOS);
+      LockSupport.park(this);
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {
