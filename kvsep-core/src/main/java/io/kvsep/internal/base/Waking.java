@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Wakes threads for those who must go on whatever becomes of it. Waking a virtual thread may make
  * something, for which there may be no memory, and hands it to a scheduler, which may refuse it:
- * then that thread alone sleeps on.
+ * then that thread sleeps on, and whoever waits for it waits as well.
  */
 public final class Waking {
   private Waking() {}
