@@ -56,6 +56,11 @@ public final class GrowingRegion implements AutoCloseable {
     return region == null ? 0 : region.length();
   }
 
+  /** Whether {@code candidate} is the region as it is. */
+  public boolean isIn(Region candidate) {
+    return candidate == region;
+  }
+
   /** Gives the memory back; the next {@link #ensure} starts anew. */
   @Override
   public void close() {

@@ -73,6 +73,11 @@ public class MemoryLedger {
     return total.get();
   }
 
+  /** Bytes held now for one purpose. */
+  public long bytes(MemoryPurpose purpose) {
+    return bytesByPurpose.get(purpose.ordinal());
+  }
+
   /** The most that was ever held at once. */
   public long peakBytes() {
     return peak.get();

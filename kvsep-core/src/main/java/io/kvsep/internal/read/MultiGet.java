@@ -158,6 +158,11 @@ final class MultiGet {
       return null;
     }
     Region payload = Objects.requireNonNull(context.payloadRegion);
+    if (context.lookup.isOwn(payload)) {
+      // The next lookup may overwrite it.
+      results.set(index, points.value(context, ValueReader.Use.ARRAY).toArray());
+      return null;
+    }
     return new Found(index, context.tag, payload, context.payloadOffset, context.payloadLength);
   }
 

@@ -34,7 +34,7 @@ public final class ReadContext implements SlotContext {
 
   private final GrowingRegion key;
   public final ValueReader.Scratch scratch;
-  public final Lookup lookup = new Lookup();
+  public final Lookup lookup;
   final StoredValue value = new StoredValue();
 
   public int keyLength;
@@ -60,6 +60,7 @@ public final class ReadContext implements SlotContext {
 
   private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
     key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    lookup = new Lookup(ledger);
     scratch =
         new ValueReader.Scratch(
             new GrowingRegion(ledger, MemoryPurpose.READ),
@@ -142,6 +143,7 @@ public final class ReadContext implements SlotContext {
     if (key.capacity() > KEY_KEPT_BYTES_MAX) {
       key.close();
     }
+    lookup.trim();
     return scratch.trim();
   }
 
@@ -153,6 +155,7 @@ public final class ReadContext implements SlotContext {
   @Override
   public void free() {
     key.close();
+    lookup.close();
     scratch.close();
   }
 }

@@ -59,9 +59,10 @@ final class BlockView {
 
   /**
    * Goes to another block and verifies it. A packed one is taken from the table's cache, or put
-   * there; the caller is inside the epochs for as long as it looks at it.
+   * there; the caller is inside the epochs for as long as it looks at it. Where the cache has no
+   * room, it is unpacked into {@code scratch}.
    */
-  void enter(TableReader reader, int block) {
+  void enterShared(TableReader reader, int block, GrowingRegion scratch) {
     CachedBlock cached = reader.cached(block);
     if (cached == null) {
       TableIndex index = reader.index();
@@ -72,6 +73,11 @@ final class BlockView {
         return;
       }
       cached = reader.cache(block, packed, start, trailer);
+      if (cached == null) {
+        packedReads.setOpaque(packedReads.getPlain() + 1);
+        enterUnpacked(trailer, scratch);
+        return;
+      }
     }
     long reads = packedReads.getPlain() + 1;
     packedReads.setOpaque(reads);
@@ -95,10 +101,7 @@ final class BlockView {
       setRestarts(trailer);
       return;
     }
-    int length = PackedBlock.unpackedLength(table, start, trailer);
-    Region unpacked = scratch.ensure(length);
-    packed.unpack(table, start, trailer, unpacked, length);
-    enterUnpacked(unpacked, length);
+    enterUnpacked(trailer, scratch);
   }
 
   /** Goes to a block of the file of which a {@link BlockCopy} was verified. */
@@ -126,6 +129,13 @@ final class BlockView {
       throw TableFormat.checksumMismatch(bytes.name(), start, expected, found);
     }
     return trailer;
+  }
+
+  private void enterUnpacked(long trailer, GrowingRegion scratch) {
+    int length = PackedBlock.unpackedLength(table, start, trailer);
+    Region unpacked = scratch.ensure(length);
+    packed.unpack(table, start, trailer, unpacked, length);
+    enterUnpacked(unpacked, length);
   }
 
   private void enterUnpacked(Region unpacked, long length) {

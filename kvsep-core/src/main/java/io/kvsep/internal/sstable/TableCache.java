@@ -2,6 +2,7 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
 import java.util.function.Consumer;
 
 /** What a store keeps of its tables: open readers, and unpacked blocks. Thread safe. */
@@ -9,6 +10,7 @@ public final class TableCache {
   private final ReaderCache<TableReader> readers;
   private final ReaderCache<CachedBlock> blocks;
   private final MemoryLedger ledger;
+  private final long unfreedBlockBytesMax;
 
   /**
    * @param retire runs its argument once nobody is inside the epochs who is inside them now
@@ -19,6 +21,8 @@ public final class TableCache {
     this.readers = new ReaderCache<>(readerBytesMax, retire);
     this.blocks = new ReaderCache<>(blockBytesMax, retire);
     this.ledger = ledger;
+    // The sum may be too large for a number.
+    this.unfreedBlockBytesMax = Math.max(blockBytesMax, blockBytesMax + blockBytesMax / 4);
   }
 
   /** Which tables stay open. */
@@ -34,6 +38,13 @@ public final class TableCache {
   /** Tables that were asked for, other than by lookups, which count for themselves. */
   public long lookups() {
     return readers.lookups();
+  }
+
+  /**
+   * Whether blocks, those included that were evicted and are not freed yet, leave room for more.
+   */
+  boolean hasRoomForBlock() {
+    return ledger.bytes(MemoryPurpose.BLOCK_CACHE) <= unfreedBlockBytesMax;
   }
 
   ReaderCache<CachedBlock> blocks() {

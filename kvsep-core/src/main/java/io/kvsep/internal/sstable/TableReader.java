@@ -200,7 +200,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       if (blockIndex == index.blockCount()) {
         return false;
       }
-      block.enter(this, blockIndex);
+      block.enterShared(this, blockIndex, result.unpacked);
       if (!block.find(key, keyOffset, keyLength, seekTag)) {
         // Few lookups end here. A block may have left memory behind its checksum.
         Region.requirePagesRead();
@@ -294,8 +294,14 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     cache.blocks().used(block);
   }
 
-  /** Unpacks a block for this and later lookups. The caller is inside the epochs. */
-  CachedBlock cache(int block, PackedBlock packed, long start, long trailer) {
+  /**
+   * Unpacks a block for this and later lookups. The caller is inside the epochs. Null when there is
+   * no room: where somebody stays inside the epochs for long, no evicted block is freed meanwhile.
+   */
+  @Nullable CachedBlock cache(int block, PackedBlock packed, long start, long trailer) {
+    if (!cache.hasRoomForBlock()) {
+      return null;
+    }
     AtomicReferenceArray<@Nullable CachedBlock> blocks = placesForBlocks();
     Region bytes = packed.unpack(mapping, start, trailer, cache.ledger());
     CachedBlock made = new CachedBlock(blocks, block, bytes);

@@ -1,10 +1,12 @@
 package io.kvsep.internal.read;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.runtime.EngineConfig.Shape;
@@ -13,17 +15,21 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** What slots of readers keep between two calls. */
+/** What slots of readers hold during a long call, and keep between two. */
 final class SlotMemoryTest {
   private static final int BUDGET_BYTES = 16 << 20;
+  private static final int KEYS = 60_000;
   private static final long TRY_NANOS = 20_000_000;
 
-  private final Shape shape = Shape.forBudget(BUDGET_BYTES, /* packsBlocks= */ false);
+  private final Shape shape = Shape.forBudget(BUDGET_BYTES, /* packsBlocks= */ true);
 
   private StorageEngine open(int compressionBytesMin) {
     EngineConfig base = Engines.config(new CrashableStorage(), new ManualScheduler(1, 1));
@@ -39,9 +45,83 @@ final class SlotMemoryTest {
     return String.format("key-%08d", i).getBytes(UTF_8);
   }
 
+  private static byte[] value(int i) {
+    byte[] value = new byte[200];
+    value[i % 200] = (byte) i;
+    return value;
+  }
+
   private static long held(StorageEngine engine, String purpose) {
     Map<String, Long> bytes = engine.stats().memoryBytes();
     return Objects.requireNonNull(bytes.get(purpose), purpose);
+  }
+
+  /** As long as one reader stays, no block that was evicted is freed. */
+  @Test
+  void unpackedBlocksTakeNoMoreThanTheirShareBesideALongRead() {
+    try (StorageEngine engine = open(Integer.MAX_VALUE)) {
+      for (int i = 0; i < KEYS; i++) {
+        engine.writes().put(0, key(i), value(i), 0);
+      }
+      engine.compact();
+      Long most =
+          engine
+              .reads()
+              .read(
+                  0,
+                  key(0),
+                  StoreReads.LATEST,
+                  view -> {
+                    long peak = 0;
+                    for (int i = 0; i < KEYS; i++) {
+                      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
+                      if (i % 1_000 == 0) {
+                        peak = Math.max(peak, held(engine, "block_cache"));
+                      }
+                    }
+                    return peak;
+                  });
+      long share = shape.blockCacheBytesMax();
+      assertTrue(Objects.requireNonNull(most) <= share + share / 2, most + " of " + share);
+      EngineStats stats = engine.stats();
+      assertTrue(stats.cacheMisses() > 0, "blocks were unpacked");
+    }
+  }
+
+  /** The pointers of one call lie in many blocks that nobody caches. */
+  @Test
+  void keysOfOneCallDoNotDisturbEachOtherBesideALongRead() {
+    try (StorageEngine engine = open(Integer.MAX_VALUE)) {
+      List<byte[]> keys = new ArrayList<>();
+      List<byte[]> values = new ArrayList<>();
+      for (int i = 0; i < KEYS; i++) {
+        byte[] value = value(i);
+        if (i % 100 == 0) {
+          value = Arrays.copyOf(value, 300);
+          keys.add(key(i));
+          values.add(value);
+        }
+        engine.writes().put(0, key(i), value, 0);
+      }
+      engine.compact();
+      List<byte[]> found =
+          Objects.requireNonNull(
+              engine
+                  .reads()
+                  .read(
+                      0,
+                      key(0),
+                      StoreReads.LATEST,
+                      view -> {
+                        for (int i = 0; i < KEYS; i++) {
+                          engine.reads().get(0, key(i), StoreReads.LATEST);
+                        }
+                        return engine.reads().getAll(0, keys, StoreReads.LATEST);
+                      }));
+      for (int i = 0; i < keys.size(); i++) {
+        assertArrayEquals(values.get(i), found.get(i));
+      }
+    }
   }
 
   @Test

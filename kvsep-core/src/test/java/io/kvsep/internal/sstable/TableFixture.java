@@ -58,7 +58,7 @@ final class TableFixture implements AutoCloseable {
 
   final CrashableStorage storage = new CrashableStorage();
   final MemoryLedger ledger = new MemoryLedger();
-  final Lookup lookup = new Lookup();
+  final Lookup lookup = new Lookup(ledger);
 
   static Entry put(String key, long sequence, String value) {
     return new Entry(bytes(key), Tag.of(sequence, Tag.PUT), bytes(value));
