@@ -107,8 +107,8 @@ public record StoreStats(
    * @param reclaimableBytes bytes that rewriting all files that the log has finished and whose
    *     entries have been flushed would give back at most
    * @param damagedFiles names of files, of the log and tables, in which reclaim or a compaction
-   *     found damage since the store was opened, or which reclaim could not read time after time,
-   *     so that nothing is done with them
+   *     found damage since the store was opened, or which they could not read, so that nothing is
+   *     done with them, for now in the second case
    */
   public record Reclaim(
       long filesRewritten,

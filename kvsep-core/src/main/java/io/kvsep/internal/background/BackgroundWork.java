@@ -12,6 +12,7 @@ import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.DamagedInput;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.JobContext;
+import io.kvsep.internal.compaction.LevelZeroBeside;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.SettlingPicker;
@@ -47,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * Flushes and compactions: when they run, and what becomes of their results. A failed job leaves
  * its inputs in place; its error is kept for writers that have to wait for it, and it is tried
  * again when asked and at every tick. A table in which a compaction found damage is spared from
- * then on, and nobody waits for it.
+ * then on, one that the device does not give for a while, and nobody waits for it.
  *
  * <p>Thread safe. Flushes run one at a time in the order of the memtables; compactions run beside
  * them and beside each other, on tables of their own.
@@ -202,6 +203,9 @@ public final class BackgroundWork {
       CompactionPlan whole = running.pausersPlan();
       CompactionPicker picks = whole == null ? picker : picker.beside(whole);
       plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
+      if (plan == null) {
+        plan = LevelZeroBeside.pick(picks, compaction, version, busy, damaged);
+      }
       forReads = plan == null && whole == null;
       if (forReads) {
         if (busy.isEmpty()) {
@@ -236,7 +240,7 @@ public final class BackgroundWork {
     if (version == stuck) {
       return true;
     }
-    if (!picker.isLevelZeroStuck(version, spared.tablesIn(version))) {
+    if (!LevelZeroBeside.isStuck(picker, version, spared.tablesIn(version))) {
       return false;
     }
     stuck = version;
@@ -255,9 +259,13 @@ public final class BackgroundWork {
     }
     settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
     if (!retryTicks.isDue(
-        flushError != null || compactionError() != null || dropping.hasFailed())) {
+        flushError != null
+            || compactionError() != null
+            || dropping.hasFailed()
+            || spared.hasUnreadableTables())) {
       return;
     }
+    spared.tryUnreadableTablesAgain(versions.current());
     flushNeeded();
     dropping.tick();
     picker.lookAgain();
@@ -397,9 +405,10 @@ public final class BackgroundWork {
   private void compactAlone(Compacting work) {
     running.pause();
     try {
+      spared.tryUnreadableTablesAgain(versions.current());
       work.run(
           new FullCompaction(
-              versions, picker, spared, config.clock(), running, this::runUnhurried));
+              versions, picker, spared, config.clock(), running, this::runUnhurried, this::spares));
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
@@ -486,7 +495,7 @@ public final class BackgroundWork {
       return;
     } catch (IOException | RuntimeException | Error e) {
       // Others may go on without the damaged table; nobody has to wait for that one.
-      succeeded = spared.spareOneOf(plan.tables(), e);
+      succeeded = spares(plan, e);
       if (!succeeded) {
         failed(e, forReads);
       } else if (!forReads) {
@@ -497,6 +506,27 @@ public final class BackgroundWork {
     }
     if (succeeded) {
       compactionNeeded();
+    }
+  }
+
+  /** Spares a table of the plan if it is the cause, damaged or unreadable; whether one is. */
+  private boolean spares(CompactionPlan plan, Throwable error) {
+    if (spared.spareOneOf(plan.tables(), error)) {
+      return true;
+    }
+    if (!(error instanceof StorageException || error instanceof InternalError)) {
+      return false;
+    }
+    try {
+      TableFile table = DamagedInput.unreadable(context(PointerRefresh.NONE, compaction), plan);
+      if (table != null) {
+        String name = StoreFiles.table(table.meta().number());
+        spared.spareUnreadable(table, new StorageException("cannot read " + name, error));
+      }
+      return table != null;
+    } catch (CancellationException e) {
+      // The store is closing: nobody chooses any more.
+      return false;
     }
   }
 

@@ -1,7 +1,6 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.version.TableFile;
@@ -15,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Merges everything down into the last level, and rewrites what was there so that nothing is left
- * that nobody can see. Damaged tables stay where they are, and so does what can only go down
- * together with them. Each job is chosen while no other compaction runs. Beside one that takes
+ * that nobody can see. Tables that cannot be read stay where they are, and so does what can only go
+ * down together with them. Each job is chosen while no other compaction runs. Beside one that takes
  * long, or is one of many, others run, with other tables, so that level 0 does not fill up.
  */
 final class FullCompaction {
@@ -25,11 +24,16 @@ final class FullCompaction {
     void run(CompactionPlan plan) throws IOException;
   }
 
+  /** Spares a table of a plan that failed, if it is the cause; whether one is. */
+  interface Sparing {
+    boolean spares(CompactionPlan plan, Throwable error);
+  }
+
   private enum Outcome {
     /** There was nothing to be done. */
     NOTHING,
     DONE,
-    /** A table turned out to be damaged, and is spared from now on. */
+    /** A table turned out to be damaged or unreadable, and is spared from now on. */
     DAMAGE
   }
 
@@ -39,6 +43,7 @@ final class FullCompaction {
   private final Clock clock;
   private final RunningCompactions running;
   private final Job job;
+  private final Sparing sparing;
 
   /**
    * @param running are paused
@@ -49,13 +54,15 @@ final class FullCompaction {
       SparedFiles spared,
       Clock clock,
       RunningCompactions running,
-      Job job) {
+      Job job,
+      Sparing sparing) {
     this.versions = versions;
     this.picker = picker;
     this.spared = spared;
     this.clock = clock;
     this.running = running;
     this.job = job;
+    this.sparing = sparing;
   }
 
   void run() throws IOException {
@@ -157,8 +164,8 @@ final class FullCompaction {
     try {
       job.run(plan);
       return Outcome.DONE;
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      if (!spared.spareOneOf(plan.tables(), e)) {
+    } catch (KvException | InternalError e) {
+      if (!sparing.spares(plan, e)) {
         throw e;
       }
       return Outcome.DAMAGE;

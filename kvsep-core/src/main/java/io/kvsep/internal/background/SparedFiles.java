@@ -20,12 +20,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Files of an open store that compaction and reclaim leave alone, because something in them cannot
- * be read: another try would fail again, and keep those from their turn that can be done. Forgotten
- * when the store is closed. Thread safe.
+ * be read: another try would fail again, and keep those from their turn that can be done. Damage is
+ * forgotten when the store is closed; what the device refused is tried again before. Thread safe.
  */
 final class SparedFiles {
   /** What was found, by the number of the table. */
   private final Map<Long, KvException> tables = new ConcurrentHashMap<>();
+
+  /** Tables that the device does not give, and why; by their numbers. */
+  private final Map<Long, KvException> unreadableTables = new ConcurrentHashMap<>();
+
+  /** Those of them that may be tried again. */
+  private final Set<Long> triedAgain = ConcurrentHashMap.newKeySet();
 
   private final Set<Long> logFiles = ConcurrentHashMap.newKeySet();
 
@@ -85,26 +91,62 @@ final class SparedFiles {
     logFiles.removeAll(files);
   }
 
+  /** Spares a table that the device does not let anybody read, until it is to be tried again. */
+  void spareUnreadable(TableFile table, KvException cause) {
+    long number = table.meta().number();
+    boolean added = unreadableTables.put(number, cause) == null;
+    triedAgain.remove(number);
+    if (added) {
+      Warnings.tell("unreadable, and left for now: ", StoreFiles.table(number));
+    }
+  }
+
+  boolean hasUnreadableTables() {
+    return !unreadableTables.isEmpty();
+  }
+
+  /**
+   * Lets the unreadable tables be tried once more; those that are no longer there are forgotten.
+   */
+  void tryUnreadableTablesAgain(Version version) {
+    if (!unreadableTables.isEmpty()) {
+      Set<Long> there = new HashSet<>();
+      tablesIn(version, unreadableTables.keySet())
+          .forEach(table -> there.add(table.meta().number()));
+      unreadableTables.keySet().retainAll(there);
+      triedAgain.clear();
+      triedAgain.addAll(there);
+    }
+  }
+
   /** Tables of a version that are spared. */
   Set<TableFile> tablesIn(Version version) {
-    if (tables.isEmpty()) {
+    if (tables.isEmpty() && unreadableTables.isEmpty()) {
       return Set.of();
     }
-    Set<TableFile> spared = new LinkedHashSet<>();
+    Set<Long> numbers = new HashSet<>(unreadableTables.keySet());
+    numbers.removeAll(triedAgain);
+    numbers.addAll(tables.keySet());
+    return tablesIn(version, numbers);
+  }
+
+  private static Set<TableFile> tablesIn(Version version, Set<Long> numbers) {
+    Set<TableFile> found = new LinkedHashSet<>();
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
-        if (tables.containsKey(table.meta().number())) {
-          spared.add(table);
+        if (numbers.contains(table.meta().number())) {
+          found.add(table);
         }
       }
     }
-    return spared;
+    return found;
   }
 
   /** Throws what was found in the tables of a version, if anything was. */
   void requireNoneIn(Version version) {
     for (TableFile table : tablesIn(version)) {
-      KvException found = tables.get(table.meta().number());
+      KvException damage = tables.get(table.meta().number());
+      KvException found = damage == null ? unreadableTables.get(table.meta().number()) : damage;
       if (found != null) {
         throw found;
       }
@@ -115,13 +157,17 @@ final class SparedFiles {
   ReclaimPicker.Damage damage(Set<Long> otherLogFiles) {
     Set<Long> files = new HashSet<>(logFiles);
     files.addAll(otherLogFiles);
-    return new ReclaimPicker.Damage(files, Set.copyOf(tables.keySet()));
+    Set<Long> unread = new HashSet<>(tables.keySet());
+    unread.addAll(unreadableTables.keySet());
+    return new ReclaimPicker.Damage(files, unread);
   }
 
   List<String> names() {
     List<String> names = new ArrayList<>();
     logFiles.forEach(id -> names.add(StoreFiles.segment(id)));
-    tables.keySet().forEach(number -> names.add(StoreFiles.table(number)));
+    Set<Long> numbers = new HashSet<>(tables.keySet());
+    numbers.addAll(unreadableTables.keySet());
+    numbers.forEach(number -> names.add(StoreFiles.table(number)));
     Collections.sort(names);
     return names;
   }

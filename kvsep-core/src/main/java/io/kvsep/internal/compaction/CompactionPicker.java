@@ -336,8 +336,8 @@ public final class CompactionPicker {
     return longest;
   }
 
-  private @Nullable CompactionPlan pickPartOfLevelZero(
-      Version version, int output, Set<TableFile> busy) {
+  /** Tables of level 0 that go down into a level without others there, null for none. */
+  @Nullable CompactionPlan pickPartOfLevelZero(Version version, int output, Set<TableFile> busy) {
     Set<TableFile> seen = new HashSet<>();
     for (TableFile table : version.tables(0)) {
       if (!seen.contains(table)) {
@@ -350,13 +350,6 @@ public final class CompactionPicker {
       }
     }
     return null;
-  }
-
-  /** Whether tables of level 0 can only go down together with {@code spared} ones. */
-  public boolean isLevelZeroStuck(Version version, Set<TableFile> spared) {
-    return !spared.isEmpty()
-        && version.tables(0).length > 0
-        && pickLevelZero(version, baseLevel(version), spared) == null;
   }
 
   /** The next level below that holds anything, or the last one. */

@@ -2,11 +2,13 @@ package io.kvsep.internal.compaction;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCheck;
 import io.kvsep.internal.version.TableFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the table behind an error of a compaction that comes of what no writer makes: entries out
@@ -40,6 +42,22 @@ public final class DamagedInput {
       error.addSuppressed(e);
     }
     return error;
+  }
+
+  /**
+   * The first table of the plan that the device does not let anybody read, null when each can be
+   * read. What is wrong with them is no concern here.
+   */
+  public static @Nullable TableFile unreadable(JobContext context, CompactionPlan plan) {
+    for (TableFile table : plan.tables()) {
+      try {
+        check(table, context, plan, new ArrayList<>());
+        Region.requirePagesRead();
+      } catch (StorageException | InternalError e) {
+        return table;
+      }
+    }
+    return null;
   }
 
   private static void check(

@@ -318,14 +318,14 @@ final class CompactionPickerTest extends PickerFixture {
 
   @Test
   void levelZeroIsStuckWhereItsNextTablesAre() {
-    assertFalse(picker.isLevelZeroStuck(versions.current(), Set.of()));
+    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), Set.of()));
     long above = table(0, "a", "c", 10);
     long below = table(6, "b", "b", 10);
     long apart = table(6, "x", "y", 10);
-    assertFalse(picker.isLevelZeroStuck(versions.current(), Set.of()));
-    assertFalse(picker.isLevelZeroStuck(versions.current(), files(apart)));
-    assertTrue(picker.isLevelZeroStuck(versions.current(), files(below)));
-    assertTrue(picker.isLevelZeroStuck(versions.current(), files(above)));
+    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), Set.of()));
+    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), files(apart)));
+    assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(below)));
+    assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(above)));
   }
 
   @Test
