@@ -8,15 +8,21 @@ public final class Parked {
   private Parked() {}
 
   /**
-   * Returns once all of them wait, or after half a minute, when the test will say what is wrong.
+   * Returns once all of them wait, with a time limit or without, or after half a minute, when the
+   * test will say what is wrong.
    */
   public static void await(List<Thread> threads) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (System.nanoTime() < deadline) {
-      if (threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING)) {
+      if (threads.stream().allMatch(Parked::waits)) {
         return;
       }
       Thread.onSpinWait();
     }
+  }
+
+  private static boolean waits(Thread thread) {
+    Thread.State state = thread.getState();
+    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
   }
 }
