@@ -260,11 +260,15 @@ public final class LogAppender {
     }
   }
 
-  /** Gives back what was made ahead of need. */
+  /**
+   * Gives back what was made ahead of need; not behind a segment that may end with the word that
+   * the log goes on, for which nobody could seal it.
+   */
   public void dropSpare() {
     lock.lock();
     try {
-      if (spare != null) {
+      boolean isEndKnown = writer.active() == null || !writer.isAbandoned();
+      if (spare != null && isEndKnown) {
         leaving = spare;
         spare = null;
       }

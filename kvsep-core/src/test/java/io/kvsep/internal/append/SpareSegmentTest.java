@@ -266,6 +266,41 @@ final class SpareSegmentTest {
     assertTrue(failed > 2, failed + " calls failed");
   }
 
+  /** The segment may end with the word that the log goes on behind it. */
+  @Test
+  void aSpareStaysBehindASegmentWhoseEndIsUncertain() throws IOException {
+    int failed = 0;
+    for (int nth = 1; nth <= 10; nth++) {
+      reopen(new CrashableStorage());
+      written = 0;
+      put(PER_SEGMENT);
+      scheduler.runAll();
+      failOnce(1, Fault.LATE_EIO, StoreFiles.Kind.SEGMENT);
+      int acknowledged = written;
+      assertThrows(StorageException.class, () -> put(1));
+      failOnce(nth, Fault.EIO, StoreFiles.Kind.MANIFEST);
+      try {
+        engine.close();
+      } catch (StorageException e) {
+        failed++;
+      }
+      storage.clearFaults();
+      reopen(storage.moment().crashKeepingAll());
+      requireHeld(acknowledged);
+      put(PER_SEGMENT);
+      requireHeld(written);
+    }
+    assertTrue(failed > 1, failed + " calls failed");
+  }
+
+  private void failOnce(int nth, Fault fault, StoreFiles.Kind kind) {
+    storage.failAt(
+        nth,
+        fault,
+        /* sticky= */ false,
+        (operation, name) -> operation == Operation.WRITE && StoreFiles.kindOf(name) == kind);
+  }
+
   private StorageEngine open(CrashableStorage from) {
     return StorageEngine.open(
         ConfigDraft.of(Engines.config(from, scheduler)).segmentBytes(SEGMENT_BYTES).build());
