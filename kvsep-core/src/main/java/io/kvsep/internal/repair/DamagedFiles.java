@@ -9,16 +9,17 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.version.SalvagedManifest;
 import io.kvsep.internal.vlog.LogFileHeader;
 import java.io.IOException;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** What the names and headers of files say where no manifest does. Changes nothing. */
-final class DamagedFiles {
+final class DamagedFiles implements SalvagedManifest.Owners {
   private static final int STORE_ID_AT = 12;
   private static final int NUMBER_AT = 28;
   private static final int CRC_AT = 36;
@@ -60,25 +61,53 @@ final class DamagedFiles {
     }
   }
 
-  /** The store that most tables and files of the log say they belong to; null when none does. */
-  @Nullable StoreId storeId() {
-    Map<StoreId, Integer> votes = new HashMap<>();
+  @Override
+  public boolean isStranger(StoreId storeId) {
+    int others = 0;
+    for (String name : names) {
+      if (isOfStore(name)) {
+        StoreId owner = ownerOf(name);
+        if (storeId.equals(owner)) {
+          return false;
+        }
+        // One whose header is damaged may be its own.
+        others += owner == null ? -1 : 1;
+      }
+    }
+    return others > 0;
+  }
+
+  @Override
+  public @Nullable StoreId most(List<StoreId> claims) {
+    Map<StoreId, Integer> votes = new LinkedHashMap<>();
+    for (StoreId claim : claims) {
+      votes.merge(claim, 1, Integer::sum);
+    }
     for (String name : names) {
       StoreId id = ownerOf(name);
       if (id != null) {
         votes.merge(id, 1, Integer::sum);
       }
     }
-    return votes.entrySet().stream()
-        .max(Map.Entry.comparingByValue())
-        .map(Map.Entry::getKey)
-        .orElse(null);
+    StoreId most = null;
+    int count = 0;
+    for (Map.Entry<StoreId, Integer> vote : votes.entrySet()) {
+      if (vote.getValue() > count) {
+        most = vote.getKey();
+        count = vote.getValue();
+      }
+    }
+    return most;
+  }
+
+  private static boolean isOfStore(String name) {
+    StoreFiles.Kind kind = StoreFiles.kindOf(name);
+    return kind == StoreFiles.Kind.TABLE || kind == StoreFiles.Kind.SEGMENT;
   }
 
   /** The store that a table or file of the log says it belongs to; null where it does not hold. */
   @Nullable StoreId ownerOf(String name) {
-    StoreFiles.Kind kind = StoreFiles.kindOf(name);
-    if (kind != StoreFiles.Kind.TABLE && kind != StoreFiles.Kind.SEGMENT) {
+    if (!isOfStore(name)) {
       return null;
     }
     Region header = ledger.allocate(MemoryPurpose.READ, LogFileHeader.BYTES);

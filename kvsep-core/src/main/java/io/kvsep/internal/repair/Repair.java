@@ -90,14 +90,16 @@ public final class Repair {
   private RepairResult run() throws IOException {
     SalvagedManifest manifest =
         SalvagedManifest.read(
-            input.damaged(), input.ledger(), new LostEdits(input.damaged(), input.ledger()));
-    StoreId storeId = manifest.storeId() == null ? directory.storeId() : manifest.storeId();
+            input.damaged(),
+            input.ledger(),
+            new LostEdits(input.damaged(), input.ledger()),
+            directory);
+    StoreId storeId = manifest.storeId();
     if (storeId == null) {
       throw new CorruptionException(
           StoreFiles.CURRENT, 0, "files of a store", "none in " + input.damaged().location());
     }
-    CorruptionException problem = manifest.problem();
-    if (problem != null) {
+    for (CorruptionException problem : manifest.problems()) {
       losses.add(problem, directory.exists(problem.file()) ? directory.length(problem.file()) : 1);
     }
     RepairTarget target = new RepairTarget(input.target(), input.nowMillis(), manifest.keyspaces());

@@ -10,6 +10,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -24,12 +25,14 @@ import org.jspecify.annotations.Nullable;
  * What can be learnt from CURRENT and the manifests of a damaged store.
  *
  * <p>Where CURRENT is lost, the newest manifest that holds is taken for the one in force, since a
- * new one begins with what the old one said. A manifest whose end does not hold is believed only if
- * nothing contradicts it: the lost edit may have changed any file.
+ * new one begins with what the old one said. So it is where CURRENT names a manifest that is not
+ * there, and where it is of another store: what most files say of themselves counts for more than
+ * one that can be put beside them by mistake. A manifest whose end does not hold is believed only
+ * if nothing contradicts it: the lost edit may have changed any file.
  *
  * @param sound whether the files in force are known; if not, tables and segments are empty
- * @param problem why not, or what is wrong with CURRENT all the same; null when nothing is
- * @param storeId null when neither file told it
+ * @param problems why not, or what is wrong with CURRENT all the same, and manifests of others
+ * @param storeId the store that the files are of; null when none told it
  * @param tables those in force
  * @param segments those in force, by id
  * @param keyspaces names and ids, as far as they could be read
@@ -40,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record SalvagedManifest(
     boolean sound,
-    @Nullable CorruptionException problem,
+    List<CorruptionException> problems,
     @Nullable StoreId storeId,
     List<TableMeta> tables,
     SortedMap<Long, SegmentState> segments,
@@ -62,35 +65,32 @@ public record SalvagedManifest(
         SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit);
   }
 
+  /** Knows what the headers of tables and files of the log say. */
+  public interface Owners {
+    /** Whether none of them is of this store, and more than could be are of others. */
+    boolean isStranger(StoreId storeId);
+
+    /**
+     * The store that most of them say they belong to; null when none does, and nobody else.
+     *
+     * @param claims what other files say, which count like them; the first ones win a tie
+     */
+    @Nullable StoreId most(List<StoreId> claims);
+  }
+
   /** Reads them; changes nothing. */
-  public static SalvagedManifest read(Storage storage, MemoryLedger ledger, EditSearch lostEdits)
+  public static SalvagedManifest read(
+      Storage storage, MemoryLedger ledger, EditSearch lostEdits, Owners owners)
       throws IOException {
-    CorruptionException problem = null;
-    List<FileHeader> candidates = new ArrayList<>();
-    try {
-      candidates.add(CurrentFile.read(storage, ledger));
-    } catch (CorruptionException e) {
-      problem = e;
-    } catch (IncompatibleFormatException | java.nio.file.NoSuchFileException e) {
-      problem =
-          new CorruptionException(
-              StoreFiles.CURRENT,
-              0,
-              "the file that names the manifest",
-              String.valueOf(e.getMessage()));
-    }
-    boolean currentHolds = problem == null;
-    if (!currentHolds) {
-      candidates.addAll(manifests(storage, ledger));
-    }
-    StoreId storeId = null;
+    Candidates all = Candidates.of(storage, ledger, owners);
+    List<CorruptionException> odd = all.odd;
+    CorruptionException problem = all.problem;
     SortedMap<String, Integer> names = Collections.emptySortedMap();
-    for (FileHeader candidate : candidates) {
-      storeId = storeId == null ? candidate.storeId() : storeId;
+    for (FileHeader candidate : all.headers) {
       try {
         ManifestReader.Contents contents = ManifestReader.read(storage, candidate, ledger);
-        SalvagedManifest found = of(contents, candidate, problem);
-        boolean doubtful = !currentHolds || !contents.isWhole();
+        SalvagedManifest found = of(contents, candidate, problems(odd, problem));
+        boolean doubtful = !all.named || !contents.isWhole();
         long idLimit = contents.replay().nextSegmentId();
         Set<String> files = new HashSet<>(storage.list());
         // With its mark a manifest may still be an older one: then there are later segments.
@@ -121,8 +121,8 @@ public record SalvagedManifest(
     }
     return new SalvagedManifest(
         false,
-        problem,
-        storeId,
+        problems(odd, problem),
+        owners.most(all.claims),
         List.of(),
         Collections.emptySortedMap(),
         names,
@@ -130,6 +130,87 @@ public record SalvagedManifest(
         LogPosition.START,
         LogPosition.START,
         0);
+  }
+
+  private static List<CorruptionException> problems(
+      List<CorruptionException> odd, @Nullable CorruptionException last) {
+    List<CorruptionException> all = new ArrayList<>(odd);
+    if (last != null) {
+      all.add(last);
+    }
+    return all;
+  }
+
+  /** Manifests that may be in force, the likeliest first. */
+  private static final class Candidates {
+    final List<FileHeader> headers = new ArrayList<>();
+
+    /** What CURRENT and manifests say of the store, in this order. */
+    final List<StoreId> claims = new ArrayList<>();
+
+    /** Files that are of another store, or name none that is there. */
+    final List<CorruptionException> odd = new ArrayList<>();
+
+    /** Why CURRENT does not hold. */
+    @Nullable CorruptionException problem;
+
+    /** Whether CURRENT names the only one. */
+    boolean named;
+
+    static Candidates of(Storage storage, MemoryLedger ledger, Owners owners) throws IOException {
+      Candidates found = new Candidates();
+      try {
+        FileHeader current = CurrentFile.read(storage, ledger);
+        found.claims.add(current.storeId());
+        CorruptionException wrong = whatIsWrong(current, storage, ledger, owners);
+        if (wrong == null) {
+          found.headers.add(current);
+          found.claims.add(current.storeId());
+          found.named = true;
+          return found;
+        }
+        found.odd.add(wrong);
+      } catch (CorruptionException e) {
+        found.problem = e;
+      } catch (IncompatibleFormatException | NoSuchFileException e) {
+        found.problem = ofCurrent("the file that names the manifest", e.getMessage());
+      }
+      for (FileHeader header : manifests(storage, ledger)) {
+        found.claims.add(header.storeId());
+        if (owners.isStranger(header.storeId())) {
+          found.odd.add(
+              new CorruptionException(
+                  StoreFiles.manifest(header.number()),
+                  0,
+                  "a manifest of the store that the other files are of",
+                  "one of store " + header.storeId()));
+        } else {
+          found.headers.add(header);
+        }
+      }
+      return found;
+    }
+
+    /** Why a CURRENT that holds is not believed; null if it is. */
+    private static @Nullable CorruptionException whatIsWrong(
+        FileHeader current, Storage storage, MemoryLedger ledger, Owners owners)
+        throws IOException {
+      String manifest = StoreFiles.manifest(current.number());
+      if (owners.isStranger(current.storeId())) {
+        return ofCurrent("the store that the other files are of", "store " + current.storeId());
+      }
+      if (!storage.exists(manifest)) {
+        return ofCurrent("a manifest that is there", manifest);
+      }
+      FileHeader header = ManifestReader.header(storage, current.number(), ledger);
+      return header == null || header.storeId().equals(current.storeId())
+          ? null
+          : ofCurrent("a manifest of the same store", manifest + " of store " + header.storeId());
+    }
+
+    private static CorruptionException ofCurrent(String expected, @Nullable String found) {
+      return new CorruptionException(StoreFiles.CURRENT, 0, expected, String.valueOf(found));
+    }
   }
 
   private static List<FileHeader> manifests(Storage storage, MemoryLedger ledger)
@@ -152,7 +233,7 @@ public record SalvagedManifest(
   }
 
   private static SalvagedManifest of(
-      ManifestReader.Contents contents, FileHeader header, @Nullable CorruptionException problem) {
+      ManifestReader.Contents contents, FileHeader header, List<CorruptionException> problems) {
     String manifest = StoreFiles.manifest(header.number());
     VersionEdit snapshot = contents.replay().snapshot();
     List<TableMeta> tables = new ArrayList<>();
@@ -169,7 +250,7 @@ public record SalvagedManifest(
     LogPosition from = snapshot.replayFrom();
     return new SalvagedManifest(
         true,
-        problem,
+        problems,
         header.storeId(),
         tables,
         segments,
