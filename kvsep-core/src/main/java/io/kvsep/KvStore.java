@@ -83,15 +83,16 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * <p>The damaged directory is only read. Its lock is taken where there is a lock file, so that no
    * store is repaired that is open for writing. The new store appears in {@code target} when it is
    * complete and durable; until then it is made beside it, in a directory of the same name with
-   * {@code .repair} behind it. That is removed at the end, also when the call fails; a process that
-   * dies leaves it, and it has to be deleted before the next attempt. Memory is bounded by the
-   * options' budget, {@link #repair} needs no more than that and the largest value; it grows with
-   * the number of files, of deleted ranges and of damaged places. Keys of the log are sorted on
-   * disk, which takes some of the space that the new store will have.
+   * {@code .repair} behind it. That is removed at the end, also when the call fails, but not when
+   * the last step does, of moving the new store: it is whole in there then, as the error says. A
+   * process that dies leaves it, and it has to be deleted before the next attempt. Memory is
+   * bounded by the options' budget, {@link #repair} needs no more than that and the largest value;
+   * it grows with the number of files, of deleted ranges and of damaged places. Keys of the log are
+   * sorted on disk, which takes some of the space that the new store will have.
    *
    * @param damaged directory of the store to be repaired
-   * @param target directory that is absent or empty, and not in {@code damaged}; missing parents
-   *     are made
+   * @param target directory that is absent or empty, not in {@code damaged}, and no place where a
+   *     file system is mounted; missing parents are made
    * @param options for the new store; the clock decides what has expired
    * @return what was restored, and what is lost
    * @throws StoreLockedException when the damaged store is open for writing

@@ -29,6 +29,9 @@ import java.util.stream.Stream;
 /** Repair of a directory into another one; makes the new store beside its place. */
 final class StoreRepair {
   private static final String SUFFIX = ".repair";
+  private static final String STORE = "store";
+  private static final String RUNS = "runs";
+  private static final String COPIES = "copies";
 
   /** Two sorters share a quarter of the budget with the new store's own needs beside. */
   private static final int BUDGET_PARTS = 8;
@@ -61,17 +64,37 @@ final class StoreRepair {
     Path work = place.resolveSibling(place.getFileName() + SUFFIX);
     FileStorage.createDirectories(place.resolveSibling(""));
     Files.createDirectory(work);
+    RepairReport report;
+    boolean whole = false;
     try {
-      RepairReport report;
+      requireReplaceable(place);
       try {
         report = repair(source, List.of(), work, options, start);
       } catch (StorageException e) {
         report = repairReadable(source, work, options, start, e);
       }
-      moveTo(work.resolve("store"), place);
-      return report;
+      deleteTree(work.resolve(RUNS));
+      deleteTree(work.resolve(COPIES));
+      whole = true;
     } finally {
-      deleteTree(work);
+      if (!whole) {
+        deleteTree(work);
+      }
+    }
+    moveTo(work.resolve(STORE), place);
+    deleteTree(work);
+    return report;
+  }
+
+  /** What would fail at the end, as at a place where a file system is mounted, fails at once. */
+  private static void requireReplaceable(Path place) {
+    try {
+      if (Files.deleteIfExists(place)) {
+        Files.createDirectory(place);
+      }
+    } catch (IOException e) {
+      throw new StorageException(
+          place + " cannot be replaced by the new store: name a directory in it, or another", e);
     }
   }
 
@@ -85,7 +108,7 @@ final class StoreRepair {
       throws IOException {
     deleteTree(work);
     Files.createDirectory(work);
-    try (FileStorage copies = new FileStorage(work.resolve("copies"), true)) {
+    try (FileStorage copies = new FileStorage(work.resolve(COPIES), true)) {
       ReadableFiles readable = ReadableFiles.of(source, copies);
       if (readable.isWhole()) {
         throw failure;
@@ -134,7 +157,7 @@ final class StoreRepair {
     Instant now = Instant.ofEpochMilli(options.clock().millis());
     EngineConfig config =
         OpenStore.config(
-            new FileStorage(work.resolve("store"), true),
+            new FileStorage(work.resolve(STORE), true),
             options,
             // Of the store that is made here, whatever the damaged one is opened with.
             new OpenMode(
@@ -142,7 +165,7 @@ final class StoreRepair {
             Clock.fixed(now, ZoneOffset.UTC));
     RepairResult result;
     try (StorageEngine engine = StorageEngine.open(config);
-        FileStorage scratch = new FileStorage(work.resolve("runs"), true)) {
+        FileStorage scratch = new FileStorage(work.resolve(RUNS), true)) {
       result =
           Repair.run(
               new Repair.Input(
@@ -192,11 +215,18 @@ final class StoreRepair {
         seconds);
   }
 
-  private static void moveTo(Path made, Path place) throws IOException {
-    Files.deleteIfExists(place);
-    Files.move(made, place, StandardCopyOption.ATOMIC_MOVE);
-    try (FileStorage parent = new FileStorage(place.resolveSibling(""), false)) {
-      parent.syncDirectory();
+  /** Whatever it fails with, what was made stays: that may have taken hours. */
+  private static void moveTo(Path made, Path place) {
+    try {
+      Files.deleteIfExists(place);
+      Files.move(made, place, StandardCopyOption.ATOMIC_MOVE);
+      try (FileStorage parent = new FileStorage(place.resolveSibling(""), false)) {
+        parent.syncDirectory();
+      }
+    } catch (IOException e) {
+      Path there = Files.exists(made) ? made : place;
+      throw new StorageException(
+          "the new store is whole in " + there + ", but was not safely moved to " + place, e);
     }
   }
 
