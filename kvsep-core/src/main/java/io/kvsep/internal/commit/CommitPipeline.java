@@ -92,18 +92,22 @@ public final class CommitPipeline {
   /** What has to succeed before anything is that is no part of a restore. */
   private @Nullable Runnable dutyOfOthers;
 
+  /**
+   * @param lastSequence the highest number that was given out, also to a write that failed
+   */
   public CommitPipeline(
       LogAppender log,
       IndexWriter index,
       FailureState failure,
       SnapshotRegistry snapshots,
-      ShutKeyspaces shutKeyspaces) {
+      ShutKeyspaces shutKeyspaces,
+      long lastSequence) {
     this.log = log;
     this.index = index;
     this.failure = failure;
     this.snapshots = snapshots;
     this.shutKeyspaces = shutKeyspaces;
-    this.nextSequence = snapshots.visibleSequence() + 1;
+    this.nextSequence = lastSequence + 1;
   }
 
   /**

@@ -38,6 +38,7 @@ final class LogRecovery {
   private final Version version;
   private final List<SoundPart> parts = new ArrayList<>();
   private long lastSequence;
+  private long writtenSequence;
   private int largestKeyspace;
   private long replayedBytes;
   private long tornBytes;
@@ -104,6 +105,8 @@ final class LogRecovery {
       }
     }
     lastSequence = Math.max(lastSequence, leastSequence - 1);
+    // What is in front of the replay position is in tables, of which the version knows.
+    writtenSequence = Math.max(version.lastSequence(), leastSequence - 1);
   }
 
   /** Walks all entries that hold, in order; {@code sink} takes one frame at a time. */
@@ -149,8 +152,17 @@ final class LogRecovery {
     return state.id() == spareSegment ? Segment.EMPTY_BYTES : state.sealedLength();
   }
 
+  /** No number up to here is given out again. */
   long lastSequence() {
     return lastSequence;
+  }
+
+  /**
+   * The highest number of an entry. What lies between is of writes that failed: to show it would
+   * look as if somebody had written since.
+   */
+  long writtenSequence() {
+    return writtenSequence;
   }
 
   /** The largest id of a keyspace that was written into. */

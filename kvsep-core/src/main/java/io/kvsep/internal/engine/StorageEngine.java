@@ -154,7 +154,7 @@ public final class StorageEngine implements AutoCloseable {
       releases.push(log::free);
       appender = new LogAppender(config, log, segments, versions, live, failure, ledger);
       releases.push(appender::free);
-      snapshots = new SnapshotRegistry(recovery.lastSequence(), config.ticker());
+      snapshots = new SnapshotRegistry(recovery.writtenSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
@@ -166,7 +166,8 @@ public final class StorageEngine implements AutoCloseable {
       ValueReader values = new ValueReader(segments, config.ticker());
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces(snapshots);
-      pipeline = new CommitPipeline(appender, index, failure, snapshots, shut);
+      pipeline =
+          new CommitPipeline(appender, index, failure, snapshots, shut, recovery.lastSequence());
       rotation =
           new LogRotation(
               config, pipeline, log, appender, index, versions, logSpace, live, failure);

@@ -409,6 +409,41 @@ final class RestoreTest {
     }
   }
 
+  /** It has used a number up, of which the seal of the segment tells, and nothing else does. */
+  @Test
+  void aWriteThatFailedDoesNotEndAChain() throws Exception {
+    CrashableStorage disk = new CrashableStorage();
+    try (StorageEngine source = open(new CrashableStorage())) {
+      // Long enough that the segment stays.
+      put(source, "a", new byte[1 << 20]);
+      Backup first = backup(source, 0);
+      put(source, "b", new byte[] {2});
+      Backup second = backup(source, first.until());
+      try (StorageEngine target = open(disk)) {
+        restore(target, first);
+        disk.failAt(
+            1,
+            Fault.SHORT_WRITE,
+            true,
+            (operation, name) ->
+                StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+                    && (operation == Operation.WRITE || operation == Operation.TRUNCATE));
+        assertThrows(StorageException.class, () -> put(target, "mine", new byte[1 << 10]));
+        disk.clearFaults();
+      }
+      for (int i = 0; i < 2; i++) {
+        disk = disk.crashKeepingAll();
+        open(disk).close();
+      }
+      disk = disk.crashKeepingAll();
+      try (StorageEngine target = open(disk)) {
+        assertEquals(second.until(), restore(target, second));
+        assertArrayEquals(new byte[] {2}, get(target, "b"));
+        assertNull(get(target, "mine"));
+      }
+    }
+  }
+
   /** What a restore takes two writes for. */
   private static void putHalves(StorageEngine source) {
     put(source, "a", new byte[1 << 20]);
