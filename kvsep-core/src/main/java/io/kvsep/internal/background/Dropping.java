@@ -43,6 +43,9 @@ final class Dropping {
   /** Whether something stayed because it could not be looked at or dropped. */
   private volatile boolean failed;
 
+  /** Whether nobody has looked since that was wanted, as while compactions are paused. */
+  private volatile boolean due;
+
   /** Whether that was said, and nothing was dropped since. */
   private volatile boolean warned;
 
@@ -70,7 +73,7 @@ final class Dropping {
   /** Looks whether there may be something now that there was not before. */
   void tick() {
     boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
-    if ((released || failed) && !failure.hasFailed()) {
+    if ((released || failed || due) && !failure.hasFailed()) {
       run(/* besidePause= */ false);
     }
   }
@@ -106,6 +109,7 @@ final class Dropping {
   }
 
   private void dropCoveredTables(boolean besidePause) {
+    due = true;
     // Whatever is not busy then is in the version that is current then.
     List<CoveredTables.Covered> covered = running.takeCovered(besidePause, this::coveredTables);
     if (covered.isEmpty()) {
@@ -134,6 +138,7 @@ final class Dropping {
       // Before the look: another one may fail beside it. Only here, since while compactions are
       // paused there is none.
       failed = false;
+      due = false;
       releasedAtLook = snapshots.released();
       CoveredTables.Found found =
           CoveredTables.find(

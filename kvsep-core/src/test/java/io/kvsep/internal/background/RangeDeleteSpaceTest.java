@@ -33,6 +33,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -234,6 +235,40 @@ final class RangeDeleteSpaceTest {
     collect();
     assertEquals(0, count(StoreFiles.Kind.TABLE));
     assertEmpty();
+  }
+
+  /** Nothing has to be rewritten, so no job of it looks again behind the flush. */
+  @Test
+  void tablesThatAreCoveredAtTheEndOfAFullCompactionGoWithTheNextTick() throws IOException {
+    fill(600);
+    assertTrue(count(StoreFiles.Kind.TABLE) > 3);
+    AtomicInteger asked = new AtomicInteger();
+    clock.hook = () -> countFrom(asked);
+    engine.compact();
+    hookAt(
+        asked.get(),
+        () -> {
+          engine.writes().deleteRange(0, FIRST, LAST);
+          engine.flush();
+        });
+    engine.compact();
+    assertNull(clock.hook);
+    assertTrue(count(StoreFiles.Kind.TABLE) > 3);
+    for (int i = 0; i < 4; i++) {
+      scheduler.tick();
+    }
+    assertEquals(1, count(StoreFiles.Kind.TABLE));
+    assertEmpty();
+  }
+
+  private void countFrom(AtomicInteger asked) {
+    asked.incrementAndGet();
+    clock.hook = () -> countFrom(asked);
+  }
+
+  /** Has something done the n-th time that the clock is asked. */
+  private void hookAt(int time, Runnable action) {
+    clock.hook = time == 1 ? action : () -> hookAt(time - 1, action);
   }
 
   @ParameterizedTest
