@@ -24,6 +24,10 @@ final class Connections {
     ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> open.remove(channel));
   }
 
+  int count() {
+    return open.size();
+  }
+
   void cutAll() {
     open.forEach(Connections::cut);
   }

@@ -55,11 +55,14 @@ final class Dispatcher implements HttpService {
   }
 
   private HttpResponse begin(ServiceRequestContext context, HttpRequest request) {
+    HttpResponse answer;
     try {
-      return dispatch(context, request);
+      answer = dispatch(context, request);
     } catch (Throwable e) {
-      return problems.response(context, e).toHttpResponse();
+      answer = problems.response(context, e).toHttpResponse();
     }
+    Unsent.watch(context, answer, limits);
+    return answer;
   }
 
   private HttpResponse dispatch(ServiceRequestContext context, HttpRequest request) {

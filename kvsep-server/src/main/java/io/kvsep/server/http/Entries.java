@@ -37,7 +37,7 @@ final class Entries {
   private static final int LOOP_BYTES_MAX = 16 << 10;
 
   /** Longer values go out in pieces of this length. */
-  private static final int PIECE_BYTES = 128 << 10;
+  static final int PIECE_BYTES = 128 << 10;
 
   private final KvStore store;
   private final KeyspaceCache keyspaces;

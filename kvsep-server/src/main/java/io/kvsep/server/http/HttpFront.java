@@ -150,6 +150,11 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
+  /** Connections of clients at this moment. */
+  int openConnections() {
+    return connections.count();
+  }
+
   /** Where it listens; the port is the real one. */
   public InetSocketAddress address() {
     ServerPort port = server.activePort();

@@ -1,0 +1,122 @@
+package io.kvsep.server.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Clients that do not read answers of one piece, and such that are slow. */
+@Timeout(60)
+final class UnreadHttpTest {
+  private static final int REQUESTS = 200;
+  private static final int VALUE_BYTES = 100 << 10;
+  private static final String ASK = "GET /v1/keys/%s HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+  @TempDir Path folder;
+  private Served served;
+
+  @BeforeEach
+  void serve() {
+    HttpLimits limits =
+        LimitsHttpTest.with(
+            limit -> {
+              limit.requestMillis = 1_000;
+              limit.bytesPerSecond = 1 << 30;
+            });
+    served = Served.at(folder, HttpOptions.builder().limits(limits).build());
+    served.store().put("long".getBytes(UTF_8), new byte[VALUE_BYTES]);
+    served.store().put("short".getBytes(UTF_8), new byte[10_000]);
+  }
+
+  @AfterEach
+  void close() {
+    served.close();
+  }
+
+  private void awaitCut() {
+    Served.await(() -> served.front().openConnections() == 1);
+    Served.await(() -> served.front().openConnections() == 0);
+  }
+
+  private Socket narrow() throws IOException {
+    Socket socket = new Socket();
+    socket.setReceiveBufferSize(4096);
+    socket.connect(served.front().address());
+    socket.setSoTimeout(20_000);
+    return socket;
+  }
+
+  @Test
+  void aPipelineThatNobodyReadsIsCut() throws Exception {
+    try (Socket socket = narrow()) {
+      socket.getOutputStream().write(ASK.formatted("long").repeat(REQUESTS).getBytes(UTF_8));
+      awaitCut();
+      assertTrue(readToEnd(socket.getInputStream()) < (long) REQUESTS * VALUE_BYTES);
+    }
+  }
+
+  /** How many bytes came until the end, be it a reset. */
+  private static long readToEnd(InputStream input) {
+    long count = 0;
+    byte[] buffer = new byte[1 << 16];
+    try {
+      int read = input.read(buffer);
+      while (read >= 0) {
+        count += read;
+        read = input.read(buffer);
+      }
+    } catch (SocketTimeoutException e) {
+      throw new AssertionError("it is still open", e);
+    } catch (IOException e) {
+      // Reset, since it was closed with bytes on their way.
+    }
+    return count;
+  }
+
+  @Test
+  void streamsWithoutAWindowAreCut() throws Exception {
+    try (Socket socket = narrow()) {
+      Frames frames = new Frames(socket, 0);
+      for (int i = 0; i < 50; i++) {
+        frames.get(2 * i + 1, i % 2 == 0 ? "/v1/keys/short" : "/v1/keys/long");
+      }
+      awaitCut();
+      assertTrue(readToEnd(socket.getInputStream()) < VALUE_BYTES);
+    }
+  }
+
+  @Test
+  void aSlowReaderGetsEverything() throws Exception {
+    int count = 30;
+    try (Socket socket = narrow()) {
+      socket.getOutputStream().write(ASK.formatted("long").repeat(count).getBytes(UTF_8));
+      InputStream input = socket.getInputStream();
+      long values = 0;
+      for (int i = 0; i < count; i++) {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+          head.append((char) input.read());
+        }
+        values += input.readNBytes(VALUE_BYTES).length;
+        // Three times the limit, all in all.
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(100);
+        while (System.nanoTime() < end) {
+          LockSupport.parkNanos(end - System.nanoTime());
+        }
+      }
+      assertEquals((long) count * VALUE_BYTES, values);
+    }
+  }
+}
