@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What slots of readers hold during a long call, and keep between two. */
@@ -104,7 +105,7 @@ final class SlotMemoryTest {
         engine.writes().put(0, key(i), value, 0);
       }
       engine.compact();
-      List<byte[]> found =
+      List<byte @Nullable []> found =
           Objects.requireNonNull(
               engine
                   .reads()
