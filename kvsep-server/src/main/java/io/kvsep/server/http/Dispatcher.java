@@ -31,6 +31,7 @@ final class Dispatcher implements HttpService {
   private final Problems problems;
   private final HttpLimits limits;
   private final LoopReads loopReads = new LoopReads();
+  private final Unsent.Total unsent;
 
   Dispatcher(Routes routes, Access access, Gate gate, Problems problems, HttpLimits limits) {
     this.routes = routes;
@@ -38,6 +39,7 @@ final class Dispatcher implements HttpService {
     this.gate = gate;
     this.problems = problems;
     this.limits = limits;
+    this.unsent = new Unsent.Total(limits);
   }
 
   /** Whether all of the request that is wanted has come, and is in the hands of who answers it. */
@@ -61,7 +63,7 @@ final class Dispatcher implements HttpService {
     } catch (Throwable e) {
       answer = problems.response(context, e).toHttpResponse();
     }
-    Unsent.watch(context, answer, limits);
+    Unsent.watch(context, answer, unsent);
     return answer;
   }
 

@@ -11,6 +11,7 @@ import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,15 +28,18 @@ final class UnreadHttpTest {
   @TempDir Path folder;
   private Served served;
 
+  private void serve(Consumer<LimitsHttpTest.Draft> change) {
+    HttpLimits limits = LimitsHttpTest.with(change);
+    served = Served.at(folder, HttpOptions.builder().limits(limits).build());
+  }
+
   @BeforeEach
   void serve() {
-    HttpLimits limits =
-        LimitsHttpTest.with(
-            limit -> {
-              limit.requestMillis = 1_000;
-              limit.bytesPerSecond = 1 << 30;
-            });
-    served = Served.at(folder, HttpOptions.builder().limits(limits).build());
+    serve(
+        limit -> {
+          limit.requestMillis = 1_000;
+          limit.bytesPerSecond = 1 << 30;
+        });
     served.store().put("long".getBytes(UTF_8), new byte[VALUE_BYTES]);
     served.store().put("short".getBytes(UTF_8), new byte[10_000]);
   }
@@ -95,6 +99,42 @@ final class UnreadHttpTest {
       awaitCut();
       assertTrue(readToEnd(socket.getInputStream()) < VALUE_BYTES);
     }
+  }
+
+  @Test
+  void whoHasMostIsCutWhenThereIsTooMuch() throws Exception {
+    served.close();
+    serve(
+        limit -> {
+          limit.valueBytes = 1 << 20;
+          limit.bodiesBytes = 1 << 20;
+        });
+    try (Socket modest = narrow();
+        Socket greedy = narrow()) {
+      Frames few = new Frames(modest, 0);
+      few.get(1, "/v1/keys/long");
+      awaitHead(few, 1);
+      Frames many = new Frames(greedy, 0);
+      try {
+        for (int i = 0; i < 50; i++) {
+          many.get(2 * i + 1, "/v1/keys/long");
+        }
+      } catch (IOException e) {
+        // Cut already.
+      }
+      Served.await(() -> served.front().openConnections() == 1);
+      readToEnd(greedy.getInputStream());
+      few.get(3, "/v1/keys/long");
+      awaitHead(few, 3);
+    }
+  }
+
+  private static void awaitHead(Frames frames, int stream) throws IOException {
+    Frames.Frame frame = frames.next();
+    while (frame.type() != Frames.HEADERS || frame.stream() != stream) {
+      frame = frames.next();
+    }
+    assertEquals(Frames.OK, frame.payload()[0]);
   }
 
   @Test
