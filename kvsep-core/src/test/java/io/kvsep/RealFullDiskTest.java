@@ -88,7 +88,8 @@ final class RealFullDiskTest {
     }
   }
 
-  private static boolean run(List<String> words) throws InterruptedException {
+  /** Whether a command of the system succeeds. */
+  static boolean run(List<String> words) throws InterruptedException {
     try {
       Process process =
           new ProcessBuilder(words)

@@ -13,11 +13,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Clock;
-import java.time.Instant;
-import java.time.ZoneId;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,28 +38,18 @@ final class RepairTargetTest {
   }
 
   /** Does something as soon as the work has begun. */
-  private static final class Begun extends Clock {
-    private final Clock clock = new ManualClock(1_000_000);
+  private static final class Begun extends ManualClock {
     private final Runnable action;
 
     Begun(Runnable action) {
+      super(1_000_000);
       this.action = action;
     }
 
     @Override
-    public ZoneId getZone() {
-      return clock.getZone();
-    }
-
-    @Override
-    public Clock withZone(ZoneId zone) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public Instant instant() {
+    public long millis() {
       action.run();
-      return clock.instant();
+      return super.millis();
     }
   }
 
@@ -96,7 +82,9 @@ final class RepairTargetTest {
 
   @Test
   void aMountPointIsRefusedBeforeAnythingIsDone() throws Exception {
-    boolean mounted = run("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", target.toString());
+    boolean mounted =
+        RealFullDiskTest.run(
+            List.of("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", target.toString()));
     assumeTrue(mounted, "skipped: no file system may be mounted here");
     try {
       refused(() -> assertEquals("refused at once", "begun"));
@@ -105,20 +93,9 @@ final class RepairTargetTest {
       }
       assertTrue(KvStore.repair(damaged, target.resolve("store")).isComplete());
     } finally {
-      assertTrue(run("umount", target.toString()), "something in it is still open");
-    }
-  }
-
-  private static boolean run(String... words) throws InterruptedException {
-    try {
-      Process process =
-          new ProcessBuilder(words)
-              .redirectErrorStream(true)
-              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-              .start();
-      return process.waitFor(60, TimeUnit.SECONDS) && process.exitValue() == 0;
-    } catch (IOException e) {
-      return false;
+      assertTrue(
+          RealFullDiskTest.run(List.of("umount", target.toString())),
+          "something in it is still open");
     }
   }
 }

@@ -524,8 +524,9 @@ public final class BackgroundWork {
         spared.spareUnreadable(table, new StorageException("cannot read " + name, error));
       }
       return table != null;
-    } catch (CancellationException e) {
-      // The store is closing: nobody chooses any more.
+    } catch (RuntimeException | Error e) {
+      // The store is closing, or there is no memory to look: what failed first is to be told.
+      error.addSuppressed(e);
       return false;
     }
   }

@@ -244,12 +244,7 @@ final class SpareSegmentTest {
       for (int i = 0; i < written; i++) {
         engine.writes().delete(0, key(i));
       }
-      storage.failAt(
-          nth,
-          Fault.EIO,
-          /* sticky= */ false,
-          (operation, name) ->
-              operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
+      failOnce(nth, Fault.EIO, StoreFiles.Kind.MANIFEST);
       try {
         engine.compact();
       } catch (StorageException e) {
