@@ -1,5 +1,6 @@
 package io.kvsep.internal.background;
 
+import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.append.LogAppender;
 import io.kvsep.internal.base.Limits;
@@ -72,6 +73,7 @@ public final class BackgroundWork {
 
   private final CompactionPicker picker;
   private final SparedFiles spared = new SparedFiles();
+  private final UnreadableTables unreadable;
   private final Settling settling;
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
@@ -125,6 +127,14 @@ public final class BackgroundWork {
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
     this.deadSegments = new DeadSegments(versions, live, failure, config.reclaim().goal());
+    this.unreadable =
+        new UnreadableTables(
+            spared,
+            versions,
+            running,
+            config.scheduler(),
+            () -> context(PointerRefresh.NONE, compaction),
+            this::compactionNeeded);
     this.dropping = new Dropping(versions, live, snapshots, failure, running, spared, deadSegments);
   }
 
@@ -202,10 +212,8 @@ public final class BackgroundWork {
       Set<TableFile> untouchable = union(busy, damaged);
       CompactionPlan whole = running.pausersPlan();
       CompactionPicker picks = whole == null ? picker : picker.beside(whole);
-      plan = picks.pick(version, untouchable, nowMillis, snapshots.oldest());
-      if (plan == null) {
-        plan = LevelZeroBeside.pick(picks, compaction, version, busy, damaged);
-      }
+      long oldest = snapshots.oldest();
+      plan = LevelZeroBeside.pick(picks, compaction, version, busy, damaged, nowMillis, oldest);
       forReads = plan == null && whole == null;
       if (forReads) {
         if (busy.isEmpty()) {
@@ -258,14 +266,11 @@ public final class BackgroundWork {
       return;
     }
     settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
+    unreadable.tick();
     if (!retryTicks.isDue(
-        flushError != null
-            || compactionError() != null
-            || dropping.hasFailed()
-            || spared.hasUnreadableTables())) {
+        flushError != null || compactionError() != null || dropping.hasFailed())) {
       return;
     }
-    spared.tryUnreadableTablesAgain(versions.current());
     flushNeeded();
     dropping.tick();
     picker.lookAgain();
@@ -332,10 +337,12 @@ public final class BackgroundWork {
   /**
    * Merges everything down into the last level on the calling thread, and rewrites what was there
    * so that nothing is left that nobody can see. Damaged tables stay where they are, and so does
-   * what can only go down together with them: see {@link #requireSoundTables}.
+   * what can only go down together with them.
+   *
+   * @return what was found in one of those that are left, null when there are none
    */
-  public void compactAll() {
-    compactAlone(FullCompaction::run);
+  public @Nullable KvException compactAll() {
+    return compactAlone(FullCompaction::run);
   }
 
   /**
@@ -402,23 +409,20 @@ public final class BackgroundWork {
     void run(FullCompaction compaction) throws IOException;
   }
 
-  private void compactAlone(Compacting work) {
+  private @Nullable KvException compactAlone(Compacting work) {
     running.pause();
     try {
-      spared.tryUnreadableTablesAgain(versions.current());
+      unreadable.lookAlone();
       work.run(
           new FullCompaction(
               versions, picker, spared, config.clock(), running, this::runUnhurried, this::spares));
+      // Before others go on: nothing that was left by this is found to be readable meanwhile.
+      return spared.foundIn(versions.current());
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
       running.resume();
     }
-  }
-
-  /** Throws when a table of the store is damaged as far as anybody has noticed. */
-  public void requireSoundTables() {
-    spared.requireNoneIn(versions.current());
   }
 
   /** Writes out the memtables that wait; {@link #flushError} tells what became of it. */
@@ -511,24 +515,7 @@ public final class BackgroundWork {
 
   /** Spares a table of the plan if it is the cause, damaged or unreadable; whether one is. */
   private boolean spares(CompactionPlan plan, Throwable error) {
-    if (spared.spareOneOf(plan.tables(), error)) {
-      return true;
-    }
-    if (!(error instanceof StorageException || error instanceof InternalError)) {
-      return false;
-    }
-    try {
-      TableFile table = DamagedInput.unreadable(context(PointerRefresh.NONE, compaction), plan);
-      if (table != null) {
-        String name = StoreFiles.table(table.meta().number());
-        spared.spareUnreadable(table, new StorageException("cannot read " + name, error));
-      }
-      return table != null;
-    } catch (RuntimeException | Error e) {
-      // The store is closing, or there is no memory to look: what failed first is to be told.
-      error.addSuppressed(e);
-      return false;
-    }
+    return spared.spareOneOf(plan.tables(), error) || unreadable.spares(plan, error);
   }
 
   private void failed(Throwable cause, boolean forReads) {

@@ -141,6 +141,19 @@ final class RunningCompactions {
     }
   }
 
+  /** Runs something while nothing is chosen, unless somebody has paused them; whether it did. */
+  boolean unlessPaused(Runnable action) {
+    lock.lock();
+    try {
+      if (!paused) {
+        action.run();
+      }
+      return !paused;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * Waits until nobody has paused them, and lets nobody until {@link #allowPause}.
    *

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Files of an open store that compaction and reclaim leave alone, because something in them cannot
  * be read: another try would fail again, and keep those from their turn that can be done. Damage is
- * forgotten when the store is closed; what the device refused is tried again before. Thread safe.
+ * forgotten when the store is closed; what the device refused, when it gives it again. Thread safe.
  */
 final class SparedFiles {
   /** What was found, by the number of the table. */
@@ -29,9 +29,6 @@ final class SparedFiles {
 
   /** Tables that the device does not give, and why; by their numbers. */
   private final Map<Long, KvException> unreadableTables = new ConcurrentHashMap<>();
-
-  /** Those of them that may be tried again. */
-  private final Set<Long> triedAgain = ConcurrentHashMap.newKeySet();
 
   private final Set<Long> logFiles = ConcurrentHashMap.newKeySet();
 
@@ -91,11 +88,10 @@ final class SparedFiles {
     logFiles.removeAll(files);
   }
 
-  /** Spares a table that the device does not let anybody read, until it is to be tried again. */
+  /** Spares a table that the device does not let anybody read, until {@link #forgetUnreadable}. */
   void spareUnreadable(TableFile table, KvException cause) {
     long number = table.meta().number();
     boolean added = unreadableTables.put(number, cause) == null;
-    triedAgain.remove(number);
     if (added) {
       Warnings.tell("unreadable, and left for now: ", StoreFiles.table(number));
     }
@@ -105,18 +101,18 @@ final class SparedFiles {
     return !unreadableTables.isEmpty();
   }
 
-  /**
-   * Lets the unreadable tables be tried once more; those that are no longer there are forgotten.
-   */
-  void tryUnreadableTablesAgain(Version version) {
-    if (!unreadableTables.isEmpty()) {
-      Set<Long> there = new HashSet<>();
-      tablesIn(version, unreadableTables.keySet())
-          .forEach(table -> there.add(table.meta().number()));
-      unreadableTables.keySet().retainAll(there);
-      triedAgain.clear();
-      triedAgain.addAll(there);
-    }
+  /** The unreadable tables of a version that is in force; those that are gone are forgotten. */
+  Set<TableFile> unreadableTablesIn(Version version) {
+    Set<TableFile> there = tablesIn(version, unreadableTables.keySet());
+    Set<Long> numbers = new HashSet<>();
+    there.forEach(table -> numbers.add(table.meta().number()));
+    unreadableTables.keySet().retainAll(numbers);
+    return there;
+  }
+
+  /** After the table could be read. */
+  void forgetUnreadable(TableFile table) {
+    unreadableTables.remove(table.meta().number());
   }
 
   /** Tables of a version that are spared. */
@@ -124,10 +120,13 @@ final class SparedFiles {
     if (tables.isEmpty() && unreadableTables.isEmpty()) {
       return Set.of();
     }
-    Set<Long> numbers = new HashSet<>(unreadableTables.keySet());
-    numbers.removeAll(triedAgain);
-    numbers.addAll(tables.keySet());
-    return tablesIn(version, numbers);
+    return tablesIn(version, tableNumbers());
+  }
+
+  private Set<Long> tableNumbers() {
+    Set<Long> numbers = new HashSet<>(tables.keySet());
+    numbers.addAll(unreadableTables.keySet());
+    return numbers;
   }
 
   private static Set<TableFile> tablesIn(Version version, Set<Long> numbers) {
@@ -142,32 +141,29 @@ final class SparedFiles {
     return found;
   }
 
-  /** Throws what was found in the tables of a version, if anything was. */
-  void requireNoneIn(Version version) {
+  /** What was found in a table of a version; null when nothing was in any. */
+  @Nullable KvException foundIn(Version version) {
     for (TableFile table : tablesIn(version)) {
       KvException damage = tables.get(table.meta().number());
       KvException found = damage == null ? unreadableTables.get(table.meta().number()) : damage;
       if (found != null) {
-        throw found;
+        return found;
       }
     }
+    return null;
   }
 
   /** What reclaim is to leave alone, with files that it must not touch for other reasons. */
   ReclaimPicker.Damage damage(Set<Long> otherLogFiles) {
     Set<Long> files = new HashSet<>(logFiles);
     files.addAll(otherLogFiles);
-    Set<Long> unread = new HashSet<>(tables.keySet());
-    unread.addAll(unreadableTables.keySet());
-    return new ReclaimPicker.Damage(files, unread);
+    return new ReclaimPicker.Damage(files, tableNumbers());
   }
 
   List<String> names() {
     List<String> names = new ArrayList<>();
     logFiles.forEach(id -> names.add(StoreFiles.segment(id)));
-    Set<Long> numbers = new HashSet<>(tables.keySet());
-    numbers.addAll(unreadableTables.keySet());
-    numbers.forEach(number -> names.add(StoreFiles.table(number)));
+    tableNumbers().forEach(number -> names.add(StoreFiles.table(number)));
     Collections.sort(names);
     return names;
   }

@@ -36,7 +36,7 @@ public final class CompactionPicker {
    * gives a higher one, so that level 0 comes first from this many times its number of tables on:
    * writers are slowed down by that number, and by nothing else.
    */
-  private static final double URGENT_SCORE = 2;
+  static final int URGENT_SCORE = 2;
 
   /** Twice what a table of a full level overlaps in the next one. */
   private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;

@@ -31,7 +31,7 @@ public final class DamagedInput {
     List<CorruptionException> problems = new ArrayList<>();
     try {
       for (TableFile table : plan.tables()) {
-        check(table, context, plan, problems);
+        check(table, context, problems);
         if (!problems.isEmpty()) {
           CorruptionException damage = problems.get(0);
           damage.addSuppressed(error);
@@ -50,26 +50,31 @@ public final class DamagedInput {
    */
   public static @Nullable TableFile unreadable(JobContext context, CompactionPlan plan) {
     for (TableFile table : plan.tables()) {
-      try {
-        check(table, context, plan, new ArrayList<>());
-        Region.requirePagesRead();
-      } catch (StorageException | InternalError e) {
+      if (!isReadable(context, table)) {
         return table;
       }
     }
     return null;
   }
 
+  /** Whether the device lets all of a table be read, whatever is wrong with it. */
+  public static boolean isReadable(JobContext context, TableFile table) {
+    try {
+      check(table, context, new ArrayList<>());
+      Region.requirePagesRead();
+      return true;
+    } catch (StorageException | InternalError e) {
+      return false;
+    }
+  }
+
   private static void check(
-      TableFile table,
-      JobContext context,
-      CompactionPlan plan,
-      List<CorruptionException> problems) {
+      TableFile table, JobContext context, List<CorruptionException> problems) {
     try (TableCheck check =
         TableCheck.open(
             context.storage(),
             table.meta().number(),
-            context.config().tableOptions(plan.outputLevel()).storeId(),
+            context.config().tableOptions(/* level= */ 0).storeId(),
             context.ledger(),
             problems::add)) {
       if (check != null) {

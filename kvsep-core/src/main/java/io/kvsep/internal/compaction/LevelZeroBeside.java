@@ -19,29 +19,45 @@ public final class LevelZeroBeside {
     if (spared.isEmpty() || version.tables(0).length == 0) {
       return false;
     }
-    int base = picker.baseLevel(version);
-    return picker.pickLevelZero(version, base, spared) == null
-        && picker.pickPartOfLevelZero(version, base, spared) == null;
+    return picker.pickPartOfLevelZero(version, picker.baseLevel(version), spared) == null;
   }
 
   /**
-   * What of a level 0 that is due can go down; null when nothing can, or while one of the {@code
-   * busy} lies there: two parts of it at once might write tables into each other's gaps.
+   * As {@link CompactionPicker#pick}, but level 0 has its turn in parts, too: before all others
+   * from where it is urgent, behind them from where it is due.
+   *
+   * @param busy tables that others are at work with
    */
   public static @Nullable CompactionPlan pick(
       CompactionPicker picker,
       CompactionConfig config,
       Version version,
       Set<TableFile> busy,
-      Set<TableFile> spared) {
-    TableFile[] tables = version.tables(0);
-    if (spared.isEmpty()
-        || tables.length < config.levelZeroTables()
-        || Arrays.stream(tables).anyMatch(busy::contains)) {
-      return null;
+      Set<TableFile> spared,
+      long nowMillis,
+      long oldestReader) {
+    if (spared.isEmpty()) {
+      return picker.pick(version, busy, nowMillis, oldestReader);
     }
     Set<TableFile> untouchable = new HashSet<>(busy);
     untouchable.addAll(spared);
-    return picker.pickPartOfLevelZero(version, picker.baseLevel(version), untouchable);
+    TableFile[] tables = version.tables(0);
+    // Two parts of it at once might write tables into each other's gaps.
+    boolean free = Arrays.stream(tables).noneMatch(busy::contains);
+    boolean due = free && tables.length >= config.levelZeroTables();
+    boolean urgent =
+        due && tables.length >= CompactionPicker.URGENT_SCORE * config.levelZeroTables();
+    CompactionPlan plan = urgent ? pickLevelZero(picker, version, untouchable) : null;
+    if (plan == null) {
+      plan = picker.pick(version, untouchable, nowMillis, oldestReader);
+    }
+    return plan == null && due ? pickLevelZero(picker, version, untouchable) : plan;
+  }
+
+  private static @Nullable CompactionPlan pickLevelZero(
+      CompactionPicker picker, Version version, Set<TableFile> untouchable) {
+    int base = picker.baseLevel(version);
+    CompactionPlan usual = picker.pickLevelZero(version, base, untouchable);
+    return usual == null ? picker.pickPartOfLevelZero(version, base, untouchable) : usual;
   }
 }

@@ -57,7 +57,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  * are offered by {@link #reads} and {@link #writes}. Thread safe.
  */
 public final class StorageEngine implements AutoCloseable {
-  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long TICK_NANOS = 100_000_000;
 
   private final EngineConfig config;
   private final MemoryLedger ledger = new MemoryLedger();
@@ -210,9 +209,11 @@ public final class StorageEngine implements AutoCloseable {
     maintain(
         () -> {
           flushAll();
-          background.compactAll();
+          RuntimeException left = background.compactAll();
           rotation.dropDead();
-          background.requireSoundTables();
+          if (left != null) {
+            throw left;
+          }
         });
   }
 

@@ -11,6 +11,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.SnapshotHold;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -52,8 +53,19 @@ final class UnreadableCompactionTest {
     private final Set<String> unreadable = new HashSet<>();
     private int refusals;
 
+    /** Told of each table before it is made. */
+    private Runnable tables = () -> {};
+
     Device(CrashableStorage storage) {
       super(storage);
+    }
+
+    @Override
+    public StorageFile create(String name) throws IOException {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE) {
+        tables.run();
+      }
+      return super.create(name);
     }
 
     @Override
@@ -113,6 +125,11 @@ final class UnreadableCompactionTest {
     engine.flush();
     engine.compact();
     engine.close();
+    loseLastTable();
+    engine = open();
+  }
+
+  private void loseLastTable() throws IOException {
     files = files.crashKeepingAll();
     device = new Device(files);
     device.unreadable.add(
@@ -120,7 +137,6 @@ final class UnreadableCompactionTest {
             files.list().stream()
                 .filter(name -> StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE)
                 .toList()));
-    engine = open();
   }
 
   private int levelZero() {
@@ -182,6 +198,76 @@ final class UnreadableCompactionTest {
     assertTrue(tries < 20 * TICKS / 4, "tries " + tries);
     device.unreadable.clear();
     engine.compact();
+    assertEquals(0, unreadableKeys());
+  }
+
+  private void delete(int number) {
+    String key = String.format("key-%04d", number);
+    engine.writes().delete(0, key.getBytes(UTF_8));
+    model.remove(key);
+  }
+
+  /** A snapshot keeps the others worth rewriting, whenever the last level is looked at again. */
+  @Test
+  void timePassesWhileEverythingIsCompacted() throws IOException {
+    for (int i = 0; i < KEYS; i++) {
+      put(i);
+    }
+    SnapshotHold first = engine.reads().acquireSnapshot();
+    IntStream.range(0, KEYS).filter(i -> i % 10 == 0).forEach(this::delete);
+    engine.compact();
+    engine.reads().releaseSnapshot(first);
+    engine.close();
+    loseLastTable();
+    engine = open();
+    SnapshotHold second = engine.reads().acquireSnapshot();
+    IntStream.range(0, KEYS / 2).filter(i -> i % 10 == 5).forEach(this::delete);
+    int[] made = {0};
+    device.tables =
+        () -> {
+          assertTrue(++made[0] < 1_000, "written again and again");
+          IntStream.range(0, TICKS).forEach(i -> scheduler.tick());
+        };
+
+    assertThrows(StorageException.class, engine::compact);
+
+    device.tables = () -> {};
+    assertTrue(made[0] > 0);
+    assertEquals(List.copyOf(device.unreadable), engine.stats().reclaim().damagedFiles());
+    device.unreadable.clear();
+    engine.reads().releaseSnapshot(second);
+    engine.compact();
+    assertEquals(0, unreadableKeys());
+  }
+
+  /** Nothing else has a reason to compact it. */
+  @Test
+  void aTableThatCanBeReadAgainIsNoLongerLeftAlone() throws IOException {
+    fillLastLevel();
+    put(KEYS - 1);
+    assertThrows(StorageException.class, engine::compact);
+    List<String> left = List.copyOf(device.unreadable);
+    assertEquals(left, engine.stats().reclaim().damagedFiles());
+    IntStream.range(0, TICKS).forEach(i -> pass());
+    assertEquals(left, engine.stats().reclaim().damagedFiles());
+
+    device.unreadable.clear();
+    IntStream.range(0, TICKS).forEach(i -> pass());
+
+    assertEquals(List.of(), engine.stats().reclaim().damagedFiles());
+    assertEquals(0, unreadableKeys());
+  }
+
+  @Test
+  void compactingAllFindsThatATableCanBeReadAgain() throws IOException {
+    fillLastLevel();
+    put(KEYS - 1);
+    assertThrows(StorageException.class, engine::compact);
+    device.unreadable.clear();
+
+    engine.compact();
+
+    assertEquals(List.of(), engine.stats().reclaim().damagedFiles());
     assertEquals(0, unreadableKeys());
   }
 }

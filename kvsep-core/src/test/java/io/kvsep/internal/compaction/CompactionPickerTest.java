@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Choices by what levels and tables hold. */
@@ -326,6 +327,37 @@ final class CompactionPickerTest extends PickerFixture {
     assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), files(apart)));
     assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(below)));
     assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(above)));
+  }
+
+  @Test
+  void levelZeroHasItsTurnInPartsBesideASparedTable() {
+    long spared = table(0, "a", "b", 10);
+    long other = table(1, "m", "n", 5000);
+    Set<Long> parts = new HashSet<>();
+    for (int i = 1; i < config.levelZeroTables(); i++) {
+      parts.add(table(0, "x", "z", 10));
+    }
+    CompactionPlan plan = pickBeside(files(), spared);
+    assertTrue(plan != null);
+    assertPlan(plan, 1, 2, Set.of(other), Set.of());
+    plan = pickBeside(files(other), spared);
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 1, parts, Set.of());
+    while (parts.size() + 1 < CompactionPicker.URGENT_SCORE * config.levelZeroTables()) {
+      parts.add(table(0, "x", "z", 10));
+    }
+    plan = pickBeside(files(), spared);
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 1, parts, Set.of());
+    long busy = parts.iterator().next();
+    plan = pickBeside(files(busy), spared);
+    assertTrue(plan != null);
+    assertPlan(plan, 1, 2, Set.of(other), Set.of());
+  }
+
+  private @Nullable CompactionPlan pickBeside(Set<TableFile> busy, long spared) {
+    return LevelZeroBeside.pick(
+        picker, config, versions.current(), busy, files(spared), 0, Long.MAX_VALUE);
   }
 
   @Test
