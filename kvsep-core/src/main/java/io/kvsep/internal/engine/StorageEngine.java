@@ -503,12 +503,13 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void startTimers() {
-    if (config.mode().readOnly()) {
-      return;
+    boolean readOnly = config.mode().readOnly();
+    // For readers alone, too: what a long read keeps from being freed keeps others out of caches.
+    config.scheduler().repeat(TICK_NANOS, readOnly ? epochs::collect : this::tick);
+    if (!readOnly) {
+      syncs.start();
+      background.compactionNeeded();
     }
-    config.scheduler().repeat(TICK_NANOS, this::tick);
-    syncs.start();
-    background.compactionNeeded();
   }
 
   /** What one of them fails of is no reason for the others to stand still. */

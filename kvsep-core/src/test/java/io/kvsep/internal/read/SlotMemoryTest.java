@@ -33,9 +33,22 @@ final class SlotMemoryTest {
   private final Shape shape = Shape.forBudget(BUDGET_BYTES, /* packsBlocks= */ true);
 
   private StorageEngine open(int compressionBytesMin) {
-    EngineConfig base = Engines.config(new CrashableStorage(), new ManualScheduler(1, 1));
+    return open(
+        new CrashableStorage(),
+        new ManualScheduler(1, 1),
+        compressionBytesMin,
+        /* readOnly= */ false);
+  }
+
+  private StorageEngine open(
+      CrashableStorage files,
+      ManualScheduler scheduler,
+      int compressionBytesMin,
+      boolean readOnly) {
+    EngineConfig base = Engines.config(files, scheduler);
     return StorageEngine.open(
         ConfigDraft.of(base)
+            .readOnly(readOnly)
             .shape(shape)
             .inlineValueBytesMax(256)
             .compressionBytesMin(compressionBytesMin)
@@ -86,6 +99,41 @@ final class SlotMemoryTest {
       assertTrue(Objects.requireNonNull(most) <= share + share / 2, most + " of " + share);
       EngineStats stats = engine.stats();
       assertTrue(stats.cacheMisses() > 0, "blocks were unpacked");
+    }
+  }
+
+  /** Nothing but time passes there: no file is ever given up. */
+  @Test
+  void blocksAreCachedAgainBehindALongReadOfAStoreThatNobodyWrites() {
+    CrashableStorage files = new CrashableStorage();
+    try (StorageEngine engine =
+        open(files, new ManualScheduler(1, 1), Integer.MAX_VALUE, /* readOnly= */ false)) {
+      for (int i = 0; i < KEYS; i++) {
+        engine.writes().put(0, key(i), value(i), 0);
+      }
+      engine.compact();
+    }
+    ManualScheduler scheduler = new ManualScheduler(1, 1);
+    try (StorageEngine engine =
+        open(files.crashKeepingAll(), scheduler, Integer.MAX_VALUE, /* readOnly= */ true)) {
+      engine
+          .reads()
+          .read(
+              0,
+              key(0),
+              StoreReads.LATEST,
+              view -> {
+                for (int i = 0; i < KEYS; i++) {
+                  engine.reads().get(0, key(i), StoreReads.LATEST);
+                }
+                return null;
+              });
+      assertTrue(held(engine, "block_cache") > shape.blockCacheBytesMax(), "the read was long");
+
+      scheduler.tick();
+      engine.reads().get(0, key(0), StoreReads.LATEST);
+
+      assertTrue(held(engine, "block_cache") <= shape.blockCacheBytesMax());
     }
   }
 
