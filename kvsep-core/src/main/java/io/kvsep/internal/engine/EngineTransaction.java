@@ -447,7 +447,7 @@ public final class EngineTransaction {
   void read(byte[] from, byte[] to, boolean inclusive) {
     boolean noted = false;
     try {
-      readSet.add(from, inclusive ? TransactionCursor.successor(to) : to);
+      readSet.add(from, inclusive ? ReadSet.successor(to) : to);
       noted = true;
     } finally {
       if (!noted) {

@@ -345,8 +345,4 @@ final class TransactionCursor extends LimitedCursor {
   private byte[] userKey(byte[] stored) {
     return Arrays.copyOfRange(stored, prefixLength, stored.length);
   }
-
-  static byte[] successor(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
-  }
 }

@@ -123,7 +123,8 @@ public final class ReadSet {
     return range.getKey() == range.getValue() ? successor(range.getKey()) : range.getValue();
   }
 
-  static byte[] successor(byte[] key) {
+  /** The first key behind a key. */
+  public static byte[] successor(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }
 
