@@ -9,8 +9,8 @@ import java.time.Duration;
  * @param arguments of one command, its name included
  * @param commandBytes of all arguments of one command, and of a value that a command makes
  * @param requestBytes of all commands that are being received or carried out, and of what MGET and
- *     KEYS read, and of what a transaction queues, beyond the first 64 KiB of each; also of a value
- *     that a command makes
+ *     KEYS read, of what a transaction queues, and of watched keys, beyond the first 64 KiB of
+ *     each; also of a value that a command makes
  * @param replyBytes of one reply
  * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
  * @param slowReader how long a connection may take nothing of what waits to be sent to it, or send

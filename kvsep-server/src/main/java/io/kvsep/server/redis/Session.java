@@ -159,9 +159,23 @@ final class Session {
     }
   }
 
-  /** Forgets watched keys. */
-  void unwatch() {
+  /**
+   * Whether there is room for so many more bytes of watched keys; as of a command, the first are
+   * free. They are kept until {@link #unwatch}, whatever becomes of the keys.
+   */
+  boolean reserveWatched(long bytes, RequestBudget budget) {
+    long all = watchedBytes + bytes;
+    if (!budget.reserve(beyondFree(all) - beyondFree(watchedBytes))) {
+      return false;
+    }
+    watchedBytes = all;
+    return true;
+  }
+
+  /** Forgets watched keys; gives back what they had reserved. */
+  void unwatch(RequestBudget budget) {
     watched.clear();
+    budget.release(beyondFree(watchedBytes));
     watchedBytes = 0;
   }
 
@@ -182,7 +196,7 @@ final class Session {
     return Math.max(0, bytes - RequestBudget.FREE_BYTES);
   }
 
-  /** Leaves MULTI; gives back what its commands had reserved. */
+  /** Leaves MULTI and forgets watched keys; gives back what these and commands had reserved. */
   void discard(RequestBudget budget) {
     List<Request> queued = queue;
     if (queued != null) {
@@ -194,7 +208,7 @@ final class Session {
     queue = null;
     queuedBytes = 0;
     queueBroken = false;
-    unwatch();
+    unwatch(budget);
   }
 
   /** As far as others see it, in the words of CLIENT LIST. */

@@ -88,15 +88,17 @@ final class TransactionCommands {
       long version = version(entries.info(call.bytes(i)));
       watched.add(new Watched(session.database, call.bytes(i), version));
     }
+    if (!session.reserveWatched(bytes, call.server.budget())) {
+      throw new CommandError("ERR no memory for these keys beside commands under way");
+    }
     call.out.ok();
     session.watched.addAll(watched);
-    session.watchedBytes += bytes;
   }
 
   /** In a transaction nothing: EXEC has looked at the keys by then, and may have to do so again. */
   private static void unwatch(Call call) {
     if (call.session.queue == null) {
-      call.session.unwatch();
+      call.session.unwatch(call.server.budget());
     }
     call.out.ok();
   }

@@ -111,6 +111,36 @@ final class LimitsTest {
     assertEquals(RunningRedis.small().requestBytes(), left());
   }
 
+  @Test
+  void watchedKeysCountBesideCommandsUnderWay() throws IOException {
+    String key = "k".repeat(60_000);
+    String refusal = "-ERR no memory for these keys beside commands under way^";
+    try (RawClient first = redis.connect();
+        RawClient second = redis.connect();
+        RawClient third = redis.connect()) {
+      for (int i = 10; i < 27; i++) {
+        assertEquals("+OK^", first.command("WATCH", key + i));
+        assertEquals("+OK^", second.command("WATCH", key + i));
+      }
+      assertEquals("-ERR too many watched keys^", first.command("WATCH", key));
+      // The first 64 KiB are free.
+      for (int i = 10; i < 14; i++) {
+        assertEquals("+OK^", third.command("WATCH", key + i));
+      }
+      assertEquals(refusal, third.command("WATCH", key));
+      first.expect("UNWATCH", "+OK^");
+      assertEquals("+OK^", third.command("WATCH", key));
+      second.expect("MULTI", "+OK^");
+      second.expect("PING", "+QUEUED^");
+      second.expect("EXEC", "*1^+PONG^");
+      third.expect("RESET", "+RESET^");
+      assertEquals(RunningRedis.small().requestBytes(), redis.server.state().budget().left());
+      assertEquals("+OK^", first.command("WATCH", key, key));
+      assertTrue(redis.server.state().budget().left() < RunningRedis.small().requestBytes());
+    }
+    assertEquals(RunningRedis.small().requestBytes(), left());
+  }
+
   /** What is left once the ends of connections have been seen. */
   private long left() throws IOException {
     try (RawClient client = redis.connect()) {
