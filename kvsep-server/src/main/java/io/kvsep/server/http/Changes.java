@@ -1,5 +1,7 @@
 package io.kvsep.server.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import io.kvsep.Durability;
@@ -30,6 +32,9 @@ final class Changes {
 
   /** More than anybody goes through; the text of one takes several times what the check took. */
   private static final int CONFLICTS_MAX = 1_000;
+
+  /** Of the texts of conflicts together; the first one is told whatever its length. */
+  private static final int CONFLICTS_BYTES_MAX = 64 << 10;
 
   private final KvStore store;
   private final KeyspaceCache keyspaces;
@@ -213,6 +218,7 @@ final class Changes {
 
   private void requireAll(Transaction transaction, List<Check> checks) {
     List<JsonObject> conflicts = new ArrayList<>();
+    long bytes = 0;
     for (Check check : checks) {
       String keyspace = check.keyspace();
       KvReader reader =
@@ -220,8 +226,12 @@ final class Changes {
       EntryInfo entry = reader.info(check.key());
       String found = entry == null ? null : tags.of(entry);
       boolean holds = found == null ? check.tag() == null : found.equals(check.tag());
-      if (!holds && conflicts.size() < CONFLICTS_MAX) {
-        conflicts.add(conflict(check, found));
+      if (!holds && conflicts.size() < CONFLICTS_MAX && bytes < CONFLICTS_BYTES_MAX) {
+        JsonObject conflict = conflict(check, found);
+        bytes += conflict.toString().getBytes(UTF_8).length;
+        if (conflicts.isEmpty() || bytes < CONFLICTS_BYTES_MAX) {
+          conflicts.add(conflict);
+        }
       }
     }
     if (!conflicts.isEmpty()) {

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.reflect.Field;
 import java.nio.charset.Charset;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -164,8 +166,27 @@ final class DocumentsHttpTest {
         IntStream.range(0, 1_500)
             .mapToObj(i -> "{\"key\":\"k" + i + "\",\"etag\":\"x\"}")
             .collect(Collectors.joining(","));
+    assertEquals(1_000, conflicts(checks));
+  }
+
+  @Test
+  void conflictsOfLongKeysAreToldUpToSomeBytes() {
+    String checks =
+        IntStream.range(0, 7)
+            .mapToObj(i -> "{\"key\":\"" + "k".repeat(20_000) + i + "\",\"etag\":\"x\"}")
+            .collect(Collectors.joining(","));
+    assertEquals(3, conflicts(checks));
+    // Of a key of control characters each byte takes six in the answer.
+    byte[] key = new byte[65_535];
+    Arrays.fill(key, (byte) 1);
+    String longest = Base64.getUrlEncoder().withoutPadding().encodeToString(key);
+    String second = "{\"key\":\"b\",\"etag\":\"x\"}";
+    assertEquals(1, conflicts("{\"keyBase64\":\"" + longest + "\",\"etag\":\"x\"}," + second));
+  }
+
+  private static int conflicts(String checks) {
     Served.Answer answer = served.post("/v1/transaction", "{\"checks\":[" + checks + "]}");
     answer.isProblem(409, "conflict");
-    assertEquals(1_000, answer.text().split("\"absent\":true", -1).length - 1);
+    return answer.text().split("\"absent\":true", -1).length - 1;
   }
 }
