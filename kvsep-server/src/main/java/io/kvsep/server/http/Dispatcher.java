@@ -123,6 +123,8 @@ final class Dispatcher implements HttpService {
                 (body, failure) -> {
                   if (failure != null) {
                     operation.kind().refuse();
+                    // Its time would begin with the end of the body.
+                    operation.kind().record(0);
                     answer.complete(problems.response(context, failure).toHttpResponse());
                     visit.partIsDone();
                   } else {

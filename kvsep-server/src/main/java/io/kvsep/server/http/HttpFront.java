@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerPort;
 import io.kvsep.KvStore;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
@@ -202,7 +203,16 @@ public final class HttpFront implements AutoCloseable {
       stop.orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
     } finally {
       insight.close();
+      syncStore();
+    }
+  }
+
+  private void syncStore() {
+    try {
       store.sync();
+    } catch (ReadOnlyStoreException e) {
+      // There is nothing to sync.
+      return;
     }
   }
 }

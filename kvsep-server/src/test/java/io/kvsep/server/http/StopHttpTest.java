@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import java.io.BufferedReader;
 import java.io.InputStream;
@@ -58,6 +59,17 @@ final class StopHttpTest {
     try (KvStore store = KvStore.open(folder)) {
       assertArrayEquals(value, store.get(bytes("long")));
       check(store);
+    }
+  }
+
+  @Test
+  void aStoreForReadingOnlyNeedsNoSync() {
+    try (KvStore store = KvStore.open(folder)) {
+      store.put(bytes("a"), bytes("x"));
+    }
+    KvStore reading = KvStore.open(folder, KvOptions.builder().readOnly(true).build());
+    try (Served served = Served.of(reading, HttpOptions.builder().build())) {
+      assertEquals("x", served.get("/v1/keys/a").text());
     }
   }
 

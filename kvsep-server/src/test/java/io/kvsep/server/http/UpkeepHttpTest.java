@@ -91,6 +91,19 @@ final class UpkeepHttpTest {
   }
 
   @Test
+  void aRequestWhoseBodyIsRefusedCountsAsOne() {
+    HttpLimits limits = LimitsHttpTest.with(limit -> limit.documentBytes = 10);
+    HttpOptions options = HttpOptions.builder().limits(limits).build();
+    try (Served served = Served.at(folder, options)) {
+      served.post("/v1/increment", "{\"key\":\"a\"}").isProblem(413, "limit-exceeded");
+      var stats = served.get("/v1/stats").is(200).json();
+      var increment = ApiDocument.object(requests(stats), "increment");
+      assertEquals(1L, increment.get("count"));
+      assertEquals(1L, increment.get("problems"));
+    }
+  }
+
+  @Test
   void everyMeterIsDocumented() throws IOException {
     Set<String> documented = new TreeSet<>();
     for (List<String> row : Documents.rows("metrics.md", "meter of the server")) {
