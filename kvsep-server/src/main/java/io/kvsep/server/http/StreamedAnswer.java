@@ -61,6 +61,7 @@ final class StreamedAnswer {
   /** The caller's thread makes the first piece, so that what fails at once has its status. */
   static HttpResponse of(ResponseHeaders headers, Source source, ServiceRequestContext context) {
     StreamedAnswer answer = new StreamedAnswer(source, context);
+    Unsent.comesInPieces(context);
     HttpData first;
     try {
       first = source.next();

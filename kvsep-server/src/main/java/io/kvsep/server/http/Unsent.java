@@ -1,7 +1,8 @@
 package io.kvsep.server.http;
 
+import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpResponse;
-import com.linecorp.armeria.common.logging.RequestLogAccess;
+import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.logging.RequestLogProperty;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.Channel;
@@ -22,19 +23,40 @@ import java.util.concurrent.atomic.AtomicLong;
  * one, or when one does not within the time of all that were there when it came. It is also cut
  * when it adds one while all connections have more than they may, and it no less than its share.
  *
+ * <p>The bytes of an answer count from its headers on: the library takes the rest only when these
+ * have been written, which may be never, and meanwhile the answer lies there. Its time begins when
+ * all of it is taken. Of an answer that is made piece by piece only the last piece counts.
+ *
  * <p>Belongs to the event loop of its connection. An answer costs one small object; the timer runs
  * once in the time of an answer, however many there are.
  */
 final class Unsent {
-  /** Longer answers are handed over in pieces, each when the one before it has gone out. */
-  private static final int ANSWER_BYTES = Entries.PIECE_BYTES;
+  /**
+   * Of answers that are made piece by piece. The time of any answer is that of a piece at least.
+   */
+  private static final int PIECE_BYTES = Entries.PIECE_BYTES;
+
+  /** What a request and the headers of its answer take beside that, about. */
+  private static final int HEADERS_BYTES = 4 << 10;
 
   private static final AttributeKey<Unsent> KEY = AttributeKey.valueOf(Unsent.class, "of");
 
+  private static final AttributeKey<Boolean> IN_PIECES =
+      AttributeKey.valueOf(Unsent.class, "inPieces");
+
   private final Channel channel;
   private final Total total;
+
+  /** Those that have a time. */
   private final List<Answer> answers = new ArrayList<>();
+
+  /** By which that time is reckoned. */
+  private long timedBytes;
+
+  /** Of all that count, with or without a time, and how many these are. */
   private long bytes;
+
+  private int count;
   private long progressNanos;
   private boolean isTimed;
   private boolean isClosed;
@@ -60,14 +82,43 @@ final class Unsent {
   }
 
   private static final class Answer {
-    final long deadlineNanos;
-    final int bytes;
-    int index;
+    final ServiceRequestContext context;
+    boolean counts;
+    long bytes;
+    long deadlineNanos;
 
-    Answer(long deadlineNanos, int bytes, int index) {
-      this.deadlineNanos = deadlineNanos;
-      this.bytes = bytes;
-      this.index = index;
+    /** Among those that have a time; -1 when it has none. */
+    int index = -1;
+
+    Answer(ServiceRequestContext context) {
+      this.context = context;
+    }
+
+    boolean isInPieces() {
+      return context.hasAttr(IN_PIECES);
+    }
+
+    boolean hasGone() {
+      return context.log().isAvailable(RequestLogProperty.RESPONSE_END_TIME);
+    }
+
+    /** At most. */
+    long length() {
+      if (!context.log().isAvailable(RequestLogProperty.RESPONSE_HEADERS)) {
+        return PIECE_BYTES;
+      }
+      ResponseHeaders headers = context.log().partial().responseHeaders();
+      if (context.method() == HttpMethod.HEAD || headers.status().isContentAlwaysEmpty()) {
+        // The length, where there is one, is that of what a GET would bring.
+        return 0;
+      }
+      long length = headers.contentLength();
+      return length < 0 ? PIECE_BYTES : isInPieces() ? Math.min(length, PIECE_BYTES) : length;
+    }
+
+    /** By these its time is reckoned. */
+    long timedBytes() {
+      return Math.max(bytes, PIECE_BYTES);
     }
   }
 
@@ -76,24 +127,38 @@ final class Unsent {
     this.total = total;
   }
 
+  /** The answer is made piece by piece; to be called before it begins. */
+  static void comesInPieces(ServiceRequestContext context) {
+    context.setAttr(IN_PIECES, true);
+  }
+
   /** From the moment at which all of the answer is handed over it has a limited time. */
-  static void watch(ServiceRequestContext context, HttpResponse answer, Total total) {
+  static void watch(ServiceRequestContext context, HttpResponse response, Total total) {
     Channel channel = context.log().partial().channel();
     if (channel == null) {
       return;
     }
+    Answer answer = new Answer(context);
+    CompletableFuture<?> unusedBeginning =
+        context
+            .log()
+            .whenAvailable(RequestLogProperty.RESPONSE_HEADERS)
+            .thenRun(() -> onLoop(channel, () -> of(channel, total).begins(answer)));
     CompletableFuture<?> unusedEnd =
-        answer
+        response
             .whenComplete()
             .whenComplete(
-                (nothing, failure) -> {
-                  EventLoop loop = channel.eventLoop();
-                  if (loop.inEventLoop()) {
-                    of(channel, total).add(context.log());
-                  } else {
-                    loop.execute(() -> of(channel, total).add(context.log()));
-                  }
-                });
+                (nothing, failure) ->
+                    onLoop(channel, () -> of(channel, total).isHandedOver(answer)));
+  }
+
+  private static void onLoop(Channel channel, Runnable work) {
+    EventLoop loop = channel.eventLoop();
+    if (loop.inEventLoop()) {
+      work.run();
+    } else {
+      loop.execute(work);
+    }
   }
 
   private static Unsent of(Channel channel, Total total) {
@@ -107,75 +172,87 @@ final class Unsent {
     return unsent;
   }
 
-  private void add(RequestLogAccess log) {
-    if (isClosed || log.isAvailable(RequestLogProperty.RESPONSE_END_TIME)) {
+  private void begins(Answer answer) {
+    if (!answer.isInPieces()) {
+      count(answer);
+    }
+  }
+
+  private void isHandedOver(Answer answer) {
+    count(answer);
+    if (answer.counts && !answer.hasGone()) {
+      time(answer);
+    }
+  }
+
+  private void count(Answer answer) {
+    if (answer.counts || isClosed || answer.hasGone()) {
       return;
     }
-    long now = System.nanoTime();
-    if (answers.isEmpty()) {
-      progressNanos = now;
+    answer.counts = true;
+    answer.bytes = HEADERS_BYTES + answer.length();
+    if (count++ == 0) {
       total.connections.incrementAndGet();
     }
-    Answer answer = new Answer(now + nanosFor(answers.size() + 1), lengthOf(log), answers.size());
-    answers.add(answer);
     bytes += answer.bytes;
     total.bytes.addAndGet(answer.bytes);
     if (total.isTooMuch(bytes)) {
       Connections.cut(channel);
     }
-    if (!isTimed) {
-      schedule(nanosFor(1));
-    }
     CompletableFuture<?> unusedEnd =
-        log.whenAvailable(RequestLogProperty.RESPONSE_END_TIME)
-            .thenRun(
-                () -> {
-                  if (channel.eventLoop().inEventLoop()) {
-                    remove(answer);
-                  } else {
-                    channel.eventLoop().execute(() -> remove(answer));
-                  }
-                });
+        answer
+            .context
+            .log()
+            .whenAvailable(RequestLogProperty.RESPONSE_END_TIME)
+            .thenRun(() -> onLoop(channel, () -> remove(answer)));
   }
 
-  /** At most; of a longer answer only the last piece is left. */
-  private static int lengthOf(RequestLogAccess log) {
-    long length =
-        log.isAvailable(RequestLogProperty.RESPONSE_HEADERS)
-            ? log.partial().responseHeaders().contentLength()
-            : -1;
-    return length < 0 ? ANSWER_BYTES : (int) Math.min(length, ANSWER_BYTES);
+  private void time(Answer answer) {
+    long now = System.nanoTime();
+    if (answers.isEmpty()) {
+      progressNanos = now;
+    }
+    answer.index = answers.size();
+    answers.add(answer);
+    timedBytes += answer.timedBytes();
+    answer.deadlineNanos = now + nanosFor(timedBytes);
+    if (!isTimed) {
+      schedule(nanosFor(answer.timedBytes()));
+    }
   }
 
-  private long nanosFor(int count) {
-    return TimeUnit.MILLISECONDS.toNanos(total.limits.millisFor((long) count * ANSWER_BYTES));
+  private long nanosFor(long length) {
+    return TimeUnit.MILLISECONDS.toNanos(total.limits.millisFor(length));
   }
 
-  /** The last one takes its place. */
   private void remove(Answer answer) {
     if (isClosed) {
       return;
     }
-    progressNanos = System.nanoTime();
     bytes -= answer.bytes;
     total.bytes.addAndGet(-answer.bytes);
-    Answer last = answers.remove(answers.size() - 1);
-    if (last != answer) {
-      answers.set(answer.index, last);
-      last.index = answer.index;
-    }
-    if (answers.isEmpty()) {
+    if (--count == 0) {
       total.connections.decrementAndGet();
+    }
+    if (answer.index >= 0) {
+      progressNanos = System.nanoTime();
+      timedBytes -= answer.timedBytes();
+      // The last one takes its place.
+      Answer last = answers.remove(answers.size() - 1);
+      if (last != answer) {
+        answers.set(answer.index, last);
+        last.index = answer.index;
+      }
     }
   }
 
   private void close() {
     isClosed = true;
     total.bytes.addAndGet(-bytes);
-    if (!answers.isEmpty()) {
+    if (count > 0) {
       total.connections.decrementAndGet();
-      answers.clear();
     }
+    answers.clear();
   }
 
   private void schedule(long nanos) {
@@ -189,10 +266,13 @@ final class Unsent {
       return;
     }
     long now = System.nanoTime();
-    long left = progressNanos + nanosFor(1) - now;
+    long longest = 0;
+    long left = Long.MAX_VALUE;
     for (Answer answer : answers) {
+      longest = Math.max(longest, answer.timedBytes());
       left = Math.min(left, answer.deadlineNanos - now);
     }
+    left = Math.min(left, progressNanos + nanosFor(longest) - now);
     if (left <= 0) {
       Connections.cut(channel);
     } else {

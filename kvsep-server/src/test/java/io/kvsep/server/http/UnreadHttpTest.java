@@ -4,11 +4,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvStore;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -115,17 +121,96 @@ final class UnreadHttpTest {
       few.get(1, "/v1/keys/long");
       awaitHead(few, 1);
       Frames many = new Frames(greedy, 0);
-      try {
-        for (int i = 0; i < 50; i++) {
-          many.get(2 * i + 1, "/v1/keys/long");
-        }
-      } catch (IOException e) {
-        // Cut already.
-      }
+      askMany(many, 1, 50, "/v1/keys/long");
       Served.await(() -> served.front().openConnections() == 1);
       readToEnd(greedy.getInputStream());
       few.get(3, "/v1/keys/long");
       awaitHead(few, 3);
+    }
+  }
+
+  /** Headers that stand behind a full socket hold their answers back in the library. */
+  @Test
+  void answersBehindAFullSocketCount() throws Exception {
+    served.close();
+    serve(limit -> limit.bodiesBytes = 1 << 20);
+    served.store().put("longer".getBytes(UTF_8), new byte[24 << 20]);
+    try (Socket silent = narrow()) {
+      Frames frames = new Frames(silent, Integer.MAX_VALUE);
+      frames.widen(1 << 30);
+      frames.get(1, "/v1/keys/longer");
+      // Meanwhile the socket has become full, or does so with what follows.
+      for (int i = 0; i < 100; i++) {
+        served.get("/v1/keys/short").is(200);
+      }
+      askMany(frames, 3, 100, "/v1/keys/long");
+      Served.await(() -> served.front().openConnections() == 1);
+    }
+  }
+
+  /** Until it is cut. */
+  private static void askMany(Frames frames, int first, int count, String path) {
+    try {
+      for (int i = 0; i < count; i++) {
+        frames.get(first + 2 * i, path);
+      }
+    } catch (IOException e) {
+      // Cut already.
+    }
+  }
+
+  /** As if the store had keyspaces whose names take so many bytes. */
+  private void serveNames(int bytes, Consumer<LimitsHttpTest.Draft> change) {
+    served.close();
+    List<String> names = Collections.nCopies(bytes / 1000, "n".repeat(997));
+    HttpOptions options = HttpOptions.builder().limits(LimitsHttpTest.with(change)).build();
+    served = Served.at(folder, options, store -> withNames(store, names));
+  }
+
+  private static KvStore withNames(KvStore store, List<String> names) {
+    InvocationHandler handler =
+        (proxy, method, arguments) -> {
+          if (method.getName().equals("keyspaces")) {
+            return names;
+          }
+          try {
+            return method.invoke(store, arguments);
+          } catch (InvocationTargetException e) {
+            throw e.getCause();
+          }
+        };
+    ClassLoader loader = KvStore.class.getClassLoader();
+    return (KvStore) Proxy.newProxyInstance(loader, new Class<?>[] {KvStore.class}, handler);
+  }
+
+  @Test
+  void aLongAnswerOfOnePieceCountsWithAllItsBytes() throws Exception {
+    serveNames(600_000, limit -> limit.bodiesBytes = 1 << 20);
+    try (Socket silent = narrow()) {
+      askMany(new Frames(silent, 0), 1, 2, "/v1/keyspaces");
+      awaitCut();
+    }
+  }
+
+  @Test
+  void aLongAnswerOfOnePieceHasTheTimeThatItsBytesTake() throws Exception {
+    int bytes = 6_000_000;
+    serveNames(
+        bytes,
+        limit -> {
+          limit.requestMillis = 2_000;
+          limit.bytesPerSecond = 1 << 18;
+        });
+    try (Socket slow = narrow()) {
+      Frames frames = new Frames(slow, 0);
+      frames.get(1, "/v1/keyspaces");
+      awaitHead(frames, 1);
+      // Twice the time that a piece has.
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(5_000);
+      while (System.nanoTime() < end) {
+        LockSupport.parkNanos(end - System.nanoTime());
+      }
+      assertEquals(1, served.front().openConnections());
     }
   }
 
