@@ -42,12 +42,14 @@ final class Entries {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
+  private final Gate gate;
   private final EntityTags tags;
 
-  Entries(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, EntityTags tags) {
+  Entries(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, Gate gate, EntityTags tags) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.limits = limits;
+    this.gate = gate;
     this.tags = tags;
   }
 
@@ -132,9 +134,11 @@ final class Entries {
         exchange
             .context()
             .setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.millisFor(value.remaining()));
+        // On the heap it is there as a whole, until the last piece of it has gone.
+        Gate.Held held = value.isDirect() ? null : gate.hold(value.remaining());
         isHandedOver = true;
         return StreamedAnswer.of(
-            headers(tag, info), new Pieces(exchange, cursor, value), exchange.context());
+            headers(tag, info), new Pieces(exchange, cursor, value, held), exchange.context());
       } finally {
         if (!isHandedOver) {
           cursor.close();
@@ -275,16 +279,21 @@ final class Entries {
     return headers;
   }
 
-  /** A long value, copied out of the mapped file a piece at a time, past the heap. */
+  /**
+   * A long value, a piece at a time: copied out of the mapped file past the heap, or out of the
+   * array that a compressed one was unpacked into, which counts as long.
+   */
   private static final class Pieces implements StreamedAnswer.Source {
     private final Exchange exchange;
     private final KvCursor cursor;
     private final ByteBuffer value;
+    private final Gate.@Nullable Held held;
 
-    Pieces(Exchange exchange, KvCursor cursor, ByteBuffer value) {
+    Pieces(Exchange exchange, KvCursor cursor, ByteBuffer value, Gate.@Nullable Held held) {
       this.exchange = exchange;
       this.cursor = cursor;
       this.value = value;
+      this.held = held;
     }
 
     @Override
@@ -301,7 +310,13 @@ final class Entries {
 
     @Override
     public void close() {
-      cursor.close();
+      try {
+        cursor.close();
+      } finally {
+        if (held != null) {
+          held.close();
+        }
+      }
     }
   }
 }

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much is going on at once: requests, bytes of their bodies and of what is made of these,
- * feeds. Thread safe.
+ * How much is going on at once: requests, bytes of their bodies, of what is made of these, and of
+ * values that were unpacked for answers, feeds. Thread safe.
  */
 final class Gate {
   private final HttpLimits limits;
@@ -75,9 +75,36 @@ final class Gate {
       before = bodyBytes.get();
       if (bytes > limits.bodiesBytesMax() - before) {
         throw Problem.overloaded(
-            "more than " + limits.bodiesBytesMax() + " bytes of requests at once");
+            "more than "
+                + limits.bodiesBytesMax()
+                + " bytes of requests and unpacked values at once");
       }
     } while (!bodyBytes.compareAndSet(before, before + bytes));
+  }
+
+  /**
+   * Counts bytes that lie on the heap as long as an answer goes out; throws when there is no room.
+   * What is longer than all may be has room where there is nothing else.
+   */
+  Held hold(long bytes) {
+    long counted = Math.min(bytes, limits.bodiesBytesMax());
+    take(counted);
+    return new Held(counted);
+  }
+
+  /** Until it is closed. Of one thread at a time. */
+  final class Held implements AutoCloseable {
+    private long bytes;
+
+    private Held(long bytes) {
+      this.bytes = bytes;
+    }
+
+    @Override
+    public void close() {
+      bodyBytes.addAndGet(-bytes);
+      bytes = 0;
+    }
   }
 
   /**

@@ -74,7 +74,7 @@ public final class HttpFront implements AutoCloseable {
     KeyspaceCache keyspaces = new KeyspaceCache(store);
     feeds =
         new Feeds(store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
-    routes = new Routes(store, keyspaces, options, meter, insight, feeds);
+    routes = new Routes(store, keyspaces, options, gate, meter, insight, feeds);
     insight.bind();
     workers =
         BlockingTaskExecutor.builder()

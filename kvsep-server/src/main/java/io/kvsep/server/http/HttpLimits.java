@@ -10,8 +10,8 @@ import java.util.List;
  *
  * @param valueBytesMax bytes of one value in a request
  * @param documentBytesMax bytes of a batch, a transaction or any other JSON in a request
- * @param bodiesBytesMax bytes of all bodies being received or worked on at once, and of what is
- *     made of those that are JSON
+ * @param bodiesBytesMax bytes of all bodies being received or worked on at once, of what is made of
+ *     those that are JSON, and of long compressed values that are being answered
  * @param requestsMax requests being worked on at once, streams included
  * @param connectionsMax open connections
  * @param feedsMax change feeds at once

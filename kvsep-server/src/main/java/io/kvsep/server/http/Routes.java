@@ -37,15 +37,16 @@ final class Routes {
       KvStore store,
       KeyspaceCache keyspaces,
       HttpOptions options,
+      Gate gate,
       RequestMeter meter,
       Insight insight,
       Feeds feeds) {
     this.meter = meter;
     this.keyspaces = keyspaces;
     EntityTags tags = EntityTags.drawn();
-    Entries entries = new Entries(store, keyspaces, options.limits(), tags);
+    Entries entries = new Entries(store, keyspaces, options.limits(), gate, tags);
     addEntries(entries);
-    addRanges(new Scans(store, keyspaces, options.limits()));
+    addRanges(new Scans(store, keyspaces, options.limits(), gate));
     addChanges(new Changes(store, keyspaces, entries, tags));
     addFeeds(feeds);
     addKeyspaces();

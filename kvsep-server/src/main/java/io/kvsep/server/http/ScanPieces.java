@@ -11,6 +11,7 @@ import io.kvsep.server.json.EntryLine;
 import io.kvsep.server.json.JsonObject;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * the values: a long one is begun in one piece and goes on in the next.
  *
  * <p>The time for all of them is looked at between entries, so that the cursor is not kept for
- * ever. An entry that was begun goes on as long as its pieces are taken.
+ * ever. An entry that was begun goes on as long as its pieces are taken. A long value that lies on
+ * the heap counts there until it has gone; where there is no room, the pieces end in front of it.
  *
  * <pre>
  * lines   one object a line; {"cursor":"..."} as the last one when there is more
@@ -35,6 +37,7 @@ final class ScanPieces {
 
   private final ServiceRequestContext context;
   private final HttpLimits limits;
+  private final Gate gate;
   private final KvCursor cursor;
   private final long endNanos;
   private final long limit;
@@ -44,16 +47,26 @@ final class ScanPieces {
   /** What is left of the value that was begun. */
   private @Nullable ByteBuffer rest;
 
+  /** Room for it, where it lies on the heap as a whole. */
+  private Gate.@Nullable Held held;
+
+  /** The key of the entry before, of that length; kept without an object for each. */
+  private byte[] before = new byte[64];
+
+  private int beforeLength;
+
   private boolean isOver;
 
   ScanPieces(
       ServiceRequestContext context,
       HttpLimits limits,
+      Gate gate,
       KvCursor cursor,
       long limit,
       boolean keysOnly) {
     this.context = context;
     this.limits = limits;
+    this.gate = gate;
     this.cursor = cursor;
     this.endNanos = System.nanoTime() + limits.scanTime().toNanos();
     this.limit = limit;
@@ -97,7 +110,7 @@ final class ScanPieces {
           goOn(piece, value);
           if (!value.hasRemaining()) {
             finish(piece);
-            rest = null;
+            letGo();
           }
         } else {
           boolean mayGoOn = count < limit && (count == 0 || System.nanoTime() - endNanos < 0);
@@ -107,13 +120,16 @@ final class ScanPieces {
           } else if (last != null) {
             end(piece, last);
             isOver = true;
-          } else {
+          } else if (keysOnly || hold(cursor.valueView())) {
             count++;
+            keepKey();
             begin(piece);
-            rest = keysOnly ? null : cursor.valueView();
             if (keysOnly) {
               finish(piece);
             }
+          } else {
+            end(piece, Arrays.copyOf(before, beforeLength));
+            isOver = true;
           }
         }
       }
@@ -133,8 +149,49 @@ final class ScanPieces {
 
     @Override
     public void close() {
-      cursor.close();
+      try {
+        cursor.close();
+      } finally {
+        letGo();
+      }
     }
+  }
+
+  /**
+   * Begins with a value. Whether there is room for it; where there is none and nothing has been
+   * answered so far, that is thrown.
+   */
+  private boolean hold(ByteBuffer value) {
+    if (!value.isDirect() && value.remaining() > PIECE_BYTES) {
+      try {
+        held = gate.hold(value.remaining());
+      } catch (Problem e) {
+        if (count == 0) {
+          throw e;
+        }
+        return false;
+      }
+    }
+    rest = value;
+    return true;
+  }
+
+  private void letGo() {
+    rest = null;
+    Gate.Held room = held;
+    if (room != null) {
+      held = null;
+      room.close();
+    }
+  }
+
+  private void keepKey() {
+    ByteBuffer key = cursor.keyView();
+    beforeLength = key.remaining();
+    if (beforeLength > before.length) {
+      before = new byte[Math.max(beforeLength, 2 * before.length)];
+    }
+    key.get(before, 0, beforeLength);
   }
 
   private final class Lines extends Pieces {

@@ -40,11 +40,13 @@ final class Scans {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
+  private final Gate gate;
 
-  Scans(KvStore store, KeyspaceCache keyspaces, HttpLimits limits) {
+  Scans(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, Gate gate) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.limits = limits;
+    this.gate = gate;
   }
 
   HttpResponse scan(Exchange exchange) {
@@ -60,7 +62,7 @@ final class Scans {
         .setRequestTimeoutMillis(
             TimeoutMode.SET_FROM_NOW, limits.scanTime().plus(limits.requestTime()).toMillis());
     KvCursor cursor = reader.cursor(keysOnly ? options.keysOnly() : options);
-    ScanPieces pieces = new ScanPieces(exchange.context(), limits, cursor, limit, keysOnly);
+    ScanPieces pieces = new ScanPieces(exchange.context(), limits, gate, cursor, limit, keysOnly);
     return StreamedAnswer.of(
         ResponseHeaders.of(
             HttpStatus.OK,

@@ -185,7 +185,8 @@ final class ScansHttpTest extends SharedServer {
         ServiceRequestContext.of(HttpRequest.of(HttpMethod.GET, "/v1/scan"));
     HttpLimits limits = LimitsHttpTest.with(limit -> limit.requestMillis = 20_000);
     KvCursor cursor = served.store().cursor();
-    ScanPieces pieces = new ScanPieces(context, limits, cursor, Long.MAX_VALUE, false);
+    ScanPieces pieces =
+        new ScanPieces(context, limits, new Gate(limits), cursor, Long.MAX_VALUE, false);
     int count = 0;
     try (StreamedAnswer.Source lines = pieces.lines()) {
       context.clearRequestTimeout();
