@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.util.concurrent.Future;
 import java.nio.charset.StandardCharsets;
@@ -21,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * sends what comes back. Never waits.
  *
  * <p>Nothing is read from a client that has too many commands without an answer, or does not take
- * its replies; one that takes none for too long is closed, and so is one that does not send the
- * rest of a long command. Of a client that has not given the token one command is looked at at a
- * time.
+ * its replies; one that takes too few of them in some time is closed, and so is one that does not
+ * send the rest of a long command. Of a client that has not given the token one command is looked
+ * at at a time.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A write that fails ends in exceptionCaught.
 final class RedisHandler extends ChannelInboundHandlerAdapter implements Session.Outlet {
@@ -33,8 +34,8 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   /** Long replies go out in pieces, so that it shows how much of them was taken. */
   private static final int PIECE_BYTES = 64 << 10;
 
-  /** What has to come of a command that has memory reserved, each time as for slow readers. */
-  private static final int ARRIVING_BYTES_MIN = 64 << 10;
+  /** What has to come of a command that has memory reserved, and be taken of replies, each time. */
+  private static final int MOVING_BYTES_MIN = 64 << 10;
 
   private final ServerState server;
   private final Lane lane;
@@ -51,7 +52,18 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private boolean deaf;
 
   private boolean inputEnded;
+
+  /** For the client to take replies; null where it has all. */
   private @Nullable Future<?> patience;
+
+  /** What there was to take when that time began, and what has come since. */
+  private long awaited;
+
+  /** What this connection has in the total of all. */
+  private long unsentBytes;
+
+  /** Whether it will show when all replies have gone that are there by now. */
+  private boolean isMarked;
 
   /** For the rest of a long command. */
   private @Nullable Future<?> arrival;
@@ -223,7 +235,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
             .eventLoop()
             .schedule(
                 () -> {
-                  if (received - before < ARRIVING_BYTES_MIN) {
+                  if (received - before < MOVING_BYTES_MIN) {
                     active.close();
                   } else {
                     awaitRest(active);
@@ -275,15 +287,48 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       replies.release();
       return;
     }
+    long before = unsent(active);
     while (replies.readableBytes() > PIECE_BYTES) {
       active.write(replies.readRetainedSlice(PIECE_BYTES), active.voidPromise());
     }
     active.write(replies, active.voidPromise());
-    if (!active.channel().isWritable()) {
-      // More waits than when it became too much; what is taken is taken of all of it.
+    active.flush();
+    awaited += Math.max(0, unsent(active) - before);
+    countUnsent(active);
+  }
+
+  /** What has been written and the socket has not taken, with what it costs to keep it. */
+  private static long unsent(ChannelHandlerContext active) {
+    ChannelOutboundBuffer waiting = active.channel().unsafe().outboundBuffer();
+    return waiting == null ? 0 : waiting.totalPendingWriteBytes() - waiting.currentProgress();
+  }
+
+  /** Counts what the client has not taken, and sees to it that it takes it. */
+  private void countUnsent(ChannelHandlerContext active) {
+    long now = unsent(active);
+    boolean tooMuch = server.unsent().change(unsentBytes, now);
+    unsentBytes = now;
+    if (tooMuch) {
+      stopListening();
+      // Not from here, as whoever has sent goes on with the connection.
+      active.channel().eventLoop().execute(active::close);
+    } else if (now > 0 && !isMarked) {
+      isMarked = true;
+      active
+          .writeAndFlush(Unpooled.EMPTY_BUFFER)
+          .addListener(
+              gone ->
+                  // The mark itself counts until this is over.
+                  active.channel().eventLoop().execute(() -> passMark(active)));
       awaitReader(active);
     }
-    active.flush();
+  }
+
+  private void passMark(ChannelHandlerContext active) {
+    isMarked = false;
+    cancel(patience);
+    patience = null;
+    countUnsent(active);
   }
 
   private static void closeWhenSent(ChannelHandlerContext active) {
@@ -310,30 +355,26 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext active) {
     if (active.channel().isWritable()) {
-      cancel(patience);
-      patience = null;
       submit(active);
-      updateReading(active);
-    } else {
-      updateReading(active);
-      awaitReader(active);
     }
+    updateReading(active);
   }
 
-  /** Closes a connection that has taken nothing of what waits now when the time is over. */
+  /**
+   * Closes a connection that has taken too little when the time is over: less than so many bytes,
+   * and not all that was there when it was marked.
+   */
   private void awaitReader(ChannelHandlerContext active) {
-    cancel(patience);
-    long waiting = active.channel().bytesBeforeWritable();
+    awaited = unsent(active);
     patience =
         active
             .channel()
             .eventLoop()
             .schedule(
                 () -> {
-                  long now = active.channel().bytesBeforeWritable();
-                  if (now >= waiting) {
+                  if (awaited - unsent(active) < MOVING_BYTES_MIN) {
                     active.close();
-                  } else if (now > 0) {
+                  } else {
                     awaitReader(active);
                   }
                 },
@@ -347,6 +388,8 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     unread.forEach(ByteBuf::release);
     unread.clear();
     decoder.close();
+    boolean unusedVerdict = server.unsent().change(unsentBytes, 0);
+    unsentBytes = 0;
     cancel(patience);
     cancel(arrival);
     cancel(authentication);

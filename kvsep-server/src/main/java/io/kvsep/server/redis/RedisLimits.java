@@ -10,11 +10,12 @@ import java.time.Duration;
  * @param commandBytes of all arguments of one command, and of a value that a command makes
  * @param requestBytes of all commands that are being received or carried out, and of what MGET and
  *     KEYS read, of what a transaction queues, and of watched keys, beyond the first 64 KiB of
- *     each; also of a value that a command makes
+ *     each; also of a value that a command makes, and of all replies that clients have not taken
  * @param replyBytes of one reply
  * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
- * @param slowReader how long a connection may take nothing of what waits to be sent to it, or send
- *     less than 64 KiB of a longer command that it has begun
+ * @param slowReader how long a connection may take less than 64 KiB of what waits to be sent to it,
+ *     where that is more, or not all of it, or send less than 64 KiB of a longer command that it
+ *     has begun
  * @param authentication how long a connection may take to give the token
  */
 public record RedisLimits(

@@ -19,6 +19,7 @@ final class ServerState {
   private final Databases databases;
   private final ScanCursors cursors = new ScanCursors();
   private final RequestBudget budget;
+  private final UnsentReplies unsent;
   private final CommandTable commands = new CommandTable();
   private final CommandMeter meter = new CommandMeter();
   private final ConcurrentMap<Long, Session> sessions = new ConcurrentHashMap<>();
@@ -36,6 +37,7 @@ final class ServerState {
     this.options = options;
     this.databases = new Databases(store);
     this.budget = new RequestBudget(options.limits().requestBytes());
+    this.unsent = new UnsentReplies(options.limits().requestBytes());
     this.startedAtMillis = options.clock().millis();
   }
 
@@ -57,6 +59,10 @@ final class ServerState {
 
   RequestBudget budget() {
     return budget;
+  }
+
+  UnsentReplies unsent() {
+    return unsent;
   }
 
   CommandTable commands() {

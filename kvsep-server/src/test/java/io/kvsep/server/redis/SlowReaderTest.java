@@ -20,23 +20,41 @@ import org.junit.jupiter.api.io.TempDir;
 /** How long a connection may take its time over replies, on a clock that the test moves. */
 final class SlowReaderTest {
   private static final int REPLY_BYTES = 4 << 20;
+  private static final int ALL_BYTES_MAX = 2 << 20;
   private static final long MILLIS = RedisLimits.defaults().slowReader().toMillis();
 
   @TempDir Path directory;
   private KvStore store;
-  private Lane lane;
-  private RedisHandler handler;
-  private Session session;
+  private ServerState state;
   private Reader reader;
 
   /** A channel whose other side takes what it is told to. */
   private static final class Reader extends EmbeddedChannel {
+    private final Lane lane;
+    private final RedisHandler handler;
+    private final Session session;
     private long allowed;
     private long taken;
+
+    Reader(ServerState state) {
+      freezeTime();
+      lane = new Lane(state, eventLoop(), Runnable::run, alloc(), "lane");
+      handler = new RedisHandler(state, lane);
+      pipeline().addLast(handler).fireChannelActive();
+      session =
+          state.sessions().stream().filter(any -> any.channel == this).findFirst().orElseThrow();
+    }
+
+    void reply(int bytes) {
+      ByteBuf replies = Unpooled.wrappedBuffer(new byte[bytes]);
+      handler.deliver(new Delivery(session, replies, 0, 0, 0, true, false, false));
+      runPendingTasks();
+    }
 
     void take(int bytes) {
       allowed += bytes;
       flush();
+      runPendingTasks();
     }
 
     @Override
@@ -52,35 +70,40 @@ final class SlowReaderTest {
       advanceTimeBy(millis, TimeUnit.MILLISECONDS);
       runScheduledPendingTasks();
     }
+
+    void end() {
+      assertTrue(finishAndReleaseAll() || !isOpen());
+      lane.stop();
+    }
   }
 
   @BeforeEach
   void open() throws IOException {
     store = KvStore.open(directory);
-    reader = new Reader();
-    reader.freezeTime();
-    ServerState state = new ServerState(store, RunningRedis.loopback());
-    lane = new Lane(state, reader.eventLoop(), Runnable::run, reader.alloc(), "lane");
-    handler = new RedisHandler(state, lane);
-    reader.pipeline().addLast(handler).fireChannelActive();
-    session = state.sessions().iterator().next();
+    RedisLimits usual = RedisLimits.defaults();
+    RedisLimits limits =
+        new RedisLimits(
+            usual.connections(),
+            usual.arguments(),
+            usual.commandBytes(),
+            ALL_BYTES_MAX,
+            usual.replyBytes(),
+            usual.pipelined(),
+            usual.slowReader(),
+            usual.authentication());
+    state = new ServerState(store, RunningRedis.loopback().withLimits(limits));
+    reader = new Reader(state);
   }
 
   @AfterEach
   void close() {
-    assertTrue(reader.finishAndReleaseAll() || !reader.isOpen());
-    lane.stop();
+    reader.end();
     store.close();
-  }
-
-  private void reply(int bytes) {
-    ByteBuf replies = Unpooled.wrappedBuffer(new byte[bytes]);
-    handler.deliver(new Delivery(session, replies, 0, 0, 0, true, false, false));
   }
 
   @Test
   void aLongReplyMayTakeAsLongAsSomeOfItIsTaken() {
-    reply(REPLY_BYTES);
+    reader.reply(REPLY_BYTES);
     for (int i = 0; i < 50; i++) {
       // It shows by the piece what was taken.
       reader.take(64 << 10);
@@ -95,21 +118,70 @@ final class SlowReaderTest {
 
   @Test
   void whatIsAddedDoesNotLookAsIfNothingWereTaken() {
-    reply(REPLY_BYTES);
+    reader.reply(REPLY_BYTES);
     reader.passes(MILLIS / 2);
     reader.take(REPLY_BYTES / 4);
-    reply(REPLY_BYTES);
+    reader.reply(REPLY_BYTES);
     reader.passes(MILLIS / 2);
     assertTrue(reader.isOpen());
   }
 
   @Test
   void whoTakesNothingForTooLongIsClosed() {
-    reply(REPLY_BYTES);
+    reader.reply(REPLY_BYTES);
     reader.take(100_000);
     reader.passes(MILLIS);
     assertTrue(reader.isOpen());
     reader.passes(MILLIS);
     assertFalse(reader.isOpen());
+  }
+
+  @Test
+  void shortRepliesHaveToBeTakenAsFastAsCommandsHaveToCome() {
+    for (int i = 0; i < 1000; i++) {
+      reader.reply(1000);
+    }
+    // Up to what there was when nothing had waited before.
+    reader.take(2000);
+    reader.take(100_000);
+    reader.passes(MILLIS);
+    assertTrue(reader.isOpen());
+    reader.take(2000);
+    reader.passes(MILLIS);
+    assertFalse(reader.isOpen());
+  }
+
+  @Test
+  void aFewRepliesThatNobodyTakesAreWaitedForNoLonger() {
+    reader.reply(10);
+    reader.passes(MILLIS - 1);
+    assertTrue(reader.isOpen());
+    // What is added does not begin the time anew.
+    reader.reply(10);
+    reader.passes(1);
+    assertFalse(reader.isOpen());
+  }
+
+  @Test
+  void whoHasTheShareOfManyIsClosedWhereAllHaveTooMuch() {
+    reader.reply(ALL_BYTES_MAX + 100_000);
+    assertTrue(reader.isOpen(), "nobody else has anything");
+    Reader modest = new Reader(state);
+    modest.reply(100_000);
+    assertTrue(modest.isOpen() && reader.isOpen());
+    reader.reply(10);
+    assertFalse(reader.isOpen());
+    // What it had counts no more.
+    Reader third = new Reader(state);
+    third.reply(ALL_BYTES_MAX / 2);
+    assertTrue(modest.isOpen() && third.isOpen());
+    third.reply(ALL_BYTES_MAX / 2);
+    assertFalse(third.isOpen());
+    modest.take(200_000);
+    third = new Reader(state);
+    third.reply(2 * ALL_BYTES_MAX);
+    assertTrue(modest.isOpen() && third.isOpen());
+    modest.end();
+    third.end();
   }
 }
