@@ -51,6 +51,7 @@ final class CorruptionTest {
     Path segment = file(".vlog");
     long offset = flipInside(segment, value(damaged));
     try (KvStore store = KvStore.open(directory, OPTIONS)) {
+      long told = store.verify().problems().get(0).offset();
       BytesStore<?, ?> key = BytesStore.wrap(key(damaged));
       List<Executable> reads =
           List.of(
@@ -65,6 +66,7 @@ final class CorruptionTest {
         CorruptionException error = assertThrows(CorruptionException.class, read);
         assertEquals(segment.getFileName().toString(), error.file());
         assertTrue(Math.abs(error.offset() - offset) < 2_000, () -> "offset " + error.offset());
+        assertEquals(told, error.offset(), "as verify() tells it");
         assertFalse(error.expected().isEmpty() || error.found().isEmpty());
       }
       assertTrue(store.contains(key(damaged)), "the key is sound, its value is not read");

@@ -424,6 +424,25 @@ final class ReclaimStoreTest {
     }
   }
 
+  @Test
+  void aDamagedFileThatIsGoneIsNamedNoLonger() throws IOException {
+    try (KvStore store = open()) {
+      put(store, 1);
+    }
+    byte[] lost = model.get(name(7));
+    assertNotNull(lost);
+    String damaged = damage(lost);
+    try (KvStore store = open()) {
+      store.deleteRange(key(8), key(KEYS));
+      store.deleteRange(key(0), key(7));
+      assertEquals(List.of(damaged), store.reclaim().damagedFiles());
+      store.delete(key(7));
+      assertEquals(List.of(), store.reclaim().damagedFiles());
+      assertEquals(List.of(), store.stats().reclaim().damagedFiles());
+      assertFalse(Files.exists(directory.resolve(damaged)));
+    }
+  }
+
   /** Flips a bit in the middle of the value; the name of the file it is in. */
   private String damage(byte[] value) throws IOException {
     try (Stream<Path> files = Files.list(directory)) {

@@ -211,7 +211,7 @@ public final class ReclaimWork {
 
   /** Names of the files in which something cannot be read, so that nothing is done with them. */
   List<String> damagedFiles() {
-    return spared.names();
+    return spared.namesIn(versions.current());
   }
 
   public EngineStats.Reclaim stats(Version version) {
@@ -220,7 +220,7 @@ public final class ReclaimWork {
         bytesRead.get(),
         bytesWritten.get(),
         picker().balance(version).garbageBytes(),
-        damagedFiles());
+        spared.namesIn(version));
   }
 
   long filesRewritten() {

@@ -160,10 +160,24 @@ final class SparedFiles {
     return new ReclaimPicker.Damage(files, tableNumbers());
   }
 
+  /** Of all of them, those included that are gone meanwhile. */
   List<String> names() {
+    return names(logFiles, tableNumbers());
+  }
+
+  /** Of those that a version has. */
+  List<String> namesIn(Version version) {
+    Set<Long> segments = new HashSet<>(logFiles);
+    segments.retainAll(version.segments().keySet());
+    Set<Long> numbers = new HashSet<>();
+    tablesIn(version).forEach(table -> numbers.add(table.meta().number()));
+    return names(segments, numbers);
+  }
+
+  private static List<String> names(Set<Long> segments, Set<Long> numbers) {
     List<String> names = new ArrayList<>();
-    logFiles.forEach(id -> names.add(StoreFiles.segment(id)));
-    tableNumbers().forEach(number -> names.add(StoreFiles.table(number)));
+    segments.forEach(id -> names.add(StoreFiles.segment(id)));
+    numbers.forEach(number -> names.add(StoreFiles.table(number)));
     Collections.sort(names);
     return names;
   }

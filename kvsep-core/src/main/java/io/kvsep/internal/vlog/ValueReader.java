@@ -176,10 +176,7 @@ public final class ValueReader {
     if (region.getInt(crcAt) != crc) {
       Region.requirePagesRead();
       throw new CorruptionException(
-          segment.name(),
-          offset + length - LogFormat.CRC_BYTES,
-          LogFormat.hex(crc),
-          LogFormat.hex(region.getInt(crcAt)));
+          segment.name(), offset, LogFormat.hex(crc), LogFormat.hex(region.getInt(crcAt)));
     }
   }
 
