@@ -29,8 +29,8 @@ import java.util.Set;
  * there is, and for everybody who reads at an earlier moment it is not there.
  *
  * <p>Writers wait while memtables are written out (before that, nearly all of them already were),
- * the log is synced and one edit of the manifest is. The first is for readers, who take what a
- * memtable holds for newer than what tables hold. The second keeps a crash from leaving the load
+ * and one edit of the manifest is. The first is for readers, who take what a memtable holds for
+ * newer than what tables hold. It syncs the log as well, which keeps a crash from leaving the load
  * without something that was committed before it. Transactions, which otherwise look for changes in
  * memtables, are made to look at everything once more.
  *
@@ -157,8 +157,8 @@ public final class LoadInstallation {
     // What a failed write left in the log must not come back as if it were newer than the load.
     appender.leaveRemains();
     index.switchMemtable(logEnd());
+    // Syncs the log, too: a crash leaves nothing out that was committed before the load.
     background.flushWaitingNow();
-    appender.sync();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
     apply(load, edit, owned);

@@ -13,6 +13,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -102,6 +103,85 @@ final class BulkLoadRaceTest {
       }
     }
     assertTrue(edits >= 2, "only " + edits + " edits");
+  }
+
+  /** Calls back before one of the tables is made, the first of which is 0. */
+  private static final class WatchedTables extends ForwardingStorage {
+    private final int wanted;
+    private int made;
+    private Runnable beforeTable = () -> {};
+
+    WatchedTables(CrashableStorage storage, int wanted) {
+      super(storage);
+      this.wanted = wanted;
+    }
+
+    @Override
+    public StorageFile create(String name) throws IOException {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.TABLE && made++ == wanted) {
+        beforeTable.run();
+      }
+      return super.create(name);
+    }
+  }
+
+  /** At whatever table, also one that is flushed for the load before it comes into force. */
+  @Test
+  void nothingIsLoadedIntoAKeyspaceThatIsDroppedMeanwhile() {
+    boolean[] dropped = {true};
+    int drops = -1;
+    for (int at = 0; dropped[0]; at++) {
+      drops++;
+      dropped[0] = false;
+      WatchedTables watched = new WatchedTables(new CrashableStorage(), at);
+      try (StorageEngine engine = Engines.open(watched, new ManualScheduler(1, 1))) {
+        int keyspace = engine.keyspaces().open("dropped");
+        engine.writes().put(0, key(3), new byte[10], 0);
+        watched.beforeTable =
+            () -> {
+              dropped[0] = true;
+              engine.keyspaces().drop(keyspace);
+            };
+        boolean loaded = true;
+        try {
+          engine.loads().load(keyspace, load(0, 20, 100));
+        } catch (IllegalStateException e) {
+          loaded = false;
+        }
+        assertEquals(!dropped[0], loaded, "dropped at table " + at);
+      }
+    }
+    assertTrue(drops >= 2, "only " + drops + " tables");
+  }
+
+  /** Nothing else syncs it, and it may come when all that there was before is flushed. */
+  @ParameterizedTest
+  @ValueSource(ints = {20, 500})
+  void whatIsCommittedBeforeALoadIsDurableWithIt(int valueBytes) {
+    boolean[] written = {true};
+    int writes = -1;
+    for (int at = 0; written[0]; at++) {
+      writes++;
+      written[0] = false;
+      CrashableStorage disk = new CrashableStorage();
+      WatchedTables watched = new WatchedTables(disk, at);
+      try (StorageEngine engine = Engines.open(watched, new ManualScheduler(1, 1))) {
+        engine.writes().put(0, key(900), new byte[valueBytes], 0);
+        watched.beforeTable =
+            () -> {
+              written[0] = true;
+              engine.writes().put(0, key(901), new byte[valueBytes], 0);
+            };
+        engine.loads().load(0, load(0, 20, 100));
+        try (StorageEngine again =
+            Engines.open(disk.moment().crashSyncedOnly(), new ManualScheduler(1, 1))) {
+          for (int n : written[0] ? new int[] {0, 900, 901} : new int[] {0, 900}) {
+            assertTrue(again.reads().contains(0, key(n), StoreReads.LATEST), n + " at " + at);
+          }
+        }
+      }
+    }
+    assertTrue(writes >= 2, "only " + writes + " tables");
   }
 
   /** What a write left in the log that failed, and could not be cut off, is older than the load. */
