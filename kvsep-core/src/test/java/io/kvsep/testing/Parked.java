@@ -8,8 +8,8 @@ public final class Parked {
   private Parked() {}
 
   /**
-   * Returns once all of them wait, with a time limit or without, or after half a minute, when the
-   * test will say what is wrong.
+   * Returns once all of them wait, with a time limit or without, or have ended, or after half a
+   * minute, when the test will say what is wrong.
    */
   public static void await(List<Thread> threads) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
@@ -23,6 +23,8 @@ public final class Parked {
 
   private static boolean waits(Thread thread) {
     Thread.State state = thread.getState();
-    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+    return state == Thread.State.WAITING
+        || state == Thread.State.TIMED_WAITING
+        || state == Thread.State.TERMINATED;
   }
 }
