@@ -11,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.ForwardingStorage;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
@@ -95,6 +97,43 @@ final class RangeDeleteSpaceTest {
     // That of the log's end, and one that was made ahead of need.
     assertTrue(count(StoreFiles.Kind.SEGMENT) <= 2);
     assertEmpty();
+  }
+
+  /** Whoever looks has asked for the snapshots by then, and is not told of it any more. */
+  @Test
+  void tablesThatASnapshotNeedsGoWhenItIsReleasedDuringTheLook() throws IOException {
+    CrashableStorage disk = new CrashableStorage();
+    Runnable[] whenOpened = {() -> {}};
+    ForwardingStorage watched =
+        new ForwardingStorage(disk) {
+          @Override
+          public StorageFile open(String name, boolean writable) throws IOException {
+            Runnable once = whenOpened[0];
+            whenOpened[0] = () -> {};
+            once.run();
+            return super.open(name, writable);
+          }
+        };
+    ManualScheduler timer = new ManualScheduler(5, 2);
+    try (StorageEngine store = Engines.open(watched, timer)) {
+      store.writes().put(0, key(1), value(1), 0);
+      store.compact();
+      SnapshotHold snapshot = store.reads().acquireSnapshot();
+      store.writes().deleteRange(0, FIRST, LAST);
+      boolean[] released = new boolean[1];
+      // The table of the delete is opened for its ranges.
+      whenOpened[0] =
+          () -> {
+            released[0] = true;
+            store.reads().releaseSnapshot(snapshot);
+          };
+      store.flush();
+      assertTrue(released[0]);
+      assertEquals(2, count(disk, StoreFiles.Kind.TABLE));
+      // It finds the snapshot released, and compacts nothing yet.
+      timer.tick();
+      assertEquals(1, count(disk, StoreFiles.Kind.TABLE));
+    }
   }
 
   @Test
