@@ -98,6 +98,30 @@ final class BulkLoadPlacementTest {
     assertTrue(overtaken[0] > 10 || Long.getLong("kvsep.seed") != null, "never overtaken");
   }
 
+  /** What the compaction writes may take all keys between its tables. */
+  @Test
+  void aLoadIsNotPutIntoAGapOfACompactionThatIsAtWork() {
+    ManualScheduler scheduler = new ManualScheduler(1, 1);
+    Map<Integer, byte[]> model = new TreeMap<>();
+    Random random = new Random(1);
+    try (StorageEngine engine = Engines.open(new CrashableStorage(), scheduler)) {
+      // As many tables as make level 0 due; the compaction is chosen, and waits for its thread.
+      for (int n : new int[] {0, KEYS - 1}) {
+        model.put(n, value(random));
+        engine.writes().put(0, key(n), model.get(n), 0);
+        engine.flush();
+      }
+      int between = KEYS / 2;
+      model.put(between, value(random));
+      TestLoad load = new TestLoad(List.of(new TestLoad.Item(key(between), model.get(between))));
+      assertEquals(1, engine.loads().load(0, load));
+      assertEquals(0, engine.stats().compactions(), "it is at work still");
+      scheduler.runAll();
+      assertEquals(1, engine.stats().compactions());
+      requireSame(model, engine);
+    }
+  }
+
   private static int run(Random random) {
     ManualScheduler scheduler = new ManualScheduler(3, 2);
     CrashableStorage storage = new CrashableStorage();
