@@ -40,6 +40,9 @@ final class TidyTest {
   private static final Map<String, String> BANNED_TOKENS = Map.of();
   private static final Map<String, String> BANNED_NAMES = Map.of();
 
+  /** All sources, read once. */
+  private static List<Source> read = List.of();
+
   private static final String CORE = "kvsep-core/src/main/java/io/kvsep/";
 
   private static final List<Ban> BANS =
@@ -246,7 +249,7 @@ final class TidyTest {
 
   private static List<String> bannedTokens(Source source) {
     List<String> findings = new ArrayList<>();
-    String code = code(source.text());
+    String code = source.code();
     for (Ban ban : BANS) {
       if (ban.scope().test(source.path())) {
         Matcher matcher = Pattern.compile(ban.token()).matcher(code);
@@ -268,7 +271,7 @@ final class TidyTest {
 
   private static List<String> bannedNames(Source source) {
     List<String> findings = new ArrayList<>();
-    String code = code(source.text());
+    String code = source.code();
     Matcher matcher = BANNED_NAME.matcher(code);
     while (matcher.find()) {
       findings.add(at(code, matcher.start()) + matcher.group(1) + " names no role");
@@ -285,7 +288,7 @@ final class TidyTest {
       return List.of();
     }
     List<String> findings = new ArrayList<>();
-    String code = code(source.text());
+    String code = source.code();
     Deque<Block> open = new ArrayDeque<>();
     int headerStart = 0;
     for (int i = 0; i < code.length(); i++) {
@@ -340,7 +343,11 @@ final class TidyTest {
   }
 
   private static int line(String text, int offset) {
-    return 1 + (int) text.substring(0, offset).chars().filter(c -> c == '\n').count();
+    int line = 1;
+    for (int i = 0; i < offset; i++) {
+      line += text.charAt(i) == '\n' ? 1 : 0;
+    }
+    return line;
   }
 
   private static void assertBanned(String token, Source source) {
@@ -366,6 +373,13 @@ final class TidyTest {
   }
 
   private static List<Source> sources() {
+    if (read.isEmpty()) {
+      read = readSources();
+    }
+    return read;
+  }
+
+  private static List<Source> readSources() {
     Path project = projectFolder();
     List<Source> sources = new ArrayList<>();
     try (Stream<Path> modules = Files.list(project)) {
@@ -418,7 +432,12 @@ final class TidyTest {
 
   private record Block(BlockKind kind, int firstLine) {}
 
-  private record Source(String path, String text) {}
+  /** The code is the text without comments and the insides of literals. */
+  private record Source(String path, String text, String code) {
+    Source(String path, String text) {
+      this(path, text, TidyTest.code(text));
+    }
+  }
 
   /** A regular expression that code must not match, and what to write instead. */
   private record Ban(String token, String instead, Predicate<String> scope) {}
