@@ -6,12 +6,16 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.StressOptions;
 
 /**
- * How much Lincheck does: short runs in a build, longer ones with {@code
+ * How much Lincheck does: a short run, the exhaustive one, or longer ones with {@code
  * -Dkvsep.lincheck.scenarios=N}. A scenario is a few drawn operations on a few threads; the same
  * ones every time.
  */
 public final class Lincheck {
-  private static final int SCENARIOS = Integer.getInteger("kvsep.lincheck.scenarios", 4);
+  private static final int SCENARIOS =
+      Integer.getInteger("kvsep.lincheck.scenarios", Sample.EXHAUSTIVE ? 4 : 1);
+
+  private static final int INTERLEAVINGS = Sample.EXHAUSTIVE ? 300 : 60;
+  private static final int STRESSED = Sample.EXHAUSTIVE ? 1_000 : 200;
 
   private Lincheck() {}
 
@@ -22,7 +26,7 @@ public final class Lincheck {
   public static ModelCheckingOptions modelChecking() {
     return new ModelCheckingOptions()
         .iterations(SCENARIOS)
-        .invocationsPerIteration(300)
+        .invocationsPerIteration(INTERLEAVINGS)
         .threads(2)
         .actorsPerThread(3)
         .actorsBefore(2)
@@ -34,7 +38,7 @@ public final class Lincheck {
   public static StressOptions stress() {
     return new StressOptions()
         .iterations(SCENARIOS)
-        .invocationsPerIteration(1_000)
+        .invocationsPerIteration(STRESSED)
         .threads(2)
         .actorsPerThread(4)
         .actorsBefore(2)
