@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.Sample;
 import io.kvsep.testing.Seeds;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -30,12 +31,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A million calls, in any order and from two threads, on what is closed: store, views, snapshots,
- * cursors, closed themselves or with their store. Each is a {@link StoreClosedException}, and none
- * harms another store that is open beside it. {@code -Dkvsep.long=true} makes twenty times as many.
+ * A hundred thousand calls, in any order and from two threads, on what is closed: store, views,
+ * snapshots, cursors, closed themselves or with their store. Each is a {@link
+ * StoreClosedException}, and none harms another store that is open beside it. The exhaustive run
+ * makes a million.
  */
 final class ClosedHandlesTest {
-  private static final int CALLS = Boolean.getBoolean("kvsep.long") ? 20_000_000 : 1_000_000;
+  private static final int CALLS = Sample.EXHAUSTIVE ? 1_000_000 : 100_000;
   private static final int THREADS = 2;
   private static final int KEYS = 200;
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.Sample;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;
@@ -38,7 +39,7 @@ final class ClosedStoreTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
 
-  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 60 : 3;
+  private static final int ROUNDS = Sample.EXHAUSTIVE ? 60 : 3;
 
   @TempDir Path directory;
 

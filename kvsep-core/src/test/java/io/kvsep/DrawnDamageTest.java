@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.testing.Damage;
 import io.kvsep.testing.DrawnDamage;
+import io.kvsep.testing.Sample;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.Map;
@@ -17,11 +18,14 @@ import org.junit.jupiter.api.Test;
 /**
  * Damage of every kind to stores with a random past, closed, killed, copied and restored: damage as
  * it happens, and files with other contents under right checksums, which nobody makes by accident.
- * {@code -Dkvsep.long=true} tries twenty times as many.
+ * A short run draws some stores, see {@link Sample}.
  */
 final class DrawnDamageTest {
-  private static final int SCALE = Boolean.getBoolean("kvsep.long") ? 20 : 1;
-  private static final int STORES = 60 * SCALE;
+  private static final int STORES = Sample.LONG ? 1_200 : 300;
+
+  /** Of a short run. */
+  private static final int DRAWN = 12;
+
   private static final int DAMAGES = 12;
 
   /**
@@ -42,13 +46,13 @@ final class DrawnDamageTest {
 
   @Test
   void damageNeverGivesAWrongAnswer() {
-    Seeds.run(getClass(), "damageNeverGivesAWrongAnswer", 1, STORES, seed -> run(seed, false));
+    Seeds.some(getClass(), "damageNeverGivesAWrongAnswer", STORES, DRAWN, seed -> run(seed, false));
     report();
   }
 
   @Test
   void forgedFilesAreRefusedOrBorne() {
-    Seeds.run(getClass(), "forgedFilesAreRefusedOrBorne", 1, STORES, seed -> run(seed, true));
+    Seeds.some(getClass(), "forgedFilesAreRefusedOrBorne", STORES, DRAWN, seed -> run(seed, true));
     report();
   }
 
@@ -66,7 +70,7 @@ final class DrawnDamageTest {
   private void report() {
     assertTrue(trials > DAMAGES, trials + " damages");
     assertTrue(refused > 0 && unreadable > 0, refused + " refused, " + unreadable + " unreadable");
-    if (SCALE > 1) {
+    if (Sample.EXHAUSTIVE) {
       System.out.printf(
           "%d damages, %d openings refused, %d with something unreadable%n",
           trials, refused, unreadable);
@@ -108,10 +112,15 @@ final class DrawnDamageTest {
 
   @Test
   void storesThatAreSoundAreRight() {
-    for (long seed = 1; seed <= STORES; seed++) {
-      DrawnStore sound = make(seed);
-      run(sound, new Damage("nothing", sound.files, Set.of(), /* forged= */ false));
-    }
+    Seeds.some(
+        getClass(),
+        "storesThatAreSoundAreRight",
+        STORES,
+        DRAWN,
+        seed -> {
+          DrawnStore sound = make(seed);
+          run(sound, new Damage("nothing", sound.files, Set.of(), /* forged= */ false));
+        });
     assertEquals(0, refused + unreadable);
   }
 

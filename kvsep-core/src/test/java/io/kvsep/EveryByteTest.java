@@ -4,9 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.testing.Seeds;
+import io.kvsep.testing.Sample;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,11 +25,15 @@ import org.junit.jupiter.api.Test;
  * the place of another, and of another store. All of it opened for reading only, and for writing
  * with compaction and reclaim at work ({@link DamagedRun}).
  *
- * <p>By default some damages are drawn from a seed; {@code -Dkvsep.long=true} tries them all and
- * says how many they were.
+ * <p>A short run draws some damages, see {@link Sample}; the exhaustive run tries them all and says
+ * how many they were.
  */
 final class EveryByteTest {
-  private static final int DRAWN = 400;
+  /** Cases of a short run. */
+  private static final int DAMAGES = 120;
+
+  private static final int PLACES = 40;
+  private static final int DRAWS = 3;
   private static final long HANG_NANOS = 120_000_000_000L;
 
   private final SweptStore sound = SweptStore.make();
@@ -76,7 +82,7 @@ final class EveryByteTest {
 
   private record Damage(String file, int offset, Kind kind) {}
 
-  private List<Damage> damages() {
+  private Sample<Damage> damages() {
     List<Damage> damages = new ArrayList<>();
     sound.files.forEach(
         (file, bytes) -> {
@@ -86,29 +92,24 @@ final class EveryByteTest {
             }
           }
         });
-    return damages;
+    return Sample.of(damages).meeting(damage -> List.of(damage.file(), damage.kind()));
   }
 
   @Test
   void everyByteAndEveryLength() throws InterruptedException {
-    List<Damage> all = damages();
-    if (Boolean.getBoolean("kvsep.long")) {
-      watched(() -> all.forEach(this::run));
-      System.out.printf(
-          "%d bytes in %d files swept: %d damages, %d openings, %d of them refused%n",
-          sound.totalBytes(), sound.files.size(), all.size(), runs, refused);
-      return;
-    }
     watched(
         () ->
-            Seeds.each(
-                getClass(),
-                1,
-                random -> {
-                  for (int i = 0; i < DRAWN; i++) {
-                    run(all.get(random.nextInt(all.size())));
-                  }
-                }));
+            damages()
+                .run(
+                    getClass(),
+                    "everyByteAndEveryLength",
+                    DAMAGES,
+                    (damages, seed) -> damages.forEach(this::run)));
+    if (Sample.EXHAUSTIVE) {
+      System.out.printf(
+          "%d bytes in %d files swept: %d openings, %d of them refused%n",
+          sound.totalBytes(), sound.files.size(), runs, refused);
+    }
     assertTrue(refused > 0 && refused < runs, refused + " of " + runs + " were refused");
   }
 
@@ -163,35 +164,63 @@ final class EveryByteTest {
     }
   }
 
+  /** A file has the bytes of another, which may have those of the first. */
+  private record Place(String one, String other, boolean swaps) {}
+
   @Test
   void filesInThePlaceOfOthers() {
+    List<Place> places = new ArrayList<>();
     for (String one : sound.files.keySet()) {
       for (String other : sound.files.keySet()) {
         if (one.equals(other) || one.equals(StoreFiles.LOCK) || other.equals(StoreFiles.LOCK)) {
           continue;
         }
-        run("copy of " + other + " as " + one, with(one, sound.bytes(other)), Set.of(one));
+        places.add(new Place(one, other, /* swaps= */ false));
         if (one.compareTo(other) < 0) {
-          Map<String, byte[]> files = with(one, sound.bytes(other));
-          files.put(other, sound.bytes(one));
-          run(one + " and " + other + " swapped", files, Set.of(one, other));
+          places.add(new Place(one, other, /* swaps= */ true));
         }
       }
     }
+    Sample.of(places)
+        .meeting(place -> List.of(place.one(), place.swaps()))
+        .meeting(Place::other)
+        .run(
+            getClass(), "filesInThePlaceOfOthers", PLACES, (some, seed) -> some.forEach(this::run));
+  }
+
+  private void run(Place place) {
+    Map<String, byte[]> files = with(place.one(), sound.bytes(place.other()));
+    if (place.swaps()) {
+      files.put(place.other(), sound.bytes(place.one()));
+    }
+    Set<String> damaged = place.swaps() ? Set.of(place.one(), place.other()) : Set.of(place.one());
+    run(place.toString(), files, damaged);
   }
 
   @Test
   void filesOfAnotherStore() {
     SweptStore other = SweptStore.ofAnotherId();
-    sound.files.forEach(
-        (one, bytes) ->
-            other.files.forEach(
-                (file, foreign) -> {
-                  if (StoreFiles.kindOf(one) == StoreFiles.kindOf(file)
-                      && !one.equals(StoreFiles.LOCK)) {
-                    run(file + " of another store as " + one, with(one, foreign), Set.of(one));
-                  }
-                }));
+    List<Place> places = new ArrayList<>();
+    for (String one : sound.files.keySet()) {
+      for (String file : other.files.keySet()) {
+        if (StoreFiles.kindOf(one) == StoreFiles.kindOf(file) && !one.equals(StoreFiles.LOCK)) {
+          places.add(new Place(one, file, /* swaps= */ false));
+        }
+      }
+    }
+    Sample.of(places)
+        .meeting(Place::one)
+        .run(
+            getClass(),
+            "filesOfAnotherStore",
+            PLACES / 2,
+            (some, seed) ->
+                some.forEach(
+                    place ->
+                        run(
+                            place + " of another store",
+                            with(place.one(), other.bytes(place.other())),
+                            Set.of(place.one()))));
   }
 
   /** Damage that heals itself into other bytes with right checksums is a wrong answer. */
@@ -221,6 +250,32 @@ final class EveryByteTest {
         assertThrows(
             AssertionError.class, () -> run(sound.files, Set.of(), store -> store.delete(key)));
     assertTrue(String.valueOf(error.getMessage()).contains("value of"), error::toString);
+  }
+
+  /** Each draw of a short run notices what each sound store would show, and a wrong name. */
+  @Test
+  void canaryEachDrawNotices() {
+    byte[] key = sound.contents(SweptStore.DEFAULT).firstKey();
+    for (long seed = 1; seed <= DRAWS; seed++) {
+      List<Damage> drawn = damages().drawn(DAMAGES, seed);
+      assertNoticed(drawn, "value of", store -> store.delete(key), /* blames= */ null);
+      assertNoticed(drawn, "instead of", EveryByteTest::nothing, /* blames= */ "000099.sst");
+    }
+  }
+
+  private void assertNoticed(
+      List<Damage> damages, String message, Consumer<KvStore> after, @Nullable String blames) {
+    for (Damage damage : damages) {
+      byte[] changed = damage.kind().applied(sound.bytes(damage.file()), damage.offset());
+      Set<String> damaged = Set.of(blames == null ? damage.file() : blames);
+      try {
+        run(with(damage.file(), changed), damaged, after);
+      } catch (AssertionError e) {
+        assertTrue(String.valueOf(e.getMessage()).contains(message), e::toString);
+        return;
+      }
+    }
+    fail("nothing with " + message);
   }
 
   @Test

@@ -7,11 +7,11 @@ import org.junit.jupiter.api.Test;
 final class KvStoreModelTest {
   @Test
   void everyHistoryMatchesTheModel() {
-    Seeds.run(
+    Seeds.some(
         KvStoreModelTest.class,
         "everyHistoryMatchesTheModel",
-        1,
-        Integer.getInteger("kvsep.seeds", 20),
+        /* all= */ 100,
+        /* count= */ 6,
         seed -> new KvStoreModelRun(seed).run(1_500));
   }
 }

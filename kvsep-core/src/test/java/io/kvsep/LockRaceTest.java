@@ -12,6 +12,7 @@ import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.testing.JavaProcess;
+import io.kvsep.testing.Sample;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -34,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
  * wrote is there in the end.
  */
 final class LockRaceTest {
-  private static final int ROUNDS = Boolean.getBoolean("kvsep.long") ? 2_000 : 16;
+  private static final int ROUNDS = Sample.LONG ? 2_000 : 16;
   private static final int PROCESSES = 2;
   private static final int THREADS = 3;
 

@@ -15,6 +15,7 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,6 +34,11 @@ import org.junit.jupiter.api.Test;
 final class RepairCrashTest {
   private static final int KEYS = 40;
   private static final int STATES = 3;
+
+  /** Moments of a short run, and stretches of the workload that each of them meets. */
+  private static final int MOMENTS = 24;
+
+  private static final int STRETCHES = 12;
   private static final long SEGMENT_BYTES = 4 << 10;
 
   /** A key that no load has. */
@@ -148,13 +154,20 @@ final class RepairCrashTest {
 
   @Test
   void whatAPowerFailureLeavesIsRepairedByItsManifest() {
-    long seed = 0;
-    for (CrashableStorage moment : moments()) {
-      requireSame(moment.crashSyncedOnly(), moment.crashSyncedOnly());
-      List<CrashableStorage> states = moment.crashStates(STATES, seed++);
-      for (int i = 0; i < states.size(); i++) {
-        requireSame(states.get(i), states.get(i));
-      }
+    List<CrashableStorage> moments = moments();
+    Sample.ofRange(0, moments.size() - 1, STRETCHES)
+        .run(
+            RepairCrashTest.class,
+            "whatAPowerFailureLeavesIsRepairedByItsManifest",
+            MOMENTS,
+            (numbers, seed) -> numbers.forEach(number -> crash(moments.get(number), number)));
+  }
+
+  private static void crash(CrashableStorage moment, int seed) {
+    requireSame(moment.crashSyncedOnly(), moment.crashSyncedOnly());
+    List<CrashableStorage> states = moment.crashStates(STATES, seed);
+    for (int i = 0; i < states.size(); i++) {
+      requireSame(states.get(i), states.get(i));
     }
   }
 

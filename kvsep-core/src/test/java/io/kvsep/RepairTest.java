@@ -19,7 +19,11 @@ import org.junit.jupiter.api.Test;
 
 /** Repair restores what can be proved, lists the rest, and never makes anything up. */
 final class RepairTest {
-  private static final int SEEDS = Integer.getInteger("kvsep.seeds", 8);
+  private static final int SEEDS = 40;
+
+  /** Of a short run. */
+  private static final int DRAWN = 3;
+
   private static final int STEPS = 400;
 
   private static boolean isTable(String name) {
@@ -36,9 +40,10 @@ final class RepairTest {
 
   @Test
   void aSoundStoreComesBackAsItWas() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
         SEEDS,
+        DRAWN,
         random -> {
           RepairHistory history = new RepairHistory(random, true);
           CrashableStorage store = history.run(STEPS, random.nextBoolean());
@@ -59,9 +64,10 @@ final class RepairTest {
 
   @Test
   void aLostCurrentCostsNothing() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        SEEDS / 2,
+        SEEDS,
+        DRAWN,
         random -> {
           RepairHistory history = new RepairHistory(random, true);
           Outcome outcome = without(history, history.run(STEPS, true), "CURRENT"::equals);
@@ -74,7 +80,7 @@ final class RepairTest {
 
   @Test
   void withoutAManifestTheTablesTellWhatThereIs() {
-    Seeds.each(getClass(), SEEDS, RepairTest::withoutManifest);
+    Seeds.some(getClass(), SEEDS, DRAWN, RepairTest::withoutManifest);
   }
 
   @Test
@@ -104,9 +110,10 @@ final class RepairTest {
   void aLogThatWasNeverReclaimedIsEnoughByItself() {
     Predicate<String> tables = RepairTest::isTable;
     for (Predicate<String> deleted : List.of(tables, tables.or(RepairTest::isManifest))) {
-      Seeds.each(
+      Seeds.some(
           getClass(),
           SEEDS,
+          DRAWN,
           random -> {
             RepairHistory history = new RepairHistory(random, false);
             CrashableStorage store = history.run(STEPS, random.nextBoolean());
@@ -128,9 +135,10 @@ final class RepairTest {
   void whatReclaimHasDroppedIsListedAsUncertain() {
     Predicate<String> tables = RepairTest::isTable;
     for (Predicate<String> deleted : List.of(tables, tables.or(RepairTest::isManifest))) {
-      Seeds.each(
+      Seeds.some(
           getClass(),
           SEEDS,
+          DRAWN,
           random -> {
             RepairHistory history = new RepairHistory(random, true);
             Outcome outcome = without(history, history.run(STEPS, random.nextBoolean()), deleted);
@@ -193,9 +201,10 @@ final class RepairTest {
   }
 
   private void sweep(Predicate<String> damaged, int damages) {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        SEEDS / 2,
+        SEEDS,
+        DRAWN,
         random -> {
           RepairHistory history = new RepairHistory(random, true);
           Map<String, byte[]> files = RepairHistory.files(history.run(STEPS, random.nextBoolean()));
@@ -254,9 +263,10 @@ final class RepairTest {
 
   @Test
   void aDamagedValueIsLostByNameAndNoOlderOneComesBack() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
         SEEDS,
+        DRAWN,
         random -> {
           RepairHistory history = new RepairHistory(random, false);
           Map<String, byte[]> files = RepairHistory.files(history.run(STEPS, true));

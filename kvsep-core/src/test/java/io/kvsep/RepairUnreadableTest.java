@@ -35,7 +35,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Repair of files of which the device does not give some pages: these count as damaged. */
 final class RepairUnreadableTest {
-  private static final int SEEDS = Integer.getInteger("kvsep.seeds", 8);
+  private static final int SEEDS = 40;
+
+  /** Of a short run. */
+  private static final int DRAWN = 3;
+
   private static final int STEPS = 400;
   private static final int PAGE_BYTES = 4096;
   private static final int KEYS = 300;
@@ -91,9 +95,10 @@ final class RepairUnreadableTest {
 
   @Test
   void pagesThatCannotBeReadLoseNoMoreThanIsListed() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
         SEEDS,
+        DRAWN,
         random -> {
           RepairHistory history = new RepairHistory(random, random.nextBoolean());
           Map<String, byte[]> files = RepairHistory.files(history.run(STEPS, random.nextBoolean()));

@@ -46,11 +46,11 @@ final class SerializabilityTest {
 
   @Test
   void everyHistoryHasASerialOrder() {
-    Seeds.run(
+    Seeds.some(
         SerializabilityTest.class,
         "everyHistoryHasASerialOrder",
-        1,
-        Integer.getInteger("kvsep.seeds", 150),
+        500,
+        50,
         SerializabilityTest::check);
   }
 

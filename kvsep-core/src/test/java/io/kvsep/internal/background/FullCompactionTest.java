@@ -218,7 +218,7 @@ final class FullCompactionTest {
 
   @Test
   void whatIsWrittenBesideFindsItsPlace() {
-    Seeds.each(FullCompactionTest.class, 12, FullCompactionTest::writeBeside);
+    Seeds.some(FullCompactionTest.class, 24, 2, FullCompactionTest::writeBeside);
   }
 
   private static void writeBeside(Random random) {

@@ -19,6 +19,7 @@ import io.kvsep.testing.LyingStorage.Lie;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +39,15 @@ import org.junit.jupiter.api.Test;
  * writer was told that it is synced.
  */
 final class GroupCrashTest {
-  private static final boolean LONG = Boolean.getBoolean("kvsep.long");
+  private static final Effort EXHAUSTIVE = new Effort(300, 20, 40, 60, 4);
+
+  private static final Effort EFFORT = Sample.EXHAUSTIVE ? EXHAUSTIVE : EXHAUSTIVE.choosing(4, 2);
+
+  private static final int RUNS = 200;
+
+  /** Of a short run. */
+  private static final int DRAWN = 4;
+
   private static final int ROUNDS = 4;
   private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
@@ -180,17 +189,17 @@ final class GroupCrashTest {
   @Test
   void whatWritersCommitTogetherIsAPrefixAfterEveryCrash() {
     int[] states = new int[1];
-    Seeds.run(
+    Seeds.some(
         GroupCrashTest.class,
         "whatWritersCommitTogetherIsAPrefixAfterEveryCrash",
-        1,
-        Integer.getInteger("kvsep.seeds", LONG ? 200 : 12),
+        RUNS,
+        DRAWN,
         seed -> {
           CrashSweep sweep = swept(seed, null);
           sweep.failures().report();
           states[0] += sweep.states();
         });
-    if (LONG) {
+    if (Sample.EXHAUSTIVE) {
       System.out.println("groups: " + states[0] + " states");
     }
     assertTrue(states[0] > 100 || Long.getLong("kvsep.seed") != null, "only " + states[0]);
@@ -198,11 +207,12 @@ final class GroupCrashTest {
 
   @Test
   void canaryAWriterThatIsToldTooEarlyIsNoticed() {
-    int noticed = 0;
-    for (long seed = 1; seed <= 5; seed++) {
-      noticed += swept(seed, Lie.SYNC_LEFT_OUT).failures().failureCount();
+    for (long draw = 1; draw <= 3; draw++) {
+      boolean noticed =
+          Seeds.drawn(RUNS, DRAWN, draw).stream()
+              .anyMatch(seed -> swept(seed, Lie.SYNC_LEFT_OUT).failures().failureCount() > 0);
+      assertTrue(noticed, "syncs of the log that were left out went unnoticed, draw " + draw);
     }
-    assertTrue(noticed > 0, "syncs of the log that were left out went unnoticed");
   }
 
   private static CrashSweep swept(long seed, @Nullable Lie lie) {
@@ -213,8 +223,7 @@ final class GroupCrashTest {
             ? plain -> plain
             : plain -> new LyingStorage(plain, lie, (op, kind) -> op == Operation.SYNC);
     Run run = new Run(seed, options, disguise);
-    CrashSweep sweep =
-        new CrashSweep(LONG ? new Effort(300, 20, 40, 60, 4) : new Effort(120, 12, 100, 60, 4));
+    CrashSweep sweep = new CrashSweep(EFFORT);
     try {
       run.go();
     } catch (InterruptedException e) {

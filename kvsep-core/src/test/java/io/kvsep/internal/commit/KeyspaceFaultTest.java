@@ -17,7 +17,9 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +32,11 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
  * gone; nothing stands under an id without a name, and no id is given out twice.
  */
 final class KeyspaceFaultTest {
+  /** Cases of a short run, of one test. */
+  private static final int CASES = 20;
+
+  private static final int ROOM_STEP = 23;
+
   private interface Step {
     boolean succeeds(TrackedKeyspaces tracked);
   }
@@ -58,49 +65,66 @@ final class KeyspaceFaultTest {
   @ParameterizedTest
   @EnumSource(Variant.class)
   void aCrashAnywhereLeavesEachWholeEmptyOrGone(Variant variant) {
-    Failures failures = new Failures();
-    long operations = operations(variant);
-    for (long n = 1; n <= operations; n++) {
-      CrashableStorage storage = new CrashableStorage();
-      storage.freezeAt(n);
-      TrackedKeyspaces tracked = new TrackedKeyspaces(variant);
-      if (!opened(tracked, storage)) {
-        continue;
-      }
-      for (Step step : WORKLOAD) {
-        if (!step.succeeds(tracked)) {
-          break;
-        }
-      }
-      checkCrashes(failures, tracked, storage, variant + ", crash at " + n, 6);
-      tracked.abandon();
+    sweep(
+        "aCrashAnywhereLeavesEachWholeEmptyOrGone",
+        Sample.ofRange(1, operations(variant), CASES / 2),
+        (failures, at) -> crash(failures, variant, at));
+  }
+
+  private static void crash(Failures failures, Variant variant, int at) {
+    CrashableStorage storage = new CrashableStorage();
+    storage.freezeAt(at);
+    TrackedKeyspaces tracked = new TrackedKeyspaces(variant);
+    if (!opened(tracked, storage)) {
+      return;
     }
-    report(failures, 200);
+    for (Step step : WORKLOAD) {
+      if (!step.succeeds(tracked)) {
+        break;
+      }
+    }
+    checkCrashes(failures, tracked, storage, variant + ", crash at " + at, 6);
+    tracked.abandon();
   }
 
   @ParameterizedTest
   @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void aFailingOperationLeavesEachWholeEmptyOrGone(Fault fault) {
-    Failures failures = new Failures();
-    for (boolean sticky : new boolean[] {false, true}) {
-      long operations = operations(Variant.SEPARATED);
-      for (long n = 1; n <= operations; n++) {
-        long at = n;
-        String what = fault + " at " + n + (sticky ? " and on" : "");
-        run(failures, what, storage -> storage.failAt(at, fault, sticky));
-      }
-    }
-    report(failures, 500);
+    Sample<Integer> operations = Sample.ofRange(1, operations(Variant.SEPARATED), CASES / 2);
+    sweep(
+        "aFailingOperationLeavesEachWholeEmptyOrGone",
+        operations,
+        (failures, at) -> {
+          for (boolean sticky : new boolean[] {false, true}) {
+            String what = fault + " at " + at + (sticky ? " and on" : "");
+            run(failures, what, storage -> storage.failAt(at, fault, sticky));
+          }
+        });
   }
 
   @Test
   void aFullDiskLeavesEachWholeEmptyOrGone() {
-    Failures failures = new Failures();
-    for (int room = 100; room < 9_000; room += 23) {
-      int capacity = room;
-      run(failures, "room for " + room, storage -> storage.capacityBytes(capacity));
-    }
-    report(failures, 500);
+    sweep(
+        "aFullDiskLeavesEachWholeEmptyOrGone",
+        Sample.ofRange(0, 8_900 / ROOM_STEP, CASES / 2),
+        (failures, number) -> {
+          int room = 100 + ROOM_STEP * number;
+          run(failures, "room for " + room, storage -> storage.capacityBytes(room));
+        });
+  }
+
+  private static void sweep(
+      String method, Sample<Integer> sample, BiConsumer<Failures, Integer> test) {
+    sample.run(
+        KeyspaceFaultTest.class,
+        method,
+        CASES,
+        (cases, seed) -> {
+          Failures failures = new Failures();
+          cases.forEach(one -> test.accept(failures, one));
+          failures.report();
+          assertTrue(failures.runCount() >= cases.size(), "only " + failures.runCount() + " runs");
+        });
   }
 
   /** The manifest may lack the name already: what is written then would be nobody's. */
@@ -188,18 +212,13 @@ final class KeyspaceFaultTest {
     }
   }
 
-  private static long operations(Variant variant) {
+  private static int operations(Variant variant) {
     CrashableStorage storage = new CrashableStorage();
     TrackedKeyspaces tracked = new TrackedKeyspaces(variant);
     tracked.open(storage);
     WORKLOAD.forEach(step -> assertTrue(step.succeeds(tracked)));
-    long operations = storage.operationCount();
+    int operations = (int) storage.operationCount();
     tracked.abandon();
     return operations;
-  }
-
-  private static void report(Failures failures, int runsMin) {
-    failures.report();
-    assertTrue(failures.runCount() >= runsMin, "only " + failures.runCount() + " runs");
   }
 }

@@ -37,11 +37,11 @@ final class RangeCompactionTest {
     for (int i = 0; i < 30; i++) {
       keys.add((char) ('a' + i) + (i % 3 == 0 ? "\0" : ""));
     }
-    Seeds.run(
+    Seeds.some(
         getClass(),
         "noReaderSeesADifferenceAndTablesStayApart",
-        1,
-        150,
+        300,
+        50,
         seed -> compact(new Random(seed), keys, 60));
   }
 
@@ -58,11 +58,11 @@ final class RangeCompactionTest {
       keys.add(shorter.substring(0, shorter.length() - 1) + "z");
     }
     keys.addAll(List.of("c", "m", "n", "n\0", "q"));
-    Seeds.run(
+    Seeds.some(
         getClass(),
         "neitherWithKeysOfTheGreatestLength",
-        1,
-        30,
+        60,
+        6,
         seed -> compact(new Random(seed), keys, 25));
   }
 

@@ -38,11 +38,11 @@ final class ChangeFeedSweepTest {
   @Test
   void whatAFollowerIsGivenAddsUpToTheStore() {
     int[] counts = new int[3];
-    Seeds.run(
+    Seeds.some(
         ChangeFeedSweepTest.class,
         "whatAFollowerIsGivenAddsUpToTheStore",
-        1,
-        Integer.getInteger("kvsep.seeds", 40),
+        120,
+        20,
         seed -> follow(new Random(seed), counts));
     boolean all = counts[0] > 0 && counts[1] > 0 && counts[2] > 0;
     assertTrue(all || Long.getLong("kvsep.seed") != null, () -> Arrays.toString(counts));
@@ -88,11 +88,11 @@ final class ChangeFeedSweepTest {
   @Test
   void noCrashTakesBackWhatWasGiven() {
     int[] counts = new int[2];
-    Seeds.run(
+    Seeds.some(
         ChangeFeedSweepTest.class,
         "noCrashTakesBackWhatWasGiven",
-        1,
-        Integer.getInteger("kvsep.seeds", 12),
+        40,
+        4,
         seed -> crash(seed, counts));
     boolean both = counts[0] > 100 && counts[1] > 100;
     assertTrue(both || Long.getLong("kvsep.seed") != null, () -> Arrays.toString(counts));

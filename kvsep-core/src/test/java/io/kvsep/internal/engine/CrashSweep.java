@@ -22,20 +22,23 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs workloads and looks at what power loss may leave before each storage operation that changes
  * something, and after the last one. Of each crash point every state is tried, if there are few
- * enough, or else some drawn ones. Every state is opened, compared with what was promised at that
- * point, written to, closed and opened again; the recovery of some is crashed in its turn at each
- * of its operations, and must lead to the same content. A state that an earlier crash point of the
- * workload left as well is compared with the later promise, but not opened once more. Not thread
- * safe.
+ * enough, or else some drawn ones; a short run chooses a few of these. Every state is opened,
+ * compared with what was promised at that point, written to, closed and opened again; the recovery
+ * of some is crashed in its turn at each of its operations, and must lead to the same content. A
+ * state that an earlier crash point of the workload left as well is compared with the later
+ * promise, but not opened once more. Not thread safe.
  */
 public final class CrashSweep {
   /**
@@ -46,13 +49,46 @@ public final class CrashSweep {
    * @param recoveryInterval of so many states the recovery of one is crashed
    * @param recoveryStatesMax as {@code statesMax} for these crashes
    * @param recoverySamples as {@code samples} for these crashes
+   * @param chosen of these states so many are opened: the first, the last, and some between them
+   * @param recoveryChosen as {@code chosen} for crashes of a recovery
    */
   public record Effort(
       int statesMax,
       int samples,
       int recoveryInterval,
       int recoveryStatesMax,
-      int recoverySamples) {}
+      int recoverySamples,
+      int chosen,
+      int recoveryChosen) {
+    /** One that opens all these states. */
+    public Effort(
+        int statesMax,
+        int samples,
+        int recoveryInterval,
+        int recoveryStatesMax,
+        int recoverySamples) {
+      this(
+          statesMax,
+          samples,
+          recoveryInterval,
+          recoveryStatesMax,
+          recoverySamples,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE);
+    }
+
+    /** The same states, of which some are opened. */
+    public Effort choosing(int chosen, int recoveryChosen) {
+      return new Effort(
+          statesMax,
+          samples,
+          recoveryInterval,
+          recoveryStatesMax,
+          recoverySamples,
+          chosen,
+          recoveryChosen);
+    }
+  }
 
   /** What there is when the power fails, and what was promised. */
   public record CrashPoint(CrashableStorage storage, CrashPromise promise) {}
@@ -60,6 +96,11 @@ public final class CrashSweep {
   private final Failures failures = new Failures();
   private final Effort effort;
   private final UnaryOperator<Storage> disguise;
+  private final long choice;
+
+  /** Begins anew with each workload, so that none depends on those before it. */
+  private Random random;
+
   private int crashPoints;
   private int exhaustivePoints;
   private int recoveryCrashPoints;
@@ -68,15 +109,18 @@ public final class CrashSweep {
   private int recoveryStates;
 
   public CrashSweep(Effort effort) {
-    this(effort, plain -> plain);
+    this(effort, 1, plain -> plain);
   }
 
   /**
+   * @param choice seed that chooses the states which are opened, where these are not all
    * @param disguise what stands between an engine and the storage while the workload is run
    */
-  CrashSweep(Effort effort, UnaryOperator<Storage> disguise) {
+  public CrashSweep(Effort effort, long choice, UnaryOperator<Storage> disguise) {
     this.effort = effort;
     this.disguise = disguise;
+    this.choice = choice;
+    this.random = new Random(choice);
   }
 
   public Failures failures() {
@@ -185,6 +229,7 @@ public final class CrashSweep {
   /** Tries what may be left at each point; {@code points} are moments of one run. */
   public void crash(String what, OptionSet options, List<CrashPoint> points, long seed) {
     Map<ByteBuffer, Found> known = new HashMap<>();
+    random = new Random(choice + 31 * seed);
     for (int i = 0; i < points.size(); i++) {
       crash(what + ", crash " + i, options, points.get(i), known, seed + i);
     }
@@ -195,10 +240,9 @@ public final class CrashSweep {
     CrashSpace space = point.storage().crashSpace(effort.statesMax(), effort.samples(), seed);
     crashPoints++;
     exhaustivePoints += space.isExhaustive() ? 1 : 0;
-    for (int i = 0; i < space.size(); i++) {
+    for (int i : chosen(space.size(), effort.chosen())) {
       SortedMap<String, byte[]> files = space.get(i);
       ByteBuffer identity = identity(files, point.promise().nowMillis());
-      long stateSeed = seed + i;
       CrashableStorage after = CrashableStorage.holding(files);
       failures.check(
           what + ", state " + i + (space.isExhaustive() ? "" : " of seed " + seed),
@@ -206,7 +250,11 @@ public final class CrashSweep {
           () -> {
             Found found = known.get(identity);
             if (found == null) {
-              boolean crashesRecovery = states++ % effort.recoveryInterval() == 0;
+              states++;
+              // Whether a recovery is crashed depends on the state alone, not on what was tried.
+              long stateSeed = identity.getLong(0);
+              boolean crashesRecovery =
+                  Math.floorMod(stateSeed, (long) effort.recoveryInterval()) == 0;
               List<CrashableStorage> moments = new ArrayList<>();
               found = open(options, after, point.promise(), crashesRecovery ? moments : null);
               known.put(identity, found);
@@ -219,6 +267,18 @@ public final class CrashSweep {
             }
           });
     }
+  }
+
+  /** Indices below {@code size}, in their order. */
+  private int[] chosen(int size, int count) {
+    if (size <= count) {
+      return IntStream.range(0, size).toArray();
+    }
+    Set<Integer> chosen = new TreeSet<>(List.of(0, size - 1));
+    while (chosen.size() < count) {
+      chosen.add(random.nextInt(size));
+    }
+    return chosen.stream().mapToInt(Integer::intValue).toArray();
   }
 
   /** Opens a state, compares it with the promise, uses it, closes it and opens it again. */
@@ -271,7 +331,8 @@ public final class CrashSweep {
           moments.get(i).crashSpace(effort.recoveryStatesMax(), effort.recoverySamples(), seed + i);
       recoveryCrashPoints++;
       exhaustiveRecoveryPoints += space.isExhaustive() ? 1 : 0;
-      for (SortedMap<String, byte[]> files : space) {
+      for (int state : chosen(space.size(), effort.recoveryChosen())) {
+        SortedMap<String, byte[]> files = space.get(state);
         ByteBuffer identity = identity(files, same.nowMillis());
         Found found = known.get(identity);
         if (found == null) {

@@ -4,18 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.CrashSweep.Effort;
 import io.kvsep.internal.engine.TrackedStore.Step;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.LyingStorage;
 import io.kvsep.testing.LyingStorage.Lie;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.BiPredicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,15 +23,21 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Workloads of up to three steps out of everything a store can do, crashed before each storage
- * operation that changes something, in every state that may leave, as {@link CrashSweep} does it.
- * {@code -Dkvsep.long=true} tries all workloads of three steps, each with one set of options, and
- * those of two with all, and says how much that was.
+ * operation that changes something, in every state that may leave, as {@link CrashSweep} does it. A
+ * short run draws workloads and states, see {@link Sample}; {@code -Dkvsep.exhaustive=true} tries
+ * all and says how much that was.
  */
 final class CrashSweepTest {
-  private static final boolean LONG = Boolean.getBoolean("kvsep.long");
+  private static final Effort EXHAUSTIVE = new Effort(300, 20, 40, 60, 4);
 
-  private static final Effort EFFORT =
-      LONG ? new Effort(300, 20, 40, 60, 4) : new Effort(120, 12, 100, 60, 4);
+  private static final Effort EFFORT = Sample.EXHAUSTIVE ? EXHAUSTIVE : EXHAUSTIVE.choosing(4, 2);
+
+  /** Cases of a short run, and draws that have to notice a canary. */
+  private static final int TWO_STEPS = 44;
+
+  private static final int THREE_STEPS = 44;
+  private static final int FILLED = 28;
+  private static final int DRAWS = 3;
 
   private static final List<Step> STEPS =
       Arrays.stream(Step.values()).filter(step -> !step.reads()).toList();
@@ -57,53 +63,118 @@ final class CrashSweepTest {
           Step.DELETE,
           Step.PUT);
 
+  /** A workload on a store; the seed draws states where there are too many to try them all. */
+  private record Case(OptionSet options, List<Step> filling, List<Step> workload, long seed) {
+    void run(CrashSweep sweep) {
+      sweep.run(options, filling, workload, seed);
+    }
+
+    /** The n-th step of the workload, or "" when that is shorter. */
+    String step(int index) {
+      return index < workload.size() ? workload.get(index).name() : "";
+    }
+  }
+
+  private static Sample<Case> sample(List<Case> cases) {
+    return Sample.of(cases)
+        .meeting(Case::options)
+        .meeting(one -> one.step(0))
+        .meeting(one -> one.step(1))
+        .meeting(one -> one.step(2));
+  }
+
+  private static Sample<Case> ofTwoSteps() {
+    List<Case> cases = new ArrayList<>();
+    int number = 0;
+    for (Step first : STEPS) {
+      for (Step second : STEPS) {
+        number++;
+        for (OptionSet options : OptionSet.values()) {
+          cases.add(new Case(options, List.of(), List.of(first, second), number));
+        }
+      }
+    }
+    return sample(cases);
+  }
+
+  /** Each workload with one set of options, which are taken in turns, or in a long run with all. */
+  private static Sample<Case> ofThreeSteps() {
+    List<Case> cases = new ArrayList<>();
+    for (Step first : STEPS) {
+      int number = first.ordinal();
+      for (Step second : STEPS) {
+        for (Step third : STEPS) {
+          OptionSet turn = OptionSet.values()[number++ % OptionSet.values().length];
+          for (OptionSet options : Sample.LONG ? OptionSet.values() : new OptionSet[] {turn}) {
+            cases.add(new Case(options, List.of(), List.of(first, second, third), number));
+          }
+        }
+      }
+    }
+    return sample(cases);
+  }
+
+  private static Sample<Case> ofFilledStores() {
+    List<Case> cases = new ArrayList<>();
+    for (OptionSet options : OptionSet.values()) {
+      for (Step step : STEPS) {
+        cases.add(new Case(options, FILLING, List.of(step), 1));
+      }
+    }
+    return sample(cases);
+  }
+
   @Test
   void aStoreThatIsBeingMadeIsThereOrNot() {
-    CrashSweep sweep = new CrashSweep(new Effort(2_000, 100, 1, 500, 50));
-    for (OptionSet options : OptionSet.values()) {
-      sweep.run(options, List.of(), List.of(), 1);
-    }
-    report("making a store", sweep, 70);
+    Effort all = new Effort(2_000, 100, 1, 500, 50);
+    Effort effort = Sample.EXHAUSTIVE ? all : all.choosing(6, 3);
+    Sample.of(Arrays.asList(OptionSet.values()))
+        .run(
+            CrashSweepTest.class,
+            "aStoreThatIsBeingMadeIsThereOrNot",
+            OptionSet.values().length,
+            (cases, seed) -> {
+              CrashSweep sweep = new CrashSweep(effort, seed, plain -> plain);
+              cases.forEach(options -> sweep.run(options, List.of(), List.of(), 1));
+              report("making a store", sweep, 10 * cases.size());
+            });
   }
 
   @Test
   void everyWorkloadOfTwoStepsSurvivesEveryCrash() {
-    CrashSweep sweep = new CrashSweep(EFFORT);
-    int number = 0;
-    for (Step first : STEPS) {
-      for (Step second : STEPS) {
-        for (OptionSet options : someOptions(number++)) {
-          sweep.run(options, List.of(), List.of(first, second), number);
-        }
-      }
-    }
-    report("two steps", sweep, 4_000);
+    run("everyWorkloadOfTwoStepsSurvivesEveryCrash", ofTwoSteps(), TWO_STEPS, 5);
   }
 
-  /** All options in the long run, else one after the other. */
-  private static Set<OptionSet> someOptions(int number) {
-    OptionSet[] all = OptionSet.values();
-    return LONG ? EnumSet.allOf(OptionSet.class) : EnumSet.of(all[number % all.length]);
+  @Test
+  void everyWorkloadOfThreeStepsSurvivesEveryCrash() {
+    run("everyWorkloadOfThreeStepsSurvivesEveryCrash", ofThreeSteps(), THREE_STEPS, 5);
   }
 
-  @ParameterizedTest
-  @EnumSource(OptionSet.class)
-  void everyStepOfAFilledStoreSurvivesEveryCrash(OptionSet options) {
-    CrashSweep sweep = new CrashSweep(EFFORT);
-    for (Step step : STEPS) {
-      sweep.run(options, FILLING, List.of(step), 1);
-    }
-    report("filled, " + options, sweep, 300);
+  @Test
+  void everyStepOfAFilledStoreSurvivesEveryCrash() {
+    run("everyStepOfAFilledStoreSurvivesEveryCrash", ofFilledStores(), FILLED, 4);
+  }
+
+  private static void run(String method, Sample<Case> sample, int count, int statesPerCase) {
+    sample.run(
+        CrashSweepTest.class,
+        method,
+        count,
+        (cases, seed) -> {
+          CrashSweep sweep = new CrashSweep(EFFORT, seed, plain -> plain);
+          cases.forEach(one -> one.run(sweep));
+          report(method, sweep, statesPerCase * cases.size());
+        });
   }
 
   @Test
   void drawnWorkloadsOfThreeStepsSurviveEveryCrash() {
     CrashSweep sweep = new CrashSweep(EFFORT);
-    Seeds.run(
+    Seeds.some(
         CrashSweepTest.class,
         "drawnWorkloadsOfThreeStepsSurviveEveryCrash",
-        1,
-        Integer.getInteger("kvsep.seeds", LONG ? 200 : 12),
+        200,
+        4,
         seed -> {
           Random random = new Random(seed);
           OptionSet options = OptionSet.values()[random.nextInt(OptionSet.values().length)];
@@ -119,11 +190,11 @@ final class CrashSweepTest {
   @Test
   void drawnLongWorkloadsSurviveEveryCrash() {
     CrashSweep sweep = new CrashSweep(new Effort(8, 3, 50, 8, 2));
-    Seeds.run(
+    Seeds.some(
         CrashSweepTest.class,
         "drawnLongWorkloadsSurviveEveryCrash",
-        1,
-        Integer.getInteger("kvsep.seeds", LONG ? 500 : 10),
+        500,
+        2,
         seed -> {
           Random random = new Random(seed);
           OptionSet options = OptionSet.values()[random.nextInt(OptionSet.values().length)];
@@ -142,42 +213,82 @@ final class CrashSweepTest {
     report("long drawn workloads", sweep, 1);
   }
 
-  /** What a write left that failed with all or some of its bytes in the file. */
-  @Test
-  void aWriteThatFailedBeforeTheCrashDoesNotComeBack() {
-    CrashSweep sweep = new CrashSweep(new Effort(LONG ? 2_000 : 120, 20, 100, 60, 4));
-    for (OptionSet options : List.of(OptionSet.SEPARATED, OptionSet.SYNCED)) {
-      for (Fault fault : List.of(Fault.SHORT_WRITE, Fault.LATE_EIO)) {
-        for (int at = 5; at <= 12; at++) {
-          for (Step step : List.of(Step.PUT, Step.BATCH, Step.SYNC)) {
-            sweep.runFaulty(options, List.of(Step.PUT, Step.DELETE, step), fault, at, at);
-          }
-        }
-      }
-    }
-    report("failed writes", sweep, 500);
-  }
-
   private static Step drawn(Random random) {
     return STEPS.get(random.nextInt(STEPS.size()));
   }
 
-  /** Every part of the long run has the workloads that begin with one step. */
-  @ParameterizedTest
-  @EnumSource(Step.class)
-  void everyWorkloadOfThreeStepsSurvivesEveryCrash(Step first) {
-    if (!LONG || first.reads()) {
-      return;
-    }
-    CrashSweep sweep = new CrashSweep(EFFORT);
-    int number = first.ordinal();
-    for (Step second : STEPS) {
-      for (Step third : STEPS) {
-        OptionSet options = OptionSet.values()[number++ % OptionSet.values().length];
-        sweep.run(options, List.of(), List.of(first, second, third), number);
+  /** A workload of which one operation fails. */
+  private record Failing(OptionSet options, Step last, Fault fault, int at) {}
+
+  /** What a write left that failed with all or some of its bytes in the file. */
+  @Test
+  void aWriteThatFailedBeforeTheCrashDoesNotComeBack() {
+    List<Failing> all = new ArrayList<>();
+    for (OptionSet options : List.of(OptionSet.SEPARATED, OptionSet.SYNCED)) {
+      for (Fault fault : List.of(Fault.SHORT_WRITE, Fault.LATE_EIO)) {
+        for (int at = 5; at <= 12; at++) {
+          for (Step last : List.of(Step.PUT, Step.BATCH, Step.SYNC)) {
+            all.add(new Failing(options, last, fault, at));
+          }
+        }
       }
     }
-    report("three steps, " + first, sweep, 2_000);
+    Effort most = new Effort(2_000, 20, 100, 60, 4);
+    Effort effort = Sample.EXHAUSTIVE ? most : most.choosing(6, 3);
+    Sample.of(all)
+        .meeting(Failing::options)
+        .meeting(Failing::last)
+        .meeting(one -> List.of(one.fault(), one.at()))
+        .run(
+            CrashSweepTest.class,
+            "aWriteThatFailedBeforeTheCrashDoesNotComeBack",
+            32,
+            (cases, seed) -> {
+              CrashSweep sweep = new CrashSweep(effort, seed, plain -> plain);
+              for (Failing one : cases) {
+                List<Step> workload = List.of(Step.PUT, Step.DELETE, one.last());
+                sweep.runFaulty(one.options(), workload, one.fault(), one.at(), one.at());
+              }
+              report("failed writes", sweep, 2 * cases.size());
+            });
+  }
+
+  /** What a storage may claim; each draw of a short run has to notice. */
+  private enum Canary {
+    LOG,
+    MANIFEST,
+    TABLE,
+    DIRECTORY,
+    DELETE_BEFORE_MANIFEST;
+
+    Storage over(Storage plain) {
+      Lie lie = this == DELETE_BEFORE_MANIFEST ? Lie.SYNC_AFTER_DELETE : Lie.SYNC_LEFT_OUT;
+      return new LyingStorage(
+          plain,
+          lie,
+          switch (this) {
+            case LOG -> isSyncOf(Kind.SEGMENT);
+            case MANIFEST, DELETE_BEFORE_MANIFEST -> isSyncOf(Kind.MANIFEST);
+            case TABLE -> isSyncOf(Kind.TABLE);
+            case DIRECTORY -> (operation, kind) -> operation == Operation.SYNC_DIRECTORY;
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Canary.class)
+  void canaryEachDrawNoticesALie(Canary canary) {
+    Effort effort = EXHAUSTIVE.choosing(4, 2);
+    for (long seed = 1; seed <= DRAWS; seed++) {
+      CrashSweep sweep = new CrashSweep(effort, seed, canary::over);
+      List<Case> cases = new ArrayList<>(ofFilledStores().drawn(FILLED, seed));
+      cases.addAll(ofTwoSteps().drawn(TWO_STEPS, seed));
+      cases.addAll(ofThreeSteps().drawn(THREE_STEPS, seed));
+      for (int i = 0; i < cases.size() && sweep.failures().failureCount() == 0; i++) {
+        cases.get(i).run(sweep);
+      }
+      assertTrue(sweep.failures().failureCount() > 0, canary + " went unnoticed, seed " + seed);
+    }
   }
 
   @Test
@@ -219,19 +330,20 @@ final class CrashSweepTest {
   /** The lie is told from the start; without it the same workload passes. */
   private static void requireNoticed(
       List<Step> workload, Lie lie, BiPredicate<Operation, Kind> about) {
-    Effort effort = new Effort(100, 20, 1_000, 10, 5);
+    Effort effort = new Effort(100, 20, 1_000, 10, 5).choosing(10, 3);
     CrashSweep honest =
-        new CrashSweep(effort, plain -> new LyingStorage(plain, lie, (operation, kind) -> false));
+        new CrashSweep(
+            effort, 1, plain -> new LyingStorage(plain, lie, (operation, kind) -> false));
     honest.run(OptionSet.SEPARATED, FILLING, workload, 1);
     honest.failures().report();
-    CrashSweep lied = new CrashSweep(effort, plain -> new LyingStorage(plain, lie, about));
+    CrashSweep lied = new CrashSweep(effort, 1, plain -> new LyingStorage(plain, lie, about));
     lied.run(OptionSet.SEPARATED, FILLING, workload, 1);
     assertTrue(lied.failures().failureCount() > 0, "a lie about " + workload + " went unnoticed");
   }
 
   /** A sweep that no longer reaches its states would pass as well. */
   private static void report(String what, CrashSweep sweep, int statesMin) {
-    if (LONG) {
+    if (Sample.EXHAUSTIVE) {
       System.out.println(what + ": " + sweep.summary());
     }
     sweep.failures().report();

@@ -13,6 +13,7 @@ import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Excuse;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -33,30 +34,65 @@ import org.junit.jupiter.api.Test;
  * <p>The one thing that cannot be told from damage is a torn tail: frames at the end of the log
  * that neither the manifest nor any frame behind them calls durable may be cut off, from the first
  * that does not hold. The expectation says exactly which those are.
+ *
+ * <p>A short run draws some of the damages, see {@link Sample}.
  */
 final class DamageSweepTest {
-  /**
-   * Every byte is damaged; every n-th also in other ways, and files are cut at every n-th. With
-   * {@code -Dkvsep.long=true} n is 1.
-   */
-  private static final int SAMPLE = Boolean.getBoolean("kvsep.long") ? 1 : 11;
+  /** Cases of a short run, of one store. */
+  private static final int CASES = 150;
 
-  private static final int SHORT_FILE_BYTES = 400;
+  /** So many bytes are overwritten at once, apart from single ones. */
+  private static final int RUN_BYTES = 11;
+
+  /** Each stretch of a file is damaged, also in a short run. */
+  private static final int STRETCHES = 8;
+
+  private enum Kind {
+    FLIP,
+    OVERWRITE,
+    CUT,
+    GROW
+  }
+
+  /** The offset is the new length of a file that is cut or grows; the value fills what changes. */
+  private record Damage(String file, Kind kind, int offset, int count, int value) {
+    byte[] applied(byte[] bytes) {
+      byte[] changed =
+          kind == Kind.CUT || kind == Kind.GROW ? Arrays.copyOf(bytes, offset) : bytes.clone();
+      switch (kind) {
+        case FLIP -> changed[offset] ^= (byte) value;
+        case OVERWRITE -> Arrays.fill(changed, offset, offset + count, (byte) value);
+        case CUT -> {}
+        case GROW -> Arrays.fill(changed, bytes.length, offset, (byte) value);
+      }
+      return changed;
+    }
+
+    List<Integer> allowed(StoreAtRest fixture) {
+      byte[] bytes = bytes(fixture, file);
+      if (kind == Kind.GROW || Arrays.equals(applied(bytes), bytes)) {
+        return List.of(fixture.states.size() - 1);
+      }
+      return kind == Kind.CUT
+          ? allowedWhenCut(fixture, file, offset)
+          : allowedWhenDamaged(fixture, file, offset);
+    }
+  }
 
   @Test
   void aClosedStoreGivesRightDataOrATypedError() {
-    sweep(StoreAtRest.closedStore());
+    sweep("aClosedStoreGivesRightDataOrATypedError", StoreAtRest.closedStore());
   }
 
   @Test
   void aStoreWithALogToReplayGivesRightDataOrATypedError() {
-    sweep(StoreAtRest.uncleanStore());
+    sweep("aStoreWithALogToReplayGivesRightDataOrATypedError", StoreAtRest.uncleanStore());
   }
 
   /** Everything in it was synced, though no frame says so. */
   @Test
   void aCheckpointWithALogToReplayGivesRightDataOrATypedError() throws IOException {
-    sweep(StoreAtRest.checkpoint());
+    sweep("aCheckpointWithALogToReplayGivesRightDataOrATypedError", StoreAtRest.checkpoint());
   }
 
   @Test
@@ -82,14 +118,12 @@ final class DamageSweepTest {
   @Test
   void aStoreWhoseLastEditAddedASegmentNeverForgetsIt() {
     StoreAtRest fixture = StoreAtRest.uncleanStoreInFreshSegment();
-    Failures failures = new Failures();
-    for (String name : fixture.files.keySet()) {
-      if (StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST) {
-        flipEveryByte(failures, fixture, name);
-        cut(failures, fixture, name);
-      }
-    }
-    failures.report();
+    List<Damage> damages = damages(fixture);
+    damages.removeIf(
+        damage ->
+            StoreFiles.kindOf(damage.file()) != StoreFiles.Kind.MANIFEST
+                || (damage.kind() != Kind.FLIP && damage.kind() != Kind.CUT));
+    sweep("aStoreWhoseLastEditAddedASegmentNeverForgetsIt", fixture, damages);
   }
 
   @Test
@@ -136,87 +170,59 @@ final class DamageSweepTest {
     failures.report();
   }
 
-  private static void sweep(StoreAtRest fixture) {
-    Failures failures = new Failures();
-    for (String name : fixture.files.keySet()) {
-      flipEveryByte(failures, fixture, name);
-      overwrite(failures, fixture, name);
-      cut(failures, fixture, name);
-      grow(failures, fixture, name);
-    }
-    failures.report();
-    assertTrue(failures.runCount() > 5_000, "only " + failures.runCount() + " damages");
-    if (Boolean.getBoolean("kvsep.long")) {
-      System.out.printf(
-          "%d bytes in %d files swept: %d damages%n",
-          fixture.files.values().stream().mapToInt(bytes -> bytes.length).sum(),
-          fixture.files.size(),
-          failures.runCount());
-    }
+  private static void sweep(String method, StoreAtRest fixture) {
+    sweep(method, fixture, damages(fixture));
   }
 
-  private static void flipEveryByte(Failures failures, StoreAtRest fixture, String name) {
-    for (int i = 0; i < length(fixture, name); i++) {
-      int offset = i;
-      CrashableStorage storage = fixture.storage();
-      corrupt(storage, name, offset, 1 << offset % 8);
-      failures.check(
-          name + ": bit flipped at " + offset,
-          storage,
-          () -> check(fixture, storage, Set.of(name), allowedWhenDamaged(fixture, name, offset)));
-    }
+  private static void sweep(String method, StoreAtRest fixture, List<Damage> damages) {
+    Sample.of(damages)
+        .meeting(damage -> List.of(damage.file(), damage.kind(), damage.value()))
+        .meeting(damage -> List.of(damage.file(), stretch(fixture, damage)))
+        .run(
+            DamageSweepTest.class,
+            method,
+            CASES,
+            (cases, seed) -> {
+              Failures failures = new Failures();
+              cases.forEach(damage -> check(failures, fixture, damage));
+              failures.report();
+            });
   }
 
-  private static void overwrite(Failures failures, StoreAtRest fixture, String name) {
-    for (int i = 0; i < length(fixture, name); i += SAMPLE) {
-      int offset = i;
-      for (int value : new int[] {0, 0xff}) {
-        CrashableStorage storage = fixture.storage();
-        byte[] bytes = bytes(fixture, name).clone();
-        int end = Math.min(bytes.length, offset + SAMPLE);
-        Arrays.fill(bytes, offset, end, (byte) value);
-        storage.replace(name, bytes);
-        // Several bytes may reach over the end of what is synced.
-        List<Integer> allowed = new ArrayList<>(allowedWhenDamaged(fixture, name, offset));
-        if (Arrays.equals(bytes, bytes(fixture, name))) {
-          allowed = List.of(fixture.states.size() - 1);
+  private static int stretch(StoreAtRest fixture, Damage damage) {
+    return STRETCHES * damage.offset() / length(fixture, damage.file());
+  }
+
+  private static List<Damage> damages(StoreAtRest fixture) {
+    List<Damage> damages = new ArrayList<>();
+    for (String file : fixture.files.keySet()) {
+      int length = length(fixture, file);
+      for (int i = 0; i < length; i++) {
+        damages.add(new Damage(file, Kind.FLIP, i, 1, 1 << i % 8));
+        damages.add(new Damage(file, Kind.CUT, i, 0, 0));
+        for (int value : new int[] {0, 0xff}) {
+          damages.add(new Damage(file, Kind.OVERWRITE, i, 1, value));
+          if (i % RUN_BYTES == 0) {
+            int count = Math.min(RUN_BYTES, length - i);
+            damages.add(new Damage(file, Kind.OVERWRITE, i, count, value));
+          }
         }
-        List<Integer> states = allowed;
-        failures.check(
-            name + ": " + value + " from " + offset,
-            storage,
-            () -> check(fixture, storage, Set.of(name), states));
+      }
+      for (int count : new int[] {1, 31, 600}) {
+        for (int value : new int[] {0, 0xa5}) {
+          damages.add(new Damage(file, Kind.GROW, length + count, count, value));
+        }
       }
     }
+    return damages;
   }
 
-  private static void cut(Failures failures, StoreAtRest fixture, String name) {
-    int step = length(fixture, name) <= SHORT_FILE_BYTES ? 1 : SAMPLE;
-    for (int i = 0; i < length(fixture, name); i += step) {
-      int length = i;
-      CrashableStorage storage = fixture.storage();
-      storage.replace(name, Arrays.copyOf(bytes(fixture, name), length));
-      failures.check(
-          name + ": cut to " + length,
-          storage,
-          () -> check(fixture, storage, Set.of(name), allowedWhenCut(fixture, name, length)));
-    }
-  }
-
-  private static void grow(Failures failures, StoreAtRest fixture, String name) {
-    for (int count : new int[] {1, 31, 600}) {
-      for (int value : new int[] {0, 0xa5}) {
-        CrashableStorage storage = fixture.storage();
-        byte[] bytes = Arrays.copyOf(bytes(fixture, name), length(fixture, name) + count);
-        Arrays.fill(bytes, length(fixture, name), bytes.length, (byte) value);
-        storage.replace(name, bytes);
-        List<Integer> newest = List.of(fixture.states.size() - 1);
-        failures.check(
-            name + ": " + count + " bytes of " + value + " behind",
-            storage,
-            () -> check(fixture, storage, Set.of(name), newest));
-      }
-    }
+  private static void check(Failures failures, StoreAtRest fixture, Damage damage) {
+    CrashableStorage storage = fixture.storage();
+    storage.replace(damage.file(), damage.applied(bytes(fixture, damage.file())));
+    List<Integer> allowed = damage.allowed(fixture);
+    failures.check(
+        damage.toString(), storage, () -> check(fixture, storage, Set.of(damage.file()), allowed));
   }
 
   /** States that may be found when bytes from {@code offset} on do not hold; errors always may. */

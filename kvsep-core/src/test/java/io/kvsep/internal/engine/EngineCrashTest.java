@@ -7,19 +7,23 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.Seeds;
+import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Workloads of up to three steps, each stopped by a power failure at each of its storage
- * operations, in many of the states that may leave. Every one of them has to open, to hold a prefix
- * of the commit order with everything synced in it and no half batch, and to go on working.
+ * An engine whose storage stops under it, so that every operation from some point on fails: only
+ * the errors of the contract come out, the engine gives its memory and its files back, and what is
+ * left holds what was promised. {@link CrashSweepTest} looks at far more workloads and states, but
+ * from outside: its engines go on. A short run draws some of the points, see {@link Sample}.
  */
 final class EngineCrashTest {
+  /** Cases of a short run, of one test. */
+  private static final int CASES = 50;
+
   private static final List<Step> STEPS =
       List.of(
           Step.PUT,
@@ -33,7 +37,7 @@ final class EngineCrashTest {
           Step.COMPACT,
           Step.RECLAIM);
 
-  /** What a store has in it before the workload, so that there are tables and several segments. */
+  /** What a store has in it before, so that there are tables and several segments. */
   private static final List<Step> FILLING =
       List.of(
           Step.BATCH,
@@ -50,179 +54,133 @@ final class EngineCrashTest {
           Step.DELETE,
           Step.PUT);
 
-  @Test
-  void everyWorkloadOfThreeStepsSurvivesEveryCrash() {
-    Failures failures = new Failures();
-    for (Step first : STEPS) {
-      for (Step second : STEPS) {
-        for (Step third : STEPS) {
-          List<Step> workload = List.of(first, second, third);
-          crashEverywhere(failures, Variant.SEPARATED, List.of(), workload, 6);
-        }
-      }
-    }
-    report(failures, 8_000);
-  }
+  /**
+   * The storage stops at an operation, counted from 1, of a step, or of opening the n-th of the
+   * states that a crash behind the step leaves.
+   */
+  private record Case(Variant variant, Step step, int state, int at, Operation operation) {}
 
   @Test
-  void everyLastStepOfAFilledStoreSurvivesEveryCrash() {
-    Failures failures = new Failures();
+  void aStepWhoseStorageStopsBreaksNoPromise() {
+    List<Case> cases = new ArrayList<>();
     for (Variant variant : Variant.values()) {
       for (Step step : STEPS) {
-        crashEverywhere(failures, variant, FILLING, List.of(step), 24);
-      }
-    }
-    report(failures, 1_000);
-  }
-
-  @Test
-  void drawnWorkloadsOfFilledStoresSurviveEveryCrash() {
-    Seeds.run(
-        EngineCrashTest.class,
-        "drawnWorkloadsOfFilledStoresSurviveEveryCrash",
-        1,
-        Integer.getInteger("kvsep.seeds", 80),
-        seed -> {
-          Failures failures = new Failures();
-          Random random = new Random(seed);
-          List<Step> workload = new ArrayList<>();
-          for (int i = 0; i < 3; i++) {
-            workload.add(STEPS.get(random.nextInt(STEPS.size())));
-          }
-          Variant variant = Variant.values()[random.nextInt(Variant.values().length)];
-          crashEverywhere(failures, variant, FILLING, workload, 8);
-          failures.report();
-        });
-  }
-
-  @Test
-  void aCrashWhileAStoreIsMadeLeavesNoneOrAnEmptyOne() {
-    Failures failures = new Failures();
-    for (long n = 1; n <= operationsOfOpening(new CrashableStorage()); n++) {
-      CrashableStorage storage = new CrashableStorage();
-      storage.freezeAt(n);
-      TrackedEngine tracked = new TrackedEngine(storage, Variant.SEPARATED, /* crashes= */ true);
-      try {
-        tracked.open();
+        TrackedEngine tracked = filled(variant);
+        tracked.storage().clearTrace();
+        assertTrue(tracked.run(step));
+        addAll(cases, variant, step, /* state= */ 0, tracked.storage());
         tracked.abandon();
-      } catch (KvException e) {
-        assertEquals(List.of(), storage.openFiles());
-      }
-      for (CrashableStorage after : storage.crashStates(200)) {
-        failures.check("making at " + n, after, () -> tracked.checkRecovered(after));
       }
     }
-    report(failures, 20);
+    run("aStepWhoseStorageStopsBreaksNoPromise", cases, EngineCrashTest::stopInAStep);
   }
 
-  /** The recovery of a recovery: stopped at each operation, it changes nothing of its outcome. */
   @Test
-  void aCrashWhileRecoveringChangesNothing() {
-    Failures failures = new Failures();
+  void aRecoveryWhoseStorageStopsChangesNothing() {
+    List<Case> cases = new ArrayList<>();
     for (Variant variant : Variant.values()) {
-      for (Step last :
-          List.of(
-              Step.PUT_LARGE,
-              Step.BATCH_SYNCED,
-              Step.DELETE_RANGE,
-              Step.FLUSH,
-              Step.COMPACT,
-              Step.RECLAIM)) {
-        TrackedEngine tracked = filled(variant, FILLING);
-        tracked.run(Step.BATCH);
-        tracked.run(Step.PUT_LARGE);
-        tracked.run(last);
-        CrashableStorage storage = tracked.storage();
-        List<CrashableStorage> states = storage.crashStates(8, 5);
+      for (Step step : STEPS) {
+        TrackedEngine stopped = left(variant, step);
+        List<CrashableStorage> states = states(stopped);
         for (int i = 0; i < states.size(); i++) {
-          crashInRecovery(failures, tracked, states, i, variant + ", " + last + ", state " + i);
+          CrashableStorage state = states.get(i);
+          TrackedEngine tracked = new TrackedEngine(state, variant, /* crashes= */ true);
+          tracked.open();
+          addAll(cases, variant, step, i, state);
+          tracked.abandon();
         }
-        tracked.abandon();
+        stopped.abandon();
       }
     }
-    report(failures, 3_000);
+    run("aRecoveryWhoseStorageStopsChangesNothing", cases, EngineCrashTest::stopInARecovery);
   }
 
-  /** {@code states} makes an element anew each time, so each recovery starts from the same one. */
-  private static void crashInRecovery(
-      Failures failures,
-      TrackedEngine tracked,
-      List<CrashableStorage> states,
-      int index,
-      String what) {
-    NavigableMap<byte[], byte[]> expected = tracked.checkRecovered(states.get(index));
-    long operations = operationsOfOpening(states.get(index));
-    for (long n = 1; n <= operations; n++) {
-      CrashableStorage recovering = states.get(index);
-      recovering.freezeAt(n);
-      TrackedEngine again = new TrackedEngine(recovering, Variant.SEPARATED, /* crashes= */ true);
-      try {
-        again.open();
-        again.abandon();
-      } catch (KvException e) {
-        assertEquals(List.of(), recovering.openFiles());
-      }
-      again.settleOn(expected);
-      for (CrashableStorage after : recovering.crashStates(4, n)) {
-        failures.check(
-            what + ", recovery stopped at " + n, recovering, () -> again.checkRecovered(after));
-      }
+  private static void addAll(
+      List<Case> cases, Variant variant, Step step, int state, CrashableStorage storage) {
+    List<String> trace = storage.trace();
+    for (int i = 0; i < trace.size(); i++) {
+      cases.add(new Case(variant, step, state, i + 1, FaultSweep.operation(trace.get(i))));
+    }
+  }
+
+  private interface Check {
+    void of(Case one, Failures failures);
+  }
+
+  private static void run(String method, List<Case> cases, Check check) {
+    Sample.of(cases)
+        .meeting(Case::variant)
+        .meeting(Case::operation)
+        .meeting(Case::step)
+        .run(
+            EngineCrashTest.class,
+            method,
+            CASES,
+            (some, seed) -> {
+              Failures failures = new Failures();
+              some.forEach(one -> check.of(one, failures));
+              failures.report();
+              assertTrue(failures.runCount() >= 2 * some.size(), "only " + failures.runCount());
+            });
+  }
+
+  private static void stopInAStep(Case one, Failures failures) {
+    TrackedEngine tracked = filled(one.variant());
+    CrashableStorage storage = tracked.storage();
+    failures.check(
+        one.toString(),
+        storage,
+        () -> {
+          storage.freezeAt(one.at());
+          tracked.run(one.step());
+        });
+    for (CrashableStorage after : storage.crashStates(8, one.at())) {
+      failures.check(one.toString(), storage, () -> tracked.checkRecovered(after));
+    }
+    tracked.abandon();
+  }
+
+  private static void stopInARecovery(Case one, Failures failures) {
+    TrackedEngine tracked = left(one.variant(), one.step());
+    List<CrashableStorage> states = states(tracked);
+    NavigableMap<byte[], byte[]> expected = tracked.checkRecovered(states.get(one.state()));
+    CrashableStorage recovering = states.get(one.state());
+    recovering.freezeAt(one.at());
+    TrackedEngine again = new TrackedEngine(recovering, one.variant(), /* crashes= */ true);
+    try {
+      again.open();
+      again.abandon();
+    } catch (KvException e) {
       failures.check(
-          what + ", recovery killed at " + n,
-          recovering,
-          () -> again.checkRecovered(recovering.crashKeepingAll()));
+          one.toString(), recovering, () -> assertEquals(List.of(), recovering.openFiles()));
     }
+    again.settleOn(expected);
+    for (CrashableStorage after : recovering.crashStates(4, one.at())) {
+      failures.check(one.toString(), recovering, () -> again.checkRecovered(after));
+    }
+    failures.check(
+        one + ", killed", recovering, () -> again.checkRecovered(recovering.crashKeepingAll()));
+    tracked.abandon();
   }
 
-  private static void crashEverywhere(
-      Failures failures,
-      Variant variant,
-      List<Step> filling,
-      List<Step> workload,
-      int statesPerOperation) {
-    boolean stopped = true;
-    for (long n = 1; stopped; n++) {
-      TrackedEngine tracked = filled(variant, filling);
-      CrashableStorage storage = tracked.storage();
-      storage.freezeAt(n);
-      stopped = false;
-      for (Step step : workload) {
-        tracked.run(step);
-        stopped = tracked.isStopped();
-        if (stopped) {
-          break;
-        }
-      }
-      String what = variant + ", " + workload + (filling.isEmpty() ? "" : " after filling, at ");
-      List<CrashableStorage> states = storage.crashStates(statesPerOperation, n);
-      for (int i = 0; i < states.size(); i++) {
-        CrashableStorage after = states.get(i);
-        failures.check(what + n + ", state " + i, storage, () -> tracked.checkRecovered(after));
-      }
-      tracked.abandon();
-    }
+  /** Makes an element anew each time, so that each recovery starts from the same one. */
+  private static List<CrashableStorage> states(TrackedEngine tracked) {
+    return tracked.storage().crashStates(8, 5);
   }
 
-  private static TrackedEngine filled(Variant variant, List<Step> filling) {
+  private static TrackedEngine filled(Variant variant) {
     TrackedEngine tracked = new TrackedEngine(new CrashableStorage(), variant, /* crashes= */ true);
     tracked.open();
-    for (Step step : filling) {
-      assertTrue(tracked.run(step));
-    }
+    FILLING.forEach(step -> assertTrue(tracked.run(step)));
     return tracked;
   }
 
-  private static long operationsOfOpening(CrashableStorage storage) {
-    TrackedEngine tracked = new TrackedEngine(storage, Variant.SEPARATED, /* crashes= */ true);
-    tracked.open();
-    long count = storage.operationCount();
-    tracked.abandon();
-    return count;
-  }
-
-  /** A sweep that no longer reaches its states would pass as well. */
-  private static void report(Failures failures, int runsMin) {
-    failures.report();
-    assertTrue(failures.runCount() >= runsMin, "only " + failures.runCount() + " states");
+  /** A store with something in its log, from which the process is about to be taken. */
+  private static TrackedEngine left(Variant variant, Step last) {
+    TrackedEngine tracked = filled(variant);
+    for (Step step : List.of(Step.BATCH, Step.PUT_LARGE, last)) {
+      assertTrue(tracked.run(step));
+    }
+    return tracked;
   }
 }

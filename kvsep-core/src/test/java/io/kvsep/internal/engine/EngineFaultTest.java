@@ -9,21 +9,23 @@ import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.junit.jupiter.api.Test;
 
 /**
  * A fixed workload in which one storage operation fails, for every operation and every way to fail:
  * once, or from there on until the end. Whatever happens, only the errors of the contract come out,
  * reads give what was acknowledged, nothing synced is lost, nothing refused comes back, and no byte
- * or file stays behind.
+ * or file stays behind. A short run draws some of these operations and ways, see {@link Sample}.
  */
 final class EngineFaultTest {
+  /** Cases of a short run, of one test. */
+  private static final int CASES = 40;
+
   private static final List<Step> WORKLOAD =
       List.of(
           Step.PUT,
@@ -58,66 +60,90 @@ final class EngineFaultTest {
           Operation.DELETE,
           Operation.SYNC_DIRECTORY);
 
-  private enum Ending {
-    CLOSE,
-    CRASH
+  /**
+   * An operation of the workload; the step is its index, opening comes before and closing behind.
+   */
+  private record Call(Operation operation, int step) {}
+
+  /** The n-th call fails; where that lasts, only those that change something are counted. */
+  private record Case(Variant variant, Fault fault, boolean lasts, int at, Call call) {}
+
+  @Test
+  void oneFailingOperationBreaksNoPromise() {
+    run("oneFailingOperationBreaksNoPromise", /* lasts= */ false);
   }
 
-  @ParameterizedTest
-  @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
-  void oneFailingOperationBreaksNoPromise(Fault fault) {
-    run(fault, /* sticky= */ false);
+  @Test
+  void aDeviceThatRefusesChangesForAWhileBreaksNoPromise() {
+    run("aDeviceThatRefusesChangesForAWhileBreaksNoPromise", /* lasts= */ true);
   }
 
-  @ParameterizedTest
-  @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
-  void aDeviceThatRefusesChangesForAWhileBreaksNoPromise(Fault fault) {
-    run(fault, /* sticky= */ true);
+  private static void run(String method, boolean lasts) {
+    Sample.of(cases(lasts))
+        .meeting(Case::variant)
+        .meeting(one -> List.of(one.fault(), one.call().operation()))
+        .meeting(one -> one.call().step())
+        .run(
+            EngineFaultTest.class,
+            method,
+            CASES,
+            (cases, seed) -> {
+              Failures failures = new Failures();
+              for (Case one : cases) {
+                CrashableStorage storage = new CrashableStorage();
+                failures.check(one.toString(), storage, () -> runOne(storage, one));
+              }
+              failures.report();
+            });
   }
 
-  private static void run(Fault fault, boolean sticky) {
-    Failures failures = new Failures();
+  private static List<Case> cases(boolean lasts) {
+    List<Case> cases = new ArrayList<>();
     for (Variant variant : List.of(Variant.SEPARATED, Variant.INLINE)) {
-      for (Ending ending : Ending.values()) {
-        long count = operationCount(variant, sticky);
-        for (long n = 1; n <= count; n++) {
-          CrashableStorage storage = new CrashableStorage();
-          if (sticky) {
-            storage.failAt(n, fault, true, CHANGES::contains);
-          } else {
-            storage.failAt(n, fault, false);
+      List<Call> calls = calls(variant);
+      calls.removeIf(call -> lasts && !CHANGES.contains(call.operation()));
+      for (int i = 0; i < calls.size(); i++) {
+        for (Fault fault : EnumSet.complementOf(EnumSet.of(Fault.EARLY_EOF))) {
+          if (lasts || FaultSweep.can(calls.get(i).operation(), fault)) {
+            cases.add(new Case(variant, fault, lasts, i + 1, calls.get(i)));
           }
-          String what = variant + ", " + fault + " at " + n + (sticky ? " on, " : ", ") + ending;
-          failures.check(what, storage, () -> runOne(storage, variant, fault, sticky, ending));
         }
       }
     }
-    failures.report();
+    return cases;
   }
 
-  /** Operations of the workload, or those among them that change something, which are fewer. */
-  private static long operationCount(Variant variant, boolean sticky) {
+  /** What the workload does to the storage when nothing fails. */
+  private static List<Call> calls(Variant variant) {
     CrashableStorage storage = new CrashableStorage();
     TrackedEngine tracked = new TrackedEngine(storage, variant, /* crashes= */ false);
+    List<Integer> ends = new ArrayList<>();
     tracked.open();
+    ends.add(storage.trace().size());
     for (Step step : WORKLOAD) {
       assertTrue(tracked.run(step));
       tracked.checkReads();
+      ends.add(storage.trace().size());
     }
     assertTrue(tracked.close());
-    if (!sticky) {
-      return storage.operationCount();
+    List<Call> calls = new ArrayList<>();
+    for (String line : storage.trace()) {
+      int index = calls.size();
+      long step = ends.stream().filter(end -> end <= index).count() - 1;
+      calls.add(new Call(FaultSweep.operation(line), (int) step));
     }
-    return storage.trace().stream()
-        .map(line -> line.split(" ", 2)[0].toUpperCase(Locale.ROOT).replace('-', '_'))
-        .filter(word -> CHANGES.contains(Operation.valueOf(word)))
-        .count();
+    return calls;
   }
 
-  private static void runOne(
-      CrashableStorage storage, Variant variant, Fault fault, boolean sticky, Ending ending) {
-    TrackedEngine tracked = new TrackedEngine(storage, variant, /* crashes= */ false);
-    if (fault == Fault.LATE_EIO && sticky) {
+  private static void runOne(CrashableStorage storage, Case one) {
+    boolean lasts = one.lasts();
+    if (lasts) {
+      storage.failAt(one.at(), one.fault(), /* sticky= */ true, CHANGES::contains);
+    } else {
+      storage.failAt(one.at(), one.fault(), /* sticky= */ false);
+    }
+    TrackedEngine tracked = new TrackedEngine(storage, one.variant(), /* crashes= */ false);
+    if (one.fault() == Fault.LATE_EIO && lasts) {
       tracked.failsLate();
     }
     try {
@@ -130,7 +156,7 @@ final class EngineFaultTest {
     }
     for (Step step : WORKLOAD) {
       tracked.run(step);
-      checkReads(tracked, sticky);
+      checkReads(tracked, lasts);
     }
     storage.clearFaults();
     tracked.run(Step.BACKGROUND);
@@ -140,26 +166,26 @@ final class EngineFaultTest {
         assertTrue(succeeded || tracked.hasFailed(), step + " after the device works again");
       }
     }
-    checkReads(tracked, sticky);
-    if (ending == Ending.CLOSE) {
-      boolean closed = tracked.close();
-      assertTrue(closed || tracked.hasFailed(), "close after the device works again");
-    }
+    checkReads(tracked, lasts);
+    checkCrashes(tracked, storage.moment());
+    boolean closed = tracked.close();
+    assertTrue(closed || tracked.hasFailed(), "close after the device works again");
+    checkCrashes(tracked, storage);
+  }
+
+  private static void checkCrashes(TrackedEngine tracked, CrashableStorage storage) {
     for (CrashableStorage after : storage.crashStates(3, 1)) {
       tracked.checkRecovered(after);
     }
     tracked.checkRecovered(storage.crashKeepingAll());
-    if (ending == Ending.CRASH) {
-      tracked.abandon();
-    }
   }
 
   /** One read may meet the one fault; the next one must not. */
-  private static void checkReads(TrackedEngine tracked, boolean sticky) {
+  private static void checkReads(TrackedEngine tracked, boolean lasts) {
     try {
       tracked.checkReads();
     } catch (KvException e) {
-      if (sticky) {
+      if (lasts) {
         throw e;
       }
       tracked.checkReads();

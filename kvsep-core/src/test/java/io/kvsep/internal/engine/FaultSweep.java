@@ -14,6 +14,7 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.Operation;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -37,6 +38,14 @@ public final class FaultSweep {
   public interface Action {
     /** Whether it succeeded. */
     boolean run(TrackedStore store);
+  }
+
+  /** A call of an action that fails; {@code at} counts from 0. */
+  record FaultPoint(int at, String call, Operation operation, Fault fault, boolean lasts) {
+    @Override
+    public String toString() {
+      return call + " (" + at + ") " + fault + (lasts ? " from there on" : " once");
+    }
   }
 
   /** So long are the marks behind the edits of a manifest, and any edit is longer. */
@@ -69,19 +78,10 @@ public final class FaultSweep {
     return absorbed;
   }
 
-  /** All faults of a step on a store on which {@code before} was done. */
-  void run(List<Step> before, Step step) {
-    run(before, step.name(), store -> store.run(step));
-  }
+  /** Opens what there is again, of which the last part is in the log alone. */
+  static final Action OPENING = FaultSweep::openAgain;
 
-  /** All faults of opening what {@code before} left, of which the last part is in the log alone. */
-  void runOpening(List<Step> before) {
-    run(before, "opening", FaultSweep::openAgain);
-  }
-
-  void runClosing(List<Step> before) {
-    run(before, "closing", TrackedStore::close);
-  }
+  static final Action CLOSING = TrackedStore::close;
 
   private static boolean openAgain(TrackedStore store) {
     try {
@@ -91,25 +91,42 @@ public final class FaultSweep {
     }
   }
 
-  /** All faults of something else that a store does. */
+  /** All faults of an action on a store on which {@code before} was done. */
   public void run(List<Step> before, String name, Action action) {
+    points(before, action).forEach(point -> run(before, name, action, point));
+  }
+
+  /** All ways in which the n-th call of an action can fail, for each of its calls. */
+  List<FaultPoint> points(List<Step> before, Action action) {
+    List<FaultPoint> points = new ArrayList<>();
     List<String> calls = calls(before, action);
     for (int n = 0; n < calls.size(); n++) {
       Operation operation = operation(calls.get(n));
       for (Fault fault : Fault.values()) {
-        for (boolean lasts : new boolean[] {false, true}) {
-          if (can(operation, fault)) {
-            int at = n;
-            String what = options + ", " + name + ", " + calls.get(n) + " (" + n + ") " + fault;
-            CrashableStorage storage = new CrashableStorage();
-            failures.check(
-                what + (lasts ? " from there on" : " once"),
-                storage,
-                () -> runOne(storage, before, name, action, at, operation, fault, lasts));
-          }
+        if (can(operation, fault)) {
+          points.add(new FaultPoint(n, calls.get(n), operation, fault, /* lasts= */ false));
+          points.add(new FaultPoint(n, calls.get(n), operation, fault, /* lasts= */ true));
         }
       }
     }
+    return points;
+  }
+
+  void run(List<Step> before, String name, Action action, FaultPoint point) {
+    CrashableStorage storage = new CrashableStorage();
+    failures.check(
+        options + ", " + name + ", " + point,
+        storage,
+        () ->
+            runOne(
+                storage,
+                before,
+                name,
+                action,
+                point.at(),
+                point.operation(),
+                point.fault(),
+                point.lasts()));
   }
 
   /** The calls of the action when nothing fails. */
@@ -124,7 +141,8 @@ public final class FaultSweep {
     return calls;
   }
 
-  private static boolean can(Operation operation, Fault fault) {
+  /** Whether an operation fails in this way otherwise than with an {@link Fault#EIO}. */
+  static boolean can(Operation operation, Fault fault) {
     return switch (fault) {
       case EIO -> true;
       case ENOSPC -> operation.changes();
@@ -223,26 +241,28 @@ public final class FaultSweep {
 
   /** The failed operation, with the kind of its file. */
   private static String fileOperation(CrashableStorage storage) {
-    for (String line : storage.trace()) {
-      if (line.contains(" !")) {
-        String[] words = line.split(" ", -1);
-        String path = words.length > 2 ? words[1] : "";
-        String file = path.substring(path.indexOf('/') + 1);
-        String kind = file.isEmpty() ? "" : StoreFiles.kindOf(file).name();
-        boolean mark =
-            line.startsWith("write")
-                && kind.equals("MANIFEST")
-                && words[2].endsWith("+" + MARK_BYTES);
-        // A frame is longer. What cuts a file is the end of its room, or of a write that failed.
-        boolean room =
-            line.startsWith("write") && kind.equals("SEGMENT") && words[2].endsWith("+1");
-        return (words[0] + " " + (mark ? "MARK" : room ? "ROOM" : kind)).strip();
-      }
-    }
-    return "nothing";
+    return storage.trace().stream()
+        .filter(line -> line.contains(" !"))
+        .findFirst()
+        .map(FaultSweep::fileOperation)
+        .orElse("nothing");
   }
 
-  private static Operation operation(String line) {
+  /** The operation of a line of a trace, with the kind of its file. */
+  static String fileOperation(String line) {
+    String[] words = line.split(" ", -1);
+    String path = words.length > 1 ? words[1] : "";
+    String file = path.startsWith("!") ? "" : path.substring(path.indexOf('/') + 1);
+    String kind = file.isEmpty() ? "" : StoreFiles.kindOf(file).name();
+    boolean writes = words[0].equals("write");
+    boolean mark = writes && kind.equals("MANIFEST") && words[2].endsWith("+" + MARK_BYTES);
+    // A frame is longer. What cuts a file is the end of its room, or of a write that failed.
+    boolean room = writes && kind.equals("SEGMENT") && words[2].endsWith("+1");
+    return (words[0] + " " + (mark ? "MARK" : room ? "ROOM" : kind)).strip();
+  }
+
+  /** What a line of a trace is about. */
+  static Operation operation(String line) {
     String word = line.split(" ", 2)[0];
     return Operation.valueOf(word.toUpperCase(Locale.ROOT).replace('-', '_'));
   }

@@ -1,18 +1,21 @@
 package io.kvsep.internal.engine;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.engine.FaultSweep.Action;
+import io.kvsep.internal.engine.FaultSweep.FaultPoint;
 import io.kvsep.internal.engine.TrackedStore.Step;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.testing.LyingStorage;
 import io.kvsep.testing.LyingStorage.Lie;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiPredicate;
-import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,14 +24,16 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /**
  * Each storage call of each thing a store does fails, in each way it can, once and for ever; see
- * {@link FaultSweep}. {@code -Dkvsep.long=true} does so with all options and says how many fault
- * points there were.
+ * {@link FaultSweep}. A short run draws some of these calls and ways, see {@link Sample}.
  */
 final class FaultSweepTest {
-  private static final boolean LONG = Boolean.getBoolean("kvsep.long");
+  /** Cases of a short run, for each thing that a store does. */
+  private static final int CASES = 16;
 
-  private static final Set<OptionSet> OPTIONS =
-      LONG ? EnumSet.allOf(OptionSet.class) : EnumSet.of(OptionSet.SEPARATED, OptionSet.INTERVAL);
+  private static final int DRAWS = 3;
+
+  /** Nothing fails in the first, and the others are openings. */
+  private static final Set<Step> NOT_SWEPT = EnumSet.of(Step.ADVANCE, Step.REOPEN, Step.KILL);
 
   /**
    * What may fail without an error for the caller: a file that nobody needs stays until the next
@@ -68,49 +73,90 @@ final class FaultSweepTest {
           Step.PUT_LARGE,
           Step.DELETE);
 
+  /** Something a store does after something else. */
+  private record Work(String name, List<Step> before, Action action) {
+    static Work of(Step step) {
+      List<Step> before = new ArrayList<>(BEFORE);
+      if (step == Step.MAKE) {
+        before.add(Step.DROP);
+      } else if (step == Step.BACKGROUND) {
+        before.addAll(BEFORE_BACKGROUND);
+      }
+      return new Work(step.name(), before, store -> store.run(step));
+    }
+
+    void run(FaultSweep sweep, FaultPoint point) {
+      sweep.run(before, name, action, point);
+    }
+
+    Sample<Case> sample() {
+      List<Case> cases = new ArrayList<>();
+      for (OptionSet options : OptionSet.values()) {
+        for (FaultPoint point : new FaultSweep(options, plain -> plain).points(before, action)) {
+          cases.add(new Case(options, point));
+        }
+      }
+      return Sample.of(cases)
+          .meeting(Case::options)
+          .meeting(
+              one -> List.of(FaultSweep.fileOperation(one.point().call()), one.point().fault()));
+    }
+  }
+
+  private record Case(OptionSet options, FaultPoint point) {}
+
   @ParameterizedTest
   @EnumSource(
       value = Step.class,
       mode = Mode.EXCLUDE,
       names = {"ADVANCE", "REOPEN", "KILL"})
   void aFailingCallBreaksNoPromise(Step step) {
-    List<Step> before = new ArrayList<>(BEFORE);
-    if (step == Step.MAKE) {
-      before.add(Step.DROP);
-    } else if (step == Step.BACKGROUND) {
-      before.addAll(BEFORE_BACKGROUND);
-    }
-    runAll(step.name(), sweep -> sweep.run(before, step));
+    run("aFailingCallBreaksNoPromise", Work.of(step));
   }
 
   @Test
   void aFailingCallOfARecoveryBreaksNoPromise() {
-    runAll("opening", sweep -> sweep.runOpening(BEFORE));
+    Work opening = new Work("opening", BEFORE, FaultSweep.OPENING);
+    run("aFailingCallOfARecoveryBreaksNoPromise", opening);
   }
 
   @Test
   void aFailingCallOfClosingBreaksNoPromise() {
-    runAll("closing", sweep -> sweep.runClosing(BEFORE));
+    Work closing = new Work("closing", BEFORE, FaultSweep.CLOSING);
+    run("aFailingCallOfClosingBreaksNoPromise", closing);
   }
 
-  private static void runAll(String what, Consumer<FaultSweep> run) {
-    int faultPoints = 0;
-    for (OptionSet options : OPTIONS) {
-      FaultSweep sweep = new FaultSweep(options, plain -> plain);
-      run.accept(sweep);
-      sweep.failures().report();
-      faultPoints += sweep.faultPoints();
-      for (String absorbed : sweep.absorbed()) {
-        // Where work in the background belongs to every step, it may be that which failed.
-        assertTrue(
-            options.runsBackground || ABSORBED.matcher(absorbed).matches(),
-            "no error from " + absorbed);
-      }
+  private static void run(String method, Work work) {
+    work.sample()
+        .run(
+            FaultSweepTest.class,
+            method,
+            CASES,
+            (cases, seed) -> {
+              int faultPoints = 0;
+              for (OptionSet options : OptionSet.values()) {
+                FaultSweep sweep = new FaultSweep(options, plain -> plain);
+                for (Case one : cases) {
+                  if (one.options() == options) {
+                    work.run(sweep, one.point());
+                  }
+                }
+                sweep.failures().report();
+                requireErrors(options, sweep);
+                faultPoints += sweep.faultPoints();
+              }
+              assertEquals(cases.size(), faultPoints, "faults that were met");
+              assertTrue(faultPoints >= 10, "only " + faultPoints);
+            });
+  }
+
+  private static void requireErrors(OptionSet options, FaultSweep sweep) {
+    for (String absorbed : sweep.absorbed()) {
+      // Where work in the background belongs to every step, it may be that which failed.
+      assertTrue(
+          options.runsBackground || ABSORBED.matcher(absorbed).matches(),
+          "no error from " + absorbed);
     }
-    if (LONG) {
-      System.out.println(what + ": " + faultPoints + " fault points");
-    }
-    assertTrue(faultPoints >= 10, "only " + faultPoints);
   }
 
   @Test
@@ -122,11 +168,33 @@ final class FaultSweepTest {
     requireNoticed(Step.FLUSH, (operation, kind) -> kind == Kind.MANIFEST);
   }
 
-  private static void requireNoticed(Step step, BiPredicate<Operation, Kind> swallowed) {
+  /** By the draws of a short run for all steps; it begins with the one that is likely to. */
+  private static void requireNoticed(Step first, BiPredicate<Operation, Kind> swallowed) {
+    List<Step> steps = new ArrayList<>(List.of(first, Step.COMPACT, Step.RECLAIM, Step.DROP));
+    for (Step step : Step.values()) {
+      if (!NOT_SWEPT.contains(step) && !steps.contains(step)) {
+        steps.add(step);
+      }
+    }
+    for (long seed = 1; seed <= DRAWS; seed++) {
+      long draw = seed;
+      assertTrue(
+          steps.stream().anyMatch(step -> isNoticed(Work.of(step), draw, swallowed)),
+          "errors were swallowed, as of " + first + ", seed " + seed);
+    }
+  }
+
+  private static boolean isNoticed(
+      Work work, long seed, BiPredicate<Operation, Kind> swallowed) {
+    return work.sample().drawn(CASES, seed).stream()
+        .anyMatch(one -> isNoticed(work, one, swallowed));
+  }
+
+  private static boolean isNoticed(Work work, Case one, BiPredicate<Operation, Kind> swallowed) {
     FaultSweep sweep =
         new FaultSweep(
-            OptionSet.SEPARATED, plain -> new LyingStorage(plain, Lie.ERROR_SWALLOWED, swallowed));
-    sweep.run(BEFORE, step);
-    assertTrue(sweep.failures().failureCount() > 0, "errors of " + step + " were swallowed");
+            one.options(), plain -> new LyingStorage(plain, Lie.ERROR_SWALLOWED, swallowed));
+    work.run(sweep, one.point());
+    return sweep.failures().failureCount() > 0;
   }
 }

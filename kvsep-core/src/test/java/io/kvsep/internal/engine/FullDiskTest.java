@@ -17,7 +17,9 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -63,30 +65,51 @@ final class FullDiskTest {
 
   private static final int ROOM_STEP = 61;
 
+  /** Rooms of a short run, and stretches up to the largest that each of them meets. */
+  private static final int ROOMS = 60;
+
+  private static final int STRETCHES = 24;
+
   /** Values of a KiB in the log: more than {@link #ROOM_MAX}, and less than a segment. */
   private static final int LOGGED = 15;
 
   private static final String COPY = StoreFiles.temporary(StoreFiles.segment(1));
 
+  /** How much room is left, and whether the store is closed at the end or crashed. */
+  private record Case(int room, boolean closes) {
+    int stretch() {
+      return room * STRETCHES / (ROOM_MAX + 1);
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(Variant.class)
   void writesFailAloneReadsGoOnAndAllGoesOnWithSpace(Variant variant) {
-    Failures failures = new Failures();
-    int refused = 0;
+    List<Case> all = new ArrayList<>();
     for (int room = 0; room <= ROOM_MAX; room += room < 200 ? 7 : ROOM_STEP) {
-      for (boolean closes : new boolean[] {true, false}) {
-        CrashableStorage storage = new CrashableStorage();
-        int roomLeft = room;
-        int[] refusedNow = new int[1];
-        failures.check(
-            variant + ", room for " + room + (closes ? ", closed" : ", crashed"),
-            storage,
-            () -> refusedNow[0] = run(storage, variant, roomLeft, closes));
-        refused += refusedNow[0];
-      }
+      all.add(new Case(room, /* closes= */ true));
+      all.add(new Case(room, /* closes= */ false));
     }
-    failures.report();
-    assertTrue(refused > 100, "the disk was hardly ever full: " + refused);
+    Sample.of(all)
+        .meeting(Case::closes)
+        .meeting(Case::stretch)
+        .run(
+            FullDiskTest.class,
+            "writesFailAloneReadsGoOnAndAllGoesOnWithSpace",
+            ROOMS,
+            (cases, seed) -> {
+              Failures failures = new Failures();
+              int[] refused = new int[1];
+              for (Case one : cases) {
+                CrashableStorage storage = new CrashableStorage();
+                failures.check(
+                    variant + ", " + one,
+                    storage,
+                    () -> refused[0] += run(storage, variant, one.room(), one.closes()));
+              }
+              failures.report();
+              assertTrue(refused[0] > 20, "the disk was hardly ever full: " + refused[0]);
+            });
   }
 
   private static int run(CrashableStorage storage, Variant variant, int room, boolean closes) {

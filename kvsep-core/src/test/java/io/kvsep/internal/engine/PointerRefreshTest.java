@@ -170,9 +170,10 @@ final class PointerRefreshTest {
 
   @Test
   void reclaimInTheMiddleOfACompactionLosesNothing() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        12,
+        40,
+        3,
         random -> {
           engine.close();
           storage = new CrashableStorage();

@@ -89,11 +89,11 @@ final class BulkLoadPlacementTest {
   @Test
   void loadsAreNewerThanAllThatCameBeforeTheirEnd() {
     int[] overtaken = new int[1];
-    Seeds.run(
+    Seeds.some(
         BulkLoadPlacementTest.class,
         "loadsAreNewerThanAllThatCameBeforeTheirEnd",
-        1,
-        Integer.getInteger("kvsep.seeds", 40),
+        120,
+        10,
         seed -> overtaken[0] += run(new Random(seed)));
     assertTrue(overtaken[0] > 10 || Long.getLong("kvsep.seed") != null, "never overtaken");
   }

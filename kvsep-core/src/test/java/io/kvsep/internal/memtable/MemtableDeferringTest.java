@@ -112,11 +112,11 @@ final class MemtableDeferringTest {
 
   @Test
   void manyKeysAreFoundAndThenWalked() {
-    Seeds.run(
+    Seeds.some(
         getClass(),
         "manyKeysAreFoundAndThenWalked",
+        12,
         1,
-        4,
         seed -> {
           startAnew();
           Random random = new Random(seed);

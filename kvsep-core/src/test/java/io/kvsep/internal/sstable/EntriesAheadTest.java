@@ -16,6 +16,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.sstable.TableFixture.Entry;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -34,27 +35,25 @@ import org.junit.jupiter.api.Test;
  * too; and a source that follows stands where steps would have taken it.
  */
 final class EntriesAheadTest {
-  private static final long SEED = Long.getLong("kvsep.seed", 20261125L);
-  private static final int ROUNDS = 1000;
+  private static final int ROUNDS = 1_000;
+
+  /** Of a short run. */
+  private static final int DRAWN = 100;
 
   private interface Round {
     void run(TableFixture fixture, Random random) throws IOException;
   }
 
-  private static void everyRound(Round round) throws IOException {
-    for (int i = 0; i < ROUNDS; i++) {
-      long seed = SEED + i;
-      try (TableFixture fixture = new TableFixture()) {
-        round.run(fixture, new Random(seed));
-      } catch (RuntimeException | AssertionError e) {
-        throw new AssertionError(
-            "seed "
-                + seed
-                + ", repeat with: mvn -pl kvsep-core test -Dtest=EntriesAheadTest -Dkvsep.seed="
-                + seed,
-            e);
-      }
-    }
+  private static void everyRound(Round round) {
+    Seeds.some(
+        EntriesAheadTest.class,
+        ROUNDS,
+        DRAWN,
+        random -> {
+          try (TableFixture fixture = new TableFixture()) {
+            round.run(fixture, random);
+          }
+        });
   }
 
   /** Every step but the one into a block is spared where keys are short and plain. */

@@ -10,6 +10,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.sstable.TableFixture.Entry;
+import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,8 +29,12 @@ import org.junit.jupiter.api.Test;
  * one key that fill several blocks, the shortest and the longest key there can be.
  */
 final class TableModelTest {
-  private static final long SEED = Long.getLong("kvsep.seed", 20260101L);
-  private static final int ROUNDS = 60;
+  private static final int ROUNDS = 240;
+
+  /** Of a short run. */
+  private static final int DRAWN = 15;
+
+  private long number;
 
   private final TableFixture fixture = new TableFixture();
 
@@ -39,27 +44,27 @@ final class TableModelTest {
   }
 
   @Test
-  void lookupsAgreeWithTheModel() throws IOException {
+  void lookupsAgreeWithTheModel() {
     everyRound(this::checkLookups);
   }
 
   @Test
-  void fullWalksAgreeWithTheModel() throws IOException {
+  void fullWalksAgreeWithTheModel() {
     everyRound(this::checkWalks);
   }
 
   @Test
-  void anyMovesAgreeWithTheModel() throws IOException {
+  void anyMovesAgreeWithTheModel() {
     everyRound(this::checkMoves);
   }
 
   @Test
-  void whatIsForeseenComesNext() throws IOException {
+  void whatIsForeseenComesNext() {
     everyRound(this::checkForesight);
   }
 
   @Test
-  void propertiesAgreeWithTheModel() throws IOException {
+  void propertiesAgreeWithTheModel() {
     everyRound(this::checkMeta);
   }
 
@@ -68,28 +73,21 @@ final class TableModelTest {
         throws IOException;
   }
 
-  private void everyRound(Check check) throws IOException {
-    for (int round = 0; round < ROUNDS; round++) {
-      long seed = SEED + round;
-      try {
-        Random random = new Random(seed);
-        NavigableSet<Entry> model = randomEntries(random);
-        int blockBytes = random.nextBoolean() ? 4096 : 64 + random.nextInt(1000);
-        TableOptions options =
-            TableFixture.options(blockBytes, 1 + random.nextInt(20), random.nextBoolean());
-        TableMeta meta = fixture.write(round, options, model);
-        try (TableReader table = fixture.open(meta)) {
-          check.run(meta, table, model, random);
-        }
-      } catch (RuntimeException | AssertionError e) {
-        throw new AssertionError(
-            "seed "
-                + seed
-                + ", repeat with: mvn -pl kvsep-core test -Dtest=TableModelTest -Dkvsep.seed="
-                + seed,
-            e);
-      }
-    }
+  private void everyRound(Check check) {
+    Seeds.some(
+        TableModelTest.class,
+        ROUNDS,
+        DRAWN,
+        random -> {
+          NavigableSet<Entry> model = randomEntries(random);
+          int blockBytes = random.nextBoolean() ? 4096 : 64 + random.nextInt(1000);
+          TableOptions options =
+              TableFixture.options(blockBytes, 1 + random.nextInt(20), random.nextBoolean());
+          TableMeta meta = fixture.write(number++, options, model);
+          try (TableReader table = fixture.open(meta)) {
+            check.run(meta, table, model, random);
+          }
+        });
   }
 
   private void checkLookups(

@@ -8,8 +8,10 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Readers;
+import io.kvsep.testing.Sample;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -23,11 +25,15 @@ import org.junit.jupiter.api.Test;
 final class VersionSetCrashTest {
   private static final int STATES = 24;
 
+  /** Crashes of a short run. */
+  private static final int ROLL_POINTS = 24;
+
   @Test
   void aCrashAnywhereLeavesAPrefixWithAllThatWasApplied() {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        12,
+        24,
+        2,
         random -> {
           long seed = random.nextLong();
           long operations = new Run(seed, Long.MAX_VALUE).go();
@@ -41,20 +47,26 @@ final class VersionSetCrashTest {
 
   @Test
   void aCrashAnywhereInARollAtRunTimeLosesNothing() {
-    Seeds.each(
-        getClass(),
-        1,
-        random -> {
-          long seed = random.nextLong();
-          Run whole = new Run(seed, Long.MAX_VALUE).withLargeEdits();
-          long operations = whole.go();
-          assertTrue(whole.manifests() > 3, "no roll happened");
-          for (long at = 20; at <= operations; at++) {
-            Run run = new Run(seed, at).withLargeEdits();
-            run.go();
-            run.checkAfterCrash(random);
-          }
-        });
+    long seed = 1;
+    Run whole = new Run(seed, Long.MAX_VALUE).withLargeEdits();
+    int operations = (int) whole.go();
+    assertTrue(whole.manifests() > 3, "no roll happened");
+    Sample.ofRange(20, operations, ROLL_POINTS / 2)
+        .run(
+            VersionSetCrashTest.class,
+            "aCrashAnywhereInARollAtRunTimeLosesNothing",
+            ROLL_POINTS,
+            (points, choice) -> points.forEach(at -> crash(seed, at)));
+  }
+
+  private static void crash(long seed, long at) {
+    Run run = new Run(seed, at).withLargeEdits();
+    run.go();
+    try {
+      run.checkAfterCrash(new Random(at));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Nobody was told of the store: it is there or not, but it is not damaged. */
@@ -170,7 +182,7 @@ final class VersionSetCrashTest {
       return storage.trace().stream().filter(line -> line.startsWith("create MANIFEST")).count();
     }
 
-    void checkAfterCrash(Random draw) throws Exception {
+    void checkAfterCrash(Random draw) throws IOException {
       for (CrashableStorage after : storage.crashStates(STATES, draw.nextLong())) {
         if (!VersionSet.exists(after)) {
           assertTrue(!created, "the store has vanished");

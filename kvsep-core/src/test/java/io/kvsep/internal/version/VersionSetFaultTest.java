@@ -38,9 +38,10 @@ final class VersionSetFaultTest {
   @ParameterizedTest
   @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void oneFailureAnywhereNeitherLosesAnEditNorBringsAFailedOneBack(Fault fault) {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        8,
+        24,
+        1,
         random -> {
           long seed = random.nextLong();
           long operations = new Run(seed).go();
@@ -63,9 +64,10 @@ final class VersionSetFaultTest {
   @ParameterizedTest
   @EnumSource(value = Fault.class, mode = Mode.EXCLUDE, names = "EARLY_EOF")
   void twoFailuresAnywhereDoNoWorse(Fault fault) {
-    Seeds.each(
+    Seeds.some(
         getClass(),
-        300,
+        900,
+        60,
         random -> {
           Run run = new Run(random.nextLong());
           run.failsLate = fault == Fault.LATE_EIO;
