@@ -73,6 +73,8 @@ final class StoreRepair {
       } catch (StorageException e) {
         report = repairReadable(source, work, options, start, e);
       }
+      // Else files that could not be opened would count as damaged.
+      source.checkDirectory();
       deleteTree(work.resolve(RUNS));
       deleteTree(work.resolve(COPIES));
       whole = true;

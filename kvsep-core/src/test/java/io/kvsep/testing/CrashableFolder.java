@@ -88,6 +88,10 @@ abstract class CrashableFolder implements Storage {
     return CrashableDirectory.begin(this, target.toString());
   }
 
+  /** Nothing moves it; see {@link MovedStorage}. */
+  @Override
+  public final void checkDirectory() {}
+
   /** Never, so that records are read from their file, too. */
   @Override
   public final boolean isInMemory(ByteBuffer mapped) {

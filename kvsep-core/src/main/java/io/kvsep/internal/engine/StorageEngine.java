@@ -220,7 +220,7 @@ public final class StorageEngine implements AutoCloseable {
   private void maintain(Runnable work) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
-      failure.check();
+      failure.check(config);
       work.run();
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
@@ -233,7 +233,7 @@ public final class StorageEngine implements AutoCloseable {
   public ReclaimResult reclaim() {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
-      failure.check();
+      failure.check(config);
       long start = config.ticker().nanos();
       Version first = versions.current();
       ReclaimResult.Start before =
@@ -357,8 +357,7 @@ public final class StorageEngine implements AutoCloseable {
     Attempts attempts = new Attempts();
     index.endWaits();
     boolean writersGone = attempts.run(writes::close);
-    // A sync in the background may have failed, and nobody has heard of it.
-    attempts.run(failure::check);
+    attempts.run(() -> failure.check(config));
     if (!config.mode().readOnly() && !failure.hasFailed()) {
       // First what needs no space, so that a full disk loses nothing.
       attempts.run(appender::sync);
@@ -515,6 +514,7 @@ public final class StorageEngine implements AutoCloseable {
   /** What one of them fails of is no reason for the others to stand still. */
   private void tick() {
     Attempts steps = new Attempts();
+    steps.run(() -> failure.look(config));
     steps.run(syncs::tick);
     steps.run(epochs::collect);
     steps.run(remover::tick);

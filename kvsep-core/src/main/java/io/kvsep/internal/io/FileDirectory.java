@@ -20,7 +20,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 final class FileDirectory implements NewDirectory {
   private static final String PARTIAL_SUFFIX = ".partial";
 
-  private final Path source;
+  private final FileStorage source;
   private final Path target;
   private final Path parent;
   private final Path partial;
@@ -28,7 +28,8 @@ final class FileDirectory implements NewDirectory {
   private boolean renamed;
   private boolean published;
 
-  private FileDirectory(Path source, Path target, Path parent, Path partial) throws IOException {
+  private FileDirectory(FileStorage source, Path target, Path parent, Path partial)
+      throws IOException {
     this.source = source;
     this.target = target;
     this.parent = parent;
@@ -42,7 +43,7 @@ final class FileDirectory implements NewDirectory {
    * @param source where the files are that can be linked
    * @throws FileAlreadyExistsException when something has the name of {@code target}
    */
-  static FileDirectory begin(Path source, Path target) throws IOException {
+  static FileDirectory begin(FileStorage source, Path target) throws IOException {
     requireAbsent(target);
     Path absolute = target.toAbsolutePath();
     Path parent = absolute.getParent();
@@ -95,9 +96,12 @@ final class FileDirectory implements NewDirectory {
 
   @Override
   public boolean link(String name) throws IOException {
-    Path file = source.resolve(StoreFiles.requirePlain(name));
+    Path file = source.checkedPath(name);
+    Path copy = storage.checkedPath(name);
     try {
-      Files.createLink(partial.resolve(name), file);
+      Files.createLink(copy, file);
+      // The source may have been replaced since the look before.
+      source.checkDirectory();
       return true;
     } catch (NoSuchFileException | FileAlreadyExistsException e) {
       throw e;
@@ -111,6 +115,7 @@ final class FileDirectory implements NewDirectory {
   public void publish() throws IOException {
     // A rename would take the place of an empty directory.
     requireAbsent(target);
+    storage.checkDirectory();
     Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
     renamed = true;
     FileStorage.syncDirectory(parent);
@@ -119,14 +124,15 @@ final class FileDirectory implements NewDirectory {
 
   @Override
   public void close() {
-    storage.close();
-    if (!published) {
-      try {
+    try {
+      if (!published) {
         deleteAll();
-      } catch (IOException e) {
-        // What stays has a name that tells what it is, and the error that led here is under way.
-        return;
       }
+    } catch (IOException e) {
+      // What stays has a name that tells what it is, and the error that led here is under way.
+      return;
+    } finally {
+      storage.close();
     }
   }
 
@@ -135,6 +141,8 @@ final class FileDirectory implements NewDirectory {
       // Else half of it could stay under the name that promises all.
       Files.move(target, partial, StandardCopyOption.ATOMIC_MOVE);
     }
+    // What has the name may not have been made here.
+    storage.checkDirectory();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(partial)) {
       for (Path entry : entries) {
         Files.delete(entry);

@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +33,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Keeps, for every open file, the name under which it can be opened again (see {@link
  * ChannelFile}), so files that are open here must be renamed and deleted here. Subdirectories are
  * not listed and never touched.
+ *
+ * <p>Holds on to the directory by what the system calls it, not by its name, and to the lock file
+ * likewise: looks before each operation on a name whether both are still there. Between that look
+ * and the operation are microseconds, in which a directory that is replaced is not noticed; what
+ * was opened is looked at once more. On Windows, where the system does not say what tells files
+ * apart, nothing is looked at, but a directory with open files cannot be moved or deleted either.
  *
  * <p>Thread safe. Holds a lock over opening and renaming, never over a transfer, a sync or a
  * delete, which can take long on a large file.
@@ -55,6 +62,9 @@ public final class FileStorage implements Storage {
    */
   private static final String MINCORE_PROPERTY = "kvsep.mincore";
 
+  /** Much longer than a store takes to notice that its lock file is gone. */
+  private static final long FORMER_HOLDER_SECONDS = 1;
+
   private final Path directory;
 
   /**
@@ -62,6 +72,15 @@ public final class FileStorage implements Storage {
    * handles is taken for one. Null where it cannot be had, or is not needed.
    */
   private final @Nullable AsynchronousFileChannel directorySync;
+
+  /**
+   * What tells the directory from all others. No other one gets the same as long as this one is
+   * open, as it is by {@link #directorySync} or its lock file. Null where the system does not say.
+   */
+  private final @Nullable Object identity;
+
+  /** The lock that was taken last. */
+  private volatile ProcessLocks.@Nullable Lock lock;
 
   private final Object names = new Object();
 
@@ -100,8 +119,31 @@ public final class FileStorage implements Storage {
     if (createIfMissing && !isStore) {
       syncEntryOf(this.directory);
     }
+    this.identity = Files.readAttributes(this.directory, BasicFileAttributes.class).fileKey();
     this.directorySync =
         DIRECTORIES_SYNC && Files.isReadable(this.directory) ? opened(this.directory) : null;
+  }
+
+  /** Null when there is no such file, or the system does not tell one from another. */
+  private static @Nullable Object keyOf(Path path) throws IOException {
+    try {
+      return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+    } catch (NoSuchFileException e) {
+      return null;
+    }
+  }
+
+  @Override
+  public void checkDirectory() throws IOException {
+    ProcessLocks.Lock held = lock;
+    Object locked = held == null ? null : held.file();
+    boolean isHere =
+        identity == null
+            || (identity.equals(keyOf(directory))
+                && (locked == null || locked.equals(keyOf(directory.resolve(StoreFiles.LOCK)))));
+    if (!isHere) {
+      throw new LostDirectoryException(location());
+    }
   }
 
   /** Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile. */
@@ -132,16 +174,37 @@ public final class FileStorage implements Storage {
     requireOpen();
     Path path = pathOf(requireNotLock(name));
     synchronized (names) {
-      FileChannel channel = FileChannel.open(path, options);
+      FileChannel channel = channel(path, options);
+      AsynchronousFileChannel syncHandle = null;
       try {
-        AsynchronousFileChannel syncHandle =
-            writable ? AsynchronousFileChannel.open(path, StandardOpenOption.WRITE) : null;
+        if (writable) {
+          syncHandle = AsynchronousFileChannel.open(path, StandardOpenOption.WRITE);
+          checkDirectory();
+        }
         ChannelFile file = new ChannelFile(this, name, channel, syncHandle);
         openFiles.put(file, name);
         return file;
       } catch (IOException | RuntimeException | Error e) {
-        channel.close();
+        try (AsynchronousFileChannel handle = syncHandle) {
+          channel.close();
+        }
         throw e;
+      }
+    }
+  }
+
+  private FileChannel channel(Path path, Set<OpenOption> options) throws IOException {
+    checkDirectory();
+    FileChannel channel = FileChannel.open(path, options);
+    boolean isOurs = false;
+    try {
+      // The directory may have been replaced since the first look.
+      checkDirectory();
+      isOurs = true;
+      return channel;
+    } finally {
+      if (!isOurs) {
+        channel.close();
       }
     }
   }
@@ -155,7 +218,7 @@ public final class FileStorage implements Storage {
         throw new NoSuchFileException(
             pathOf(file.name()).toString(), null, "deleted while open, then interrupted");
       }
-      return FileChannel.open(pathOf(name), file.writable() ? READ_WRITE : READ);
+      return channel(pathOf(name), file.writable() ? READ_WRITE : READ);
     }
   }
 
@@ -168,6 +231,7 @@ public final class FileStorage implements Storage {
   @Override
   public boolean exists(String name) throws IOException {
     requireOpen();
+    checkDirectory();
     try {
       // Not Files.exists, which says no when it cannot tell: a store would be made anew over it.
       Files.readAttributes(pathOf(name), BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
@@ -183,6 +247,7 @@ public final class FileStorage implements Storage {
     Path from = pathOf(requireNotLock(source));
     Path to = pathOf(requireNotLock(target));
     synchronized (names) {
+      checkDirectory();
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
       if (!source.equals(target)) {
         openFiles.values().removeIf(target::equals);
@@ -198,6 +263,7 @@ public final class FileStorage implements Storage {
     if (StoreFiles.kindOf(name) == StoreFiles.Kind.LOCK && ProcessLocks.isHeld(path)) {
       throw new IllegalArgumentException("delete of a lock that is held: " + path);
     }
+    checkDirectory();
     // First the names, so that no file is opened again as a later one of the same name.
     List<ChannelFile> orphans = orphan(name);
     boolean deleted = false;
@@ -240,6 +306,7 @@ public final class FileStorage implements Storage {
   @Override
   public List<String> list() throws IOException {
     requireOpen();
+    checkDirectory();
     List<String> files = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
       for (Path entry : entries) {
@@ -257,6 +324,7 @@ public final class FileStorage implements Storage {
   @Override
   public void syncDirectory() throws IOException {
     requireOpen();
+    checkDirectory();
     if (directorySync != null) {
       directorySync.force(true);
     } else {
@@ -270,7 +338,42 @@ public final class FileStorage implements Storage {
     if (StoreFiles.kindOf(name) != StoreFiles.Kind.LOCK) {
       throw new IllegalArgumentException("not a lock file: " + name);
     }
-    return ProcessLocks.lock(pathOf(name), shared);
+    checkDirectory();
+    ProcessLocks.Lock taken = ProcessLocks.lock(pathOf(name), shared);
+    boolean isOurs = false;
+    try {
+      lock = taken;
+      if (!shared && taken.isFresh() && exists(StoreFiles.CURRENT)) {
+        awaitFormerHolder();
+      }
+      checkDirectory();
+      isOurs = true;
+      return taken;
+    } finally {
+      if (!isOurs) {
+        taken.close();
+      }
+    }
+  }
+
+  /**
+   * A store without a lock file that a store has left: the file may have been deleted while another
+   * process holds it. Such a process notices it ten times a second, and writes no more.
+   */
+  private static void awaitFormerHolder() {
+    boolean interrupted = false;
+    boolean waited = false;
+    while (!waited) {
+      try {
+        TimeUnit.SECONDS.sleep(FORMER_HOLDER_SECONDS);
+        waited = true;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override
@@ -291,7 +394,8 @@ public final class FileStorage implements Storage {
   @Override
   public NewDirectory newDirectory(Path target) throws IOException {
     requireOpen();
-    return FileDirectory.begin(directory, target);
+    checkDirectory();
+    return FileDirectory.begin(this, target);
   }
 
   @Override
@@ -316,6 +420,13 @@ public final class FileStorage implements Storage {
     if (closed) {
       throw new IOException("storage is closed: " + directory);
     }
+  }
+
+  /** Where a file is that is about to be used by its name. */
+  Path checkedPath(String name) throws IOException {
+    Path path = pathOf(requireNotLock(name));
+    checkDirectory();
+    return path;
   }
 
   private Path pathOf(String name) {

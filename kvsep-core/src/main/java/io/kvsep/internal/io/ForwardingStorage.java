@@ -77,6 +77,11 @@ public abstract class ForwardingStorage implements Storage {
   }
 
   @Override
+  public void checkDirectory() throws IOException {
+    storage.checkDirectory();
+  }
+
+  @Override
   public String location() {
     return storage.location();
   }

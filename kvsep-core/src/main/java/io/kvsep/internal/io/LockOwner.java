@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The name that a process which has a lock for itself leaves in the lock file. On POSIX its lock is
  * lost as soon as any code in it closes a channel of that file, such as one that copies the
- * directory; then the name is what still keeps others out. One line, empty when nobody has the lock
- * or shares it:
+ * directory; then the name is what still keeps others out. One line, a line feed alone when nobody
+ * has the lock or shares it:
  *
  * <pre>
  * process id
@@ -58,9 +58,10 @@ final class LockOwner {
     }
   }
 
-  /** Takes the name out again. */
+  /** Takes the name out again. What is left tells that the file is a holder's. Takes no space. */
   static void erase(FileChannel channel) throws IOException {
-    channel.truncate(0);
+    channel.write(ByteBuffer.wrap(new byte[] {'\n'}), 0);
+    channel.truncate(1);
   }
 
   /** The same without the lock: another process may have it by now, and its name there. */
@@ -82,7 +83,7 @@ final class LockOwner {
   /** The id of another process that is alive and has its name in the file; null when none has. */
   static @Nullable Long otherAlive(FileChannel channel, Object file) throws IOException {
     String line = line(channel);
-    String[] words = line.endsWith("\n") ? line.strip().split(" ", 3) : new String[0];
+    String[] words = line.endsWith("\n") ? line.stripTrailing().split(" ", 3) : new String[0];
     if (words.length < 3 || !words[2].equals(file.toString())) {
       return null;
     }

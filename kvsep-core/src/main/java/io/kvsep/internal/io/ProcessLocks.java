@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,11 +43,11 @@ final class ProcessLocks {
   private ProcessLocks() {}
 
   /** Locks the file, which is made when absent. The path is a real path. */
-  static StorageLock lock(Path path, boolean shared) throws IOException {
+  static Lock lock(Path path, boolean shared) throws IOException {
     synchronized (HELD) {
       Holding holding = HELD.get(path);
       if (holding == null) {
-        holding = new Holding(channelLocked(path, shared), shared);
+        holding = locked(path, shared);
         HELD.put(path, holding);
       } else if (!shared || !holding.shared) {
         throw new StoreLockedException("store is open in this process: " + path);
@@ -62,7 +63,7 @@ final class ProcessLocks {
     }
   }
 
-  private static FileChannel channelLocked(Path path, boolean shared) throws IOException {
+  private static Holding locked(Path path, boolean shared) throws IOException {
     boolean interrupted = Thread.interrupted();
     try {
       while (true) {
@@ -75,9 +76,15 @@ final class ProcessLocks {
           if (lock == null) {
             throw new StoreLockedException("store is open in another process: " + path);
           }
+          Object locked = keyOf(path);
+          if (file != null && !file.equals(locked)) {
+            // Replaced before it was open.
+            continue;
+          }
+          boolean fresh = locked != null && channel.size() == 0;
           keepOthersOut(channel, path, shared);
           closes = false;
-          return channel;
+          return new Holding(channel, shared, locked, fresh);
         } catch (OverlappingFileLockException e) {
           closes = false;
           KEPT.put(new Attempt(path, shared, file != null ? file : keyOf(path)), channel);
@@ -154,7 +161,7 @@ final class ProcessLocks {
       if (holding.holderCount == 0) {
         HELD.remove(path);
         if (!holding.shared) {
-          eraseOwner(path, holding.channel);
+          eraseOwner(path, holding);
         }
         // Closing the channel releases the lock.
         holding.channel.close();
@@ -162,18 +169,18 @@ final class ProcessLocks {
     }
   }
 
-  private static void eraseOwner(Path path, FileChannel channel) {
+  private static void eraseOwner(Path path, Holding holding) {
     boolean interrupted = Thread.interrupted();
     try {
       boolean erased = false;
       try {
-        LockOwner.erase(channel);
+        LockOwner.erase(holding.channel);
         erased = true;
       } catch (ClosedChannelException e) {
         // By an interrupt, and the lock went with it; the name still keeps others out.
         interrupted |= Thread.interrupted();
       }
-      while (!erased) {
+      while (!erased && Objects.equals(holding.file, keyOf(path))) {
         try (FileChannel again =
             FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
           LockOwner.eraseOwn(again);
@@ -199,21 +206,41 @@ final class ProcessLocks {
   private static final class Holding {
     final FileChannel channel;
     final boolean shared;
+
+    /** As the system calls it; null where it does not say. */
+    final @Nullable Object file;
+
+    final boolean fresh;
     int holderCount;
 
-    Holding(FileChannel channel, boolean shared) {
+    Holding(FileChannel channel, boolean shared, @Nullable Object file, boolean fresh) {
       this.channel = channel;
       this.shared = shared;
+      this.file = file;
+      this.fresh = fresh;
     }
   }
 
-  private static final class Lock implements StorageLock {
+  /** One of those who share it. */
+  static final class Lock implements StorageLock {
     private final Path path;
     private @Nullable Holding holding;
 
     Lock(Path path, Holding holding) {
       this.path = path;
       this.holding = holding;
+    }
+
+    /** What tells the locked file from all others; null when it is not held, or nothing does. */
+    synchronized @Nullable Object file() {
+      Holding held = holding;
+      return held == null ? null : held.file;
+    }
+
+    /** Whether the file was empty: then it was not left there by a holder. */
+    synchronized boolean isFresh() {
+      Holding held = holding;
+      return held != null && held.fresh;
     }
 
     @Override

@@ -21,6 +21,8 @@ import java.util.List;
  *
  * <p>Failures are {@link IOException}s and are never retried here. After {@link #close} every
  * operation fails; files that were opened before stay usable until they are closed themselves.
+ * Where the directory was moved, deleted or replaced, every operation that goes by a name is a
+ * {@link LostDirectoryException} and touches nothing; files that are open stay usable.
  */
 public interface Storage extends AutoCloseable {
 
@@ -92,6 +94,14 @@ public interface Storage extends AutoCloseable {
    * @throws java.nio.file.FileAlreadyExistsException when there is anything of that name
    */
   NewDirectory newDirectory(Path target) throws IOException;
+
+  /**
+   * Looks whether the directory still has its name, and its lock file, when that is held, too.
+   * Every operation that goes by a name does so first. Costs two system calls.
+   *
+   * @throws LostDirectoryException when they were moved, deleted or replaced
+   */
+  void checkDirectory() throws IOException;
 
   /** Where the files are, for messages. */
   String location();

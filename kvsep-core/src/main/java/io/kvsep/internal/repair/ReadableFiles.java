@@ -154,6 +154,11 @@ public final class ReadableFiles implements Storage {
   }
 
   @Override
+  public void checkDirectory() throws IOException {
+    source.checkDirectory();
+  }
+
+  @Override
   public String location() {
     return source.location();
   }

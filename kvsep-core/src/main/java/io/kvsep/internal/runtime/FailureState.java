@@ -1,6 +1,8 @@
 package io.kvsep.internal.runtime;
 
 import io.kvsep.error.StoreFailedException;
+import io.kvsep.internal.io.LostDirectoryException;
+import java.io.IOException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,26 @@ public final class FailureState {
     }
   }
 
+  /**
+   * Looks whether the directory is still the store's, unless the store is only read or has failed.
+   * Where the system does not let it look, what goes by a name meets the same.
+   */
+  public void look(EngineConfig config) {
+    if (!config.mode().readOnly() && !hasFailed()) {
+      try {
+        config.storage().checkDirectory();
+      } catch (IOException e) {
+        return;
+      }
+    }
+  }
+
+  /** As {@link #check}, after a look at the directory; not for each write. */
+  public void check(EngineConfig config) {
+    look(config);
+    check();
+  }
+
   public void check() {
     if (first.get() != null) {
       throw error();
@@ -35,6 +57,9 @@ public final class FailureState {
 
   private StoreFailedException error() {
     Throwable cause = first.get();
+    if (cause instanceof LostDirectoryException) {
+      return new StoreFailedException(cause.getMessage() + "; close the store", cause);
+    }
     return new StoreFailedException(
         "an earlier failure makes writing unsafe; close and open the store to recover",
         cause == null ? new IllegalStateException("unknown") : cause);

@@ -478,6 +478,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   private ManifestWriter manifestToAppendTo() throws IOException {
+    storage.checkDirectory();
     ManifestWriter open = writer;
     if (open == null || manifestInDoubt) {
       return switchManifest();

@@ -9,6 +9,7 @@ import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
@@ -91,6 +92,11 @@ public final class TrackedEngine {
 
   public void open() {
     stepped.open(scheduler -> variant.config(storage, scheduler));
+  }
+
+  /** Opens it on a storage in front of the one that is checked. */
+  void openThrough(Storage front) {
+    stepped.open(scheduler -> variant.config(storage, scheduler).with(front));
   }
 
   public StorageEngine engine() {
