@@ -215,7 +215,8 @@ final class LostDirectoryTest {
         refused++;
       }
     }
-    assertTrue(refused > 0, "every file was open");
+    // A store that is written to may have opened every table for a compaction.
+    assertTrue(refused > 0 || !readOnly, "every file was open");
     assertLost(data, store::close);
     for (String name : List.of("data.old", "data")) {
       try (KvStore reopened = KvStore.open(at(name), OPTIONS)) {
