@@ -453,20 +453,15 @@ public final class CommitPipeline {
       return;
     }
     try {
-      boolean holds = condition.holds(first);
-      // What it read may not have been there, and the group behind it is not to hear of that.
-      Region.requirePagesRead();
-      if (holds) {
+      if (holds(condition, first)) {
         return;
       }
       first.leave();
     } catch (RuntimeException e) {
       first.fail(e);
-    } catch (InternalError e) {
-      // Nothing was written yet, so there is no reason to trust the store less.
-      first.fail(UnreadablePage.error(e));
     } catch (Error e) {
-      // Likewise: what it read may have been longer than the heap has room for.
+      // Nothing was written yet, so there is no reason to trust the store less: what was read may
+      // be longer than the heap has room for.
       first.fail(e);
     } catch (Exception e) {
       // One that no method declares, as native code throws them; the group is not to blame either.
@@ -474,6 +469,17 @@ public final class CommitPipeline {
     }
     group.remove(0);
     first.complete();
+  }
+
+  private static boolean holds(CommitCondition condition, WriteRequest request) {
+    try {
+      boolean holds = condition.holds(request);
+      // What it read may not have been there, and the group behind it is not to hear of that.
+      Region.requirePagesRead();
+      return holds;
+    } catch (InternalError e) {
+      throw UnreadablePage.error(e);
+    }
   }
 
   private void commitOneByOne(List<WriteRequest> group) {

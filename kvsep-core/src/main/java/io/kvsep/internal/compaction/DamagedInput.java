@@ -2,6 +2,7 @@ package io.kvsep.internal.compaction;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCheck;
 import io.kvsep.internal.version.TableFile;
@@ -63,7 +64,12 @@ public final class DamagedInput {
       check(table, context, new ArrayList<>());
       Region.requirePagesRead();
       return true;
-    } catch (StorageException | InternalError e) {
+    } catch (StorageException e) {
+      return false;
+    } catch (InternalError e) {
+      if (!PageFault.is(e)) {
+        throw e;
+      }
       return false;
     }
   }

@@ -108,7 +108,7 @@ public final class StorageEngine implements AutoCloseable {
       opened = true;
       return engine;
     } catch (IOException | InternalError e) {
-      throw new StorageException("cannot open " + config.storage().location(), e);
+      throw UnreadablePage.error("cannot open " + config.storage().location(), e);
     } finally {
       if (!opened) {
         // What is under way is the error to report.

@@ -69,6 +69,6 @@ final class PageProbe {
 
   private static InternalError unreadable() {
     Region.requirePagesRead();
-    return new InternalError("a page of a mapping cannot be read");
+    return PageFault.ofProbe();
   }
 }

@@ -285,7 +285,7 @@ public final class Region {
     // No line begins with both, and most do not with the first.
     if (isUnchanged(offset, target, UNLIKELY_LONG) && isUnchanged(offset, target, ~UNLIKELY_LONG)) {
       requirePagesRead();
-      throw new InternalError("a page of a mapping cannot be read");
+      throw PageFault.ofProbe();
     }
     for (int i = 0; BIG_ENDIAN && i < LINE_LONGS; i++) {
       target[i] = Long.reverseBytes(target[i]);

@@ -11,6 +11,7 @@ import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.SalvagedManifest;
@@ -80,7 +81,12 @@ public final class Repair {
     Repair repair = new Repair(input);
     try {
       return repair.run();
-    } catch (IOException | InternalError e) {
+    } catch (IOException e) {
+      throw new StorageException("cannot repair " + input.damaged().location(), e);
+    } catch (InternalError e) {
+      if (!PageFault.is(e)) {
+        throw e;
+      }
       throw new StorageException("cannot repair " + input.damaged().location(), e);
     } finally {
       repair.keyMemory.close();

@@ -9,6 +9,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.sstable.TableMeta;
@@ -214,10 +215,19 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
     try {
       return TableReader.open(storage, meta, storeId, cache);
-    } catch (IOException | InternalError e) {
+    } catch (IOException e) {
+      throw cannotOpen(e);
+    } catch (InternalError e) {
       // An unreadable page of the mapping is an Error, which those who do without would not catch.
-      throw new StorageException("cannot open " + StoreFiles.table(meta.number()), e);
+      if (!PageFault.is(e)) {
+        throw e;
+      }
+      throw cannotOpen(e);
     }
+  }
+
+  private StorageException cannotOpen(Throwable cause) {
+    return new StorageException("cannot open " + StoreFiles.table(meta.number()), cause);
   }
 
   private static VarHandle readerHandle() {
