@@ -460,6 +460,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * nothing. Called from inside {@link KvReader#read}, by the iterator of a bulk load, or by the
    * stream of a backup or restore, it is an {@link IllegalStateException}.
    *
+   * <p>Nothing of a closed store keeps the class loader of kvsep. Where the program makes Chronicle
+   * Bytes, a thread and a shutdown hook of Chronicle do; docs/dependencies.md tells how to end
+   * them.
+   *
    * @throws io.kvsep.error.StoreFailedException when the store has failed, now or earlier: what was
    *     written without a sync may not be on stable storage. It is closed all the same
    * @throws StorageException when the device refused; it is closed all the same

@@ -11,52 +11,56 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Whose cursor is open, or whose callback with a view is under way, asks each time: what is read
  * may be another store's than the one that is written to. A cursor counts for the thread that used
  * it last.
+ *
+ * <p>What a thread reads by is one number: {@link #TO_ASK}, and {@link #OPEN} for each cursor and
+ * callback. A plain number of the JDK, since a thread may outlive the class loader of kvsep: an
+ * object of a class of ours in its {@link ThreadLocal} would keep that loader.
  */
 public final class LateFaults {
-  private static final ThreadLocal<Use> USES = ThreadLocal.withInitial(Use::new);
+  private static final int TO_ASK = 1;
+  private static final int OPEN = 2;
+  private static final ThreadLocal<AtomicInteger> USES =
+      ThreadLocal.withInitial(AtomicInteger::new);
 
   private LateFaults() {}
 
-  /** What one thread reads by. Counts may be taken back by another thread. */
-  public static final class Use {
-    private final AtomicInteger open = new AtomicInteger();
-    private volatile boolean isToAsk;
-
-    private Use() {}
-
-    /** Ends what {@link #begin} began; the thread has to ask once more. */
-    public void end() {
-      isToAsk = true;
-      open.decrementAndGet();
-    }
+  /**
+   * The calling thread may read mapped pages at any time until the end of it.
+   *
+   * @return for {@link #end}
+   */
+  public static AtomicInteger begin() {
+    AtomicInteger use = USES.get();
+    use.addAndGet(OPEN);
+    return use;
   }
 
-  /** The calling thread may read mapped pages at any time until the end of it. */
-  public static Use begin() {
-    Use use = USES.get();
-    use.open.incrementAndGet();
-    return use;
+  /**
+   * Ends what {@link #begin} began, in whatever thread; the one that began it has to ask once more.
+   */
+  public static void end(AtomicInteger use) {
+    int seen = use.get();
+    while (!use.compareAndSet(seen, (seen | TO_ASK) - OPEN)) {
+      seen = use.get();
+    }
   }
 
   /** The calling thread reads mapped pages and does not ask. */
   public static void mayFollow() {
-    Use use = USES.get();
-    if (!use.isToAsk) {
-      use.isToAsk = true;
+    AtomicInteger use = USES.get();
+    int seen = use.get();
+    while ((seen & TO_ASK) == 0 && !use.compareAndSet(seen, seen | TO_ASK)) {
+      seen = use.get();
     }
   }
 
   /** Whether the calling thread has to ask. */
   public static boolean areExpected() {
-    Use use = USES.get();
-    return use.isToAsk || use.open.get() > 0;
+    return USES.get().get() != 0;
   }
 
-  /** The calling thread has asked. */
+  /** The calling thread has asked. Where something is open it has to ask again. */
   public static void wereAsked() {
-    Use use = USES.get();
-    if (use.open.get() == 0) {
-      use.isToAsk = false;
-    }
+    USES.get().compareAndSet(TO_ASK, 0);
   }
 }

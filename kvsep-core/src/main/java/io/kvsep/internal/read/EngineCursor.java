@@ -15,6 +15,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -54,7 +55,7 @@ public final class EngineCursor extends LimitedCursor {
   private final @Nullable ReadAhead ahead;
 
   /** Of the thread that used it last; both change within a claim. */
-  private LateFaults.Use use;
+  private AtomicInteger use;
 
   private Thread user;
 
@@ -308,7 +309,7 @@ public final class EngineCursor extends LimitedCursor {
       closes.run(view::release);
       closes.throwFirst();
     } finally {
-      use.end();
+      LateFaults.end(use);
       // The store waits for this when it is closed.
       reads.forget(this);
     }
@@ -417,8 +418,8 @@ public final class EngineCursor extends LimitedCursor {
   private void noteUser() {
     Thread caller = Thread.currentThread();
     if (caller != user) {
-      LateFaults.Use next = LateFaults.begin();
-      use.end();
+      AtomicInteger next = LateFaults.begin();
+      LateFaults.end(use);
       use = next;
       user = caller;
     }

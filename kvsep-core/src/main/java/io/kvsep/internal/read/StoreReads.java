@@ -140,11 +140,11 @@ public final class StoreReads {
     if (!view.isDirect()) {
       return reader.apply(view);
     }
-    LateFaults.Use use = LateFaults.begin();
+    AtomicInteger use = LateFaults.begin();
     try {
       return reader.apply(view);
     } finally {
-      use.end();
+      LateFaults.end(use);
     }
   }
 
