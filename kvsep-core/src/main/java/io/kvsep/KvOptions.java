@@ -251,7 +251,11 @@ public final class KvOptions {
       return this;
     }
 
-    /** Where times to live are read from. Default the system's clock. */
+    /**
+     * Where times to live are read from. Default the system's clock. Reads of entries that expire
+     * ask it, and so do writes and work in the background, while others may wait for them: it has
+     * to answer at once, and must not call the store.
+     */
     public Builder clock(Clock value) {
       clock = Objects.requireNonNull(value, "clock");
       return this;

@@ -50,10 +50,12 @@ public interface KvReader {
    * not found to be gone; one of more than 1 MiB never is. On Windows every value is copied: no
    * file can be deleted there as long as anything of it is mapped.
    *
-   * <p>The store cannot be closed from inside the call, and nothing that the store lets go of
-   * meanwhile is given back until it returns: not the space of replaced files, and not the memory
-   * of memtables that are flushed, whatever the memory budget is. Beside writers it should not take
-   * long.
+   * <p>The reader may take as long as it likes, and call the store. Files that are replaced and
+   * memory that is not needed any more are given back meanwhile; only the file that the view shows
+   * keeps its space on the device until the view is gone. The store cannot be closed from inside
+   * the call, and {@link KvStore#close} in another thread waits for the end of it. What the reader
+   * throws is thrown as it is; only an {@link InternalError} by which the JVM tells of a page of a
+   * mapping that cannot be read becomes a {@link io.kvsep.error.StorageException}.
    */
   <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
 

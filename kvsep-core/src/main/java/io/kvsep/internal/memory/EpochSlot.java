@@ -12,6 +12,10 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   private static final long NOBODY = 0;
   private static final int OWNER_BITS = 24;
   private static final long OWNER_MASK = (1L << OWNER_BITS) - 1;
+
+  /** In place of an epoch: the thread keeps its slot, and nothing that is retired waits for it. */
+  private static final long RESTING = -1L >>> OWNER_BITS;
+
   private static final VarHandle STATE = stateHandle();
 
   /**
@@ -64,9 +68,22 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     }
   }
 
-  /** {@link #IDLE} when there is none. */
+  /** Ends the epoch and keeps the slot. Does nothing where another thread is inside, or none. */
+  void rest(long threadId) {
+    if (isOwnedBy(threadId)) {
+      STATE.setRelease(this, (RESTING << OWNER_BITS) | (threadId & OWNER_MASK));
+    }
+  }
+
+  /** Whether the thread inside rests. */
+  public boolean isResting() {
+    return state >>> OWNER_BITS == RESTING;
+  }
+
+  /** {@link #IDLE} where no thread is inside, or one that rests. */
   long epoch() {
-    return state >>> OWNER_BITS;
+    long epoch = state >>> OWNER_BITS;
+    return epoch == RESTING ? IDLE : epoch;
   }
 
   /** Whether this thread is inside, or half inside: others never write its id. */

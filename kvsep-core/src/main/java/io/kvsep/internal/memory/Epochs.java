@@ -133,6 +133,17 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
+  /**
+   * From here on the calling thread looks at nothing that the epochs protect, and nothing that is
+   * retired waits for it. It keeps its slot until {@link #exit}, for which {@link #drain} waits.
+   * For code of users that runs for as long as it likes.
+   *
+   * @param slot that the calling thread is in
+   */
+  public void rest(EpochSlot<C> slot) {
+    slot.rest(currentThreadId());
+  }
+
   /** Whether the calling thread is in the slot. */
   public boolean isIn(EpochSlot<C> slot) {
     return slot.isOwnedBy(currentThreadId());
@@ -231,21 +242,21 @@ public final class Epochs<C extends SlotContext> {
     return false;
   }
 
-  /** Whether a reader was inside at this moment; costs a look at each slot. */
+  /** Whether a reader was inside, and did not rest, at this moment; looks at each slot. */
   public boolean isAnybodyInside() {
     return oldestReader() != Long.MAX_VALUE;
   }
 
   /**
-   * Waits until everybody who is inside now has left and everything retired is released. Whoever
-   * enters later must not be able to find shared memory any more, and is not waited for. What a
-   * release throws is thrown at the end.
+   * Waits until all threads that are inside now, and those that {@link #rest}, have left and
+   * everything retired is released. A thread that enters later must not be able to find shared
+   * memory any more, and is not waited for. What a release throws is thrown at the end.
    */
   public void drain() {
     boolean interrupted = false;
     long now = current.incrementAndGet();
     Attempts releases = new Attempts();
-    while (collect(releases) > 0 || oldestReader() < now) {
+    while (collect(releases) > 0 || oldestReader() < now || isAnyResting()) {
       LockSupport.parkNanos(100_000);
       interrupted |= Thread.interrupted();
     }
@@ -271,6 +282,15 @@ public final class Epochs<C extends SlotContext> {
       }
     }
     return oldest;
+  }
+
+  private boolean isAnyResting() {
+    for (EpochSlot<C> slot : slots) {
+      if (slot.isResting()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private void grow(EpochSlot<C>[] full) {

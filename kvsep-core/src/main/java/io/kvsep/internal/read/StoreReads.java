@@ -117,6 +117,10 @@ public final class StoreReads {
     }
   }
 
+  /**
+   * Hands out a view of the value. The reader runs outside the epochs: the view is safe without
+   * them, and nothing that the store lets go of waits for code of users.
+   */
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -125,7 +129,12 @@ public final class StoreReads {
       ReadContext context = slot.context();
       live.get();
       context.setKey(keyspace, key);
-      return find(context, hold) ? shown(view(context), reader) : null;
+      if (!find(context, hold)) {
+        return null;
+      }
+      ByteBuffer view = view(context);
+      rest(slot);
+      return shown(view, reader);
     } finally {
       leave(slot);
     }
@@ -149,7 +158,7 @@ public final class StoreReads {
   }
 
   /**
-   * Hands out the entry with a view of its value.
+   * Hands out the entry with a view of its value, as {@link #read}.
    *
    * @param valueBytesMax longer values are not read, and null in their place
    */
@@ -169,10 +178,11 @@ public final class StoreReads {
         return null;
       }
       FoundEntry found = PointReader.info(context);
-      boolean isRead = found.valueLength() <= valueBytesMax;
-      return isRead
-          ? shown(view(context), view -> reader.apply(found, view))
-          : reader.apply(found, null);
+      ByteBuffer view = found.valueLength() <= valueBytesMax ? view(context) : null;
+      rest(slot);
+      return view == null
+          ? reader.apply(found, null)
+          : shown(view, shown -> reader.apply(found, shown));
     } finally {
       leave(slot);
     }
@@ -263,11 +273,23 @@ public final class StoreReads {
 
   private void leave(EpochSlot<ReadContext> slot) {
     try {
-      if (epochs.isIn(slot) && !slot.context().trim()) {
-        epochs.visitNext(ReadContext::giveBack);
+      if (epochs.isIn(slot) && !slot.isResting()) {
+        trim(slot);
       }
     } finally {
       epochs.exit(slot);
+    }
+  }
+
+  /** Leaves, but for the slot, by which closing finds the call and waits for its end. */
+  private void rest(EpochSlot<ReadContext> slot) {
+    trim(slot);
+    epochs.rest(slot);
+  }
+
+  private void trim(EpochSlot<ReadContext> slot) {
+    if (!slot.context().trim()) {
+      epochs.visitNext(ReadContext::giveBack);
     }
   }
 

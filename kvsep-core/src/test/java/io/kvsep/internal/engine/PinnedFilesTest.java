@@ -7,7 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotHold;
 import io.kvsep.internal.read.StoreReads;
@@ -109,23 +112,16 @@ final class PinnedFilesTest {
     StorageEngine engine = open(3);
     putAll(engine, 0);
     engine.compact();
-    List<EngineStats.Pinned> inside = new ArrayList<>();
-    engine
-        .reads()
-        .read(
-            0,
-            "key-1".getBytes(UTF_8),
-            StoreReads.LATEST,
-            value -> {
-              putAll(engine, 1);
-              engine.compact();
-              inside.add(engine.stats().pinned());
-              return value.remaining();
-            });
+    Epochs<ReadContext> epochs = engine.reads().epochs();
+    EpochSlot<ReadContext> slot = epochs.enter();
+    putAll(engine, 1);
+    engine.compact();
+    EngineStats.Pinned inside = engine.stats().pinned();
+    epochs.exit(slot);
 
-    assertTrue(inside.get(0).tables() > 0);
-    assertTrue(inside.get(0).segments() > 0);
-    assertTrue(inside.get(0).memtableBytes() > 0);
+    assertTrue(inside.tables() > 0);
+    assertTrue(inside.segments() > 0);
+    assertTrue(inside.memtableBytes() > 0);
     putAll(engine, 2);
     engine.compact();
     assertEquals(NOTHING, engine.stats().pinned());

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.testing.Parked;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -108,6 +109,64 @@ final class EpochsTest {
     assertTrue(seen.get());
     epochs.exit(slot);
     assertFalse(epochs.isAnybodyInside());
+  }
+
+  @Test
+  void oneThatRestsHoldsNothingBackAndKeepsItsSlot() {
+    AtomicInteger released = new AtomicInteger();
+    EpochSlot<Context> slot = epochs.enter();
+    epochs.retire(released::incrementAndGet);
+    assertEquals(0, released.get());
+    epochs.rest(slot);
+    assertEquals(0, epochs.collect());
+    assertEquals(1, released.get());
+    assertFalse(epochs.isAnybodyInside());
+    assertTrue(epochs.isInside());
+    assertTrue(epochs.isIn(slot));
+    EpochSlot<Context> inner = epochs.enter();
+    assertNotSame(slot, inner);
+    epochs.retire(released::incrementAndGet);
+    assertEquals(1, released.get(), "a call within the call is inside");
+    epochs.exit(inner);
+    assertEquals(0, epochs.collect());
+    epochs.exit(slot);
+    assertFalse(epochs.isInside());
+    assertSame(slot, epochs.enter());
+  }
+
+  @Test
+  void drainingWaitsForOneThatRests() throws InterruptedException {
+    EpochSlot<Context> slot = epochs.enter();
+    epochs.rest(slot);
+    AtomicBoolean drained = new AtomicBoolean();
+    Thread closer =
+        new Thread(
+            () -> {
+              epochs.drain();
+              drained.set(true);
+            });
+    closer.start();
+    Parked.await(List.of(closer));
+    assertFalse(drained.get());
+    epochs.exit(slot);
+    closer.join();
+    assertTrue(drained.get());
+  }
+
+  @Test
+  void restingIsForTheThreadInside() throws InterruptedException {
+    AtomicInteger released = new AtomicInteger();
+    EpochSlot<Context> slot = epochs.enter();
+    Thread other = new Thread(() -> epochs.rest(slot));
+    other.start();
+    other.join();
+    epochs.retire(released::incrementAndGet);
+    assertEquals(0, released.get());
+    epochs.exit(slot);
+    epochs.rest(slot);
+    assertFalse(epochs.isInside());
+    epochs.drain();
+    assertEquals(1, released.get());
   }
 
   @Test

@@ -17,13 +17,13 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.GatedStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
+import net.openhft.chronicle.bytes.OnHeapBytes;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -176,21 +176,31 @@ final class ReadMemoryTest {
   private void read(
       StorageEngine engine, byte[] value, CountDownLatch inside, CountDownLatch free) {
     try {
-      engine
-          .reads()
-          .read(
-              0,
-              KEY,
-              StoreReads.LATEST,
-              view -> {
-                inside.countDown();
-                await(free);
-                assertEquals(ByteBuffer.wrap(value), view);
-                return view.remaining();
-              });
+      HeldBytes target = new HeldBytes(inside, free);
+      engine.reads().get(0, BytesStore.wrap(KEY), target, StoreReads.LATEST);
+      assertArrayEquals(value, target.toByteArray());
     } catch (Throwable e) {
       failure.compareAndSet(null, e);
       inside.countDown();
+    }
+  }
+
+  /** Holds its reader up where the value has been read and is about to be copied. */
+  private static final class HeldBytes extends OnHeapBytes {
+    private final CountDownLatch inside;
+    private final CountDownLatch free;
+
+    HeldBytes(CountDownLatch inside, CountDownLatch free) {
+      super(BytesStore.wrap(new byte[VALUE_BYTES]), /* elastic= */ false);
+      this.inside = inside;
+      this.free = free;
+    }
+
+    @Override
+    public void ensureCapacity(long capacity) {
+      inside.countDown();
+      await(free);
+      super.ensureCapacity(capacity);
     }
   }
 

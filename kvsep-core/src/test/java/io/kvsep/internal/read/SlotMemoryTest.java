@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.runtime.EngineConfig.Shape;
 import io.kvsep.testing.ConfigDraft;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +73,16 @@ final class SlotMemoryTest {
     return Objects.requireNonNull(bytes.get(purpose), purpose);
   }
 
+  private static <R> R besideALongRead(StorageEngine engine, Supplier<R> work) {
+    Epochs<ReadContext> epochs = engine.reads().epochs();
+    EpochSlot<ReadContext> slot = epochs.enter();
+    try {
+      return work.get();
+    } finally {
+      epochs.exit(slot);
+    }
+  }
+
   /** As long as one reader stays, no block that was evicted is freed. */
   @Test
   void unpackedBlocksTakeNoMoreThanTheirShareBesideALongRead() {
@@ -78,25 +91,21 @@ final class SlotMemoryTest {
         engine.writes().put(0, key(i), value(i), 0);
       }
       engine.compact();
-      Long most =
-          engine
-              .reads()
-              .read(
-                  0,
-                  key(0),
-                  StoreReads.LATEST,
-                  view -> {
-                    long peak = 0;
-                    for (int i = 0; i < KEYS; i++) {
-                      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
-                      if (i % 1_000 == 0) {
-                        peak = Math.max(peak, held(engine, "block_cache"));
-                      }
-                    }
-                    return peak;
-                  });
+      long most =
+          besideALongRead(
+              engine,
+              () -> {
+                long peak = 0;
+                for (int i = 0; i < KEYS; i++) {
+                  assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
+                  if (i % 1_000 == 0) {
+                    peak = Math.max(peak, held(engine, "block_cache"));
+                  }
+                }
+                return peak;
+              });
       long share = shape.blockCacheBytesMax();
-      assertTrue(Objects.requireNonNull(most) <= share + share / 2, most + " of " + share);
+      assertTrue(most <= share + share / 2, most + " of " + share);
       EngineStats stats = engine.stats();
       assertTrue(stats.cacheMisses() > 0, "blocks were unpacked");
     }
@@ -116,18 +125,14 @@ final class SlotMemoryTest {
     ManualScheduler scheduler = new ManualScheduler(1, 1);
     try (StorageEngine engine =
         open(files.crashKeepingAll(), scheduler, Integer.MAX_VALUE, /* readOnly= */ true)) {
-      engine
-          .reads()
-          .read(
-              0,
-              key(0),
-              StoreReads.LATEST,
-              view -> {
-                for (int i = 0; i < KEYS; i++) {
-                  engine.reads().get(0, key(i), StoreReads.LATEST);
-                }
-                return null;
-              });
+      besideALongRead(
+          engine,
+          () -> {
+            for (int i = 0; i < KEYS; i++) {
+              engine.reads().get(0, key(i), StoreReads.LATEST);
+            }
+            return KEYS;
+          });
       assertTrue(held(engine, "block_cache") > shape.blockCacheBytesMax(), "the read was long");
 
       scheduler.tick();
@@ -154,19 +159,14 @@ final class SlotMemoryTest {
       }
       engine.compact();
       List<byte @Nullable []> found =
-          Objects.requireNonNull(
-              engine
-                  .reads()
-                  .read(
-                      0,
-                      key(0),
-                      StoreReads.LATEST,
-                      view -> {
-                        for (int i = 0; i < KEYS; i++) {
-                          engine.reads().get(0, key(i), StoreReads.LATEST);
-                        }
-                        return engine.reads().getAll(0, keys, StoreReads.LATEST);
-                      }));
+          besideALongRead(
+              engine,
+              () -> {
+                for (int i = 0; i < KEYS; i++) {
+                  engine.reads().get(0, key(i), StoreReads.LATEST);
+                }
+                return engine.reads().getAll(0, keys, StoreReads.LATEST);
+              });
       for (int i = 0; i < keys.size(); i++) {
         assertArrayEquals(values.get(i), found.get(i));
       }
