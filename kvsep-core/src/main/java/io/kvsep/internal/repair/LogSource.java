@@ -174,12 +174,11 @@ final class LogSource {
       Map.Entry<Long, Long> behind = firstSequences.higherEntry(segment);
       long last = behind == null ? Long.MAX_VALUE : behind.getValue() - 1;
       long first = before + base;
-      long home = reader.homeOf(segment);
       boolean ofLog =
           reader.relocated(
               segment,
-              (region, record, oldSegment, oldOffset, rank) -> {
-                if (all || lostKeys.mayHaveNamed(key(region, record), oldSegment, home)) {
+              (region, record, oldSegment, oldOffset, file, rank) -> {
+                if (all || lostKeys.mayHaveNamed(key(region, record), oldSegment, file)) {
                   long sequence = Math.min(first + rank, last);
                   target.add(region, record, oldSegment, oldOffset, sequence);
                 }

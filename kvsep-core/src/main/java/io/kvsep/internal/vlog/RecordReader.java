@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,16 @@ public final class RecordReader implements AutoCloseable {
   /** Relocated files by the segments whose records they have, oldest first. */
   private final TreeMap<Long, List<Home>> homes = new TreeMap<>();
 
-  private record Home(long id, Region region, Relocations relocations) {}
+  private record Home(long id, Region region, Relocations relocations) {
+    /** The first relocation of a segment, counted over all. */
+    long firstOf(long segment) {
+      return relocations.firstOf(Arrays.binarySearch(relocations.oldSegments(), segment));
+    }
+
+    long endOf(long segment) {
+      return relocations.firstOf(Arrays.binarySearch(relocations.oldSegments(), segment) + 1);
+    }
+  }
 
   public RecordReader(Storage storage, MemoryLedger ledger) {
     this.storage = storage;
@@ -52,9 +62,11 @@ public final class RecordReader implements AutoCloseable {
     /**
      * A sound record.
      *
+     * @param file id of the file in which it is now
      * @param rank how many records of the same old segment come before it
      */
-    void record(Region region, RecordView record, long oldSegment, long oldOffset, long rank);
+    void record(
+        Region region, RecordView record, long oldSegment, long oldOffset, long file, long rank);
   }
 
   /** A segment has a file of its own. */
@@ -96,16 +108,13 @@ public final class RecordReader implements AutoCloseable {
     return segments;
   }
 
-  /** How many records of such a segment there are. */
+  /** How many records of such a segment there are at most: some may be in two files. */
   public long relocatedCount(long segment) {
-    Home home = newestHome(segment);
-    int index = java.util.Arrays.binarySearch(home.relocations().oldSegments(), segment);
-    return home.relocations().firstOf(index + 1) - home.relocations().firstOf(index);
-  }
-
-  /** The file in which such a segment's records are now. */
-  public long homeOf(long segment) {
-    return newestHome(segment).id();
+    long count = 0;
+    for (Home home : homes.getOrDefault(segment, List.of())) {
+      count += home.endOf(segment) - home.firstOf(segment);
+    }
+    return count;
   }
 
   /**
@@ -117,22 +126,50 @@ public final class RecordReader implements AutoCloseable {
    *     with a value of some twenty bytes, could leave such a gap
    */
   public boolean relocated(long segment, RelocatedSink sink) {
-    Home home = newestHome(segment);
-    Relocations relocations = home.relocations();
-    int index = java.util.Arrays.binarySearch(relocations.oldSegments(), segment);
-    long first = relocations.firstOf(index);
+    List<Home> all = homes.getOrDefault(segment, List.of());
+    long[] next = all.stream().mapToLong(home -> home.firstOf(segment)).toArray();
     long end = LogFormat.SEGMENT_HEADER_BYTES;
     boolean framed = false;
-    for (long i = first; i < relocations.firstOf(index + 1); i++) {
-      long at = relocations.newOffset(i);
-      if (holds(home.region(), home.id(), at, home.region().length())) {
-        long offset = relocations.oldOffset(i);
+    long rank = 0;
+    for (long offset = least(all, segment, next); offset >= 0; rank++) {
+      // All copies are the same; the newest file is the likeliest to stay.
+      boolean found = false;
+      for (int i = all.size() - 1; i >= 0; i--) {
+        Home home = all.get(i);
+        if (next[i] < home.endOf(segment) && home.relocations().oldOffset(next[i]) == offset) {
+          long at = home.relocations().newOffset(next[i]++);
+          found |= !found && isTaken(home, at, segment, offset, rank, sink);
+        }
+      }
+      if (found) {
         framed |= offset == end + LogFormat.FRAME_HEADER_BYTES;
         end = offset + record.length();
-        sink.record(home.region(), record, segment, offset, i - first);
       }
+      offset = least(all, segment, next);
     }
     return framed;
+  }
+
+  private boolean isTaken(
+      Home home, long at, long segment, long offset, long rank, RelocatedSink sink) {
+    if (!holds(home.region(), home.id(), at, home.region().length())) {
+      return false;
+    }
+    sink.record(home.region(), record, segment, offset, home.id(), rank);
+    return true;
+  }
+
+  /** The lowest old offset that is still to come; negative when there is none. */
+  private static long least(List<Home> homes, long segment, long[] next) {
+    long least = -1;
+    for (int i = 0; i < next.length; i++) {
+      Home home = homes.get(i);
+      if (next[i] < home.endOf(segment)) {
+        long offset = home.relocations().oldOffset(next[i]);
+        least = least < 0 ? offset : Math.min(least, offset);
+      }
+    }
+    return least;
   }
 
   /**
@@ -173,11 +210,6 @@ public final class RecordReader implements AutoCloseable {
   public void close() {
     mapped.values().forEach(Region::free);
     mapped.clear();
-  }
-
-  private Home newestHome(long segment) {
-    List<Home> found = homes.getOrDefault(segment, List.of());
-    return found.get(found.size() - 1);
   }
 
   private static CorruptionException missing(long segment, long offset) {
