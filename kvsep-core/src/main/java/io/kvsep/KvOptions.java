@@ -195,8 +195,9 @@ public final class KvOptions {
     /**
      * Bytes of the newest part of the log that are kept for {@link KvStore#changes}, whatever in
      * them is needed otherwise: whole files, as many as have so many bytes together, besides the
-     * one that is being written. They come on top of what {@link #spaceAmplificationMax} allows.
-     * Default 0: changes can be read until their file is given back, or rewritten.
+     * one that is being written. They come on top of what {@link #spaceAmplificationMax} allows; a
+     * store that does not fit into memory has the values in them a second time, in order. Default
+     * 0: changes can be read until their file is given back, or rewritten.
      */
     public Builder changeRetentionBytes(long value) {
       changeRetentionBytes = value;

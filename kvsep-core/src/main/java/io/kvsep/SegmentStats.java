@@ -7,7 +7,7 @@ package io.kvsep;
  * @param bytes its length
  * @param liveBytes bytes of records in it that tables and memtables still point to; the rest is
  *     garbage, what leads to the records, and their frames
- * @param relocated whether reclaim wrote it, rather than the log
+ * @param relocated whether reclaim, a flush or a bulk load wrote it, rather than the log
  * @param pinned whether it was replaced, and is kept for open cursors and calls under way alone
  */
 public record SegmentStats(

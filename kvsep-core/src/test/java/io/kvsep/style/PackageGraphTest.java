@@ -141,6 +141,7 @@ final class PackageGraphTest {
                   "internal.base",
                   "internal.compaction",
                   "internal.io",
+                  "internal.iterator",
                   "internal.memory",
                   "internal.memtable",
                   "internal.metrics",

@@ -45,6 +45,18 @@ public final class Engines {
     return tiny(memtableBytes, /* packsBlocks= */ true, /* roomBytes= */ 0);
   }
 
+  /** As {@link #TINY}, with flushes that leave values as they were written. */
+  public static Shape withUnorderedFlushes() {
+    return tiny(MEMTABLE_BYTES, 1 << 30, /* packsBlocks= */ true, /* roomBytes= */ 0);
+  }
+
+  /**
+   * As {@link #TINY}, with memtables of 32 KiB of log and more, of which 8 KiB are worth a file.
+   */
+  public static Shape withOrderedFlushes() {
+    return tiny(64 << 10, 256 << 10, /* packsBlocks= */ true, /* roomBytes= */ 0);
+  }
+
   /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
   public static EngineConfig config(Storage storage, Scheduler scheduler) {
     return config(storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
@@ -81,11 +93,16 @@ public final class Engines {
 
   /** As fast as it can; values stay in the order in which they were written but for what moves. */
   public static Reclaim reclaim(ReclaimGoal goal) {
+    return reclaim(goal, Long.MAX_VALUE);
+  }
+
+  /** The same for a store that does not fit into memory from so many bytes on. */
+  public static Reclaim reclaim(ReclaimGoal goal, long orderFromBytes) {
     return new Reclaim(
         goal,
         /* pendingBytesMax= */ 0,
         /* bytesPerSecondMin= */ Long.MAX_VALUE,
-        /* orderFromBytes= */ () -> Long.MAX_VALUE,
+        () -> orderFromBytes,
         /* orderWarmFromBytes= */ Long.MAX_VALUE);
   }
 
@@ -106,7 +123,10 @@ public final class Engines {
     return storage.crashKeepingAll();
   }
 
-  /** A variant drawn at random: inline limit, compression, segment length, garbage allowed. */
+  /**
+   * A variant drawn at random: inline limit, compression, segment length, garbage allowed, and
+   * whether it fits into memory.
+   */
   public static EngineConfig randomConfig(
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);
@@ -124,14 +144,22 @@ public final class Engines {
     double[] amplifications = {1.05, 1.3, 2.5};
     double amplification = amplifications[random.nextInt(amplifications.length)];
     long outputBytes = (2L << 10) << random.nextInt(5);
-    return reclaim(new ReclaimGoal(amplification, 256, outputBytes));
+    long[] orderFromBytes = {0, 16 << 10, Long.MAX_VALUE};
+    return reclaim(
+        new ReclaimGoal(amplification, 256, outputBytes),
+        orderFromBytes[random.nextInt(orderFromBytes.length)]);
   }
 
   private static Shape tiny(long memtableBytes, boolean packsBlocks, long roomBytes) {
+    return tiny(memtableBytes, 32 << 10, packsBlocks, roomBytes);
+  }
+
+  private static Shape tiny(
+      long memtableBytes, long memtableLogBytesMin, boolean packsBlocks, long roomBytes) {
     return new Shape(
         memtableBytes,
         3,
-        32 << 10,
+        memtableLogBytesMin,
         64 << 10,
         2 << 10,
         roomBytes,

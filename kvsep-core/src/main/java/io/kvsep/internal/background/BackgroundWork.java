@@ -66,6 +66,7 @@ public final class BackgroundWork {
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final RefreshTargets refreshTargets;
+  private final FlushOrdering flushOrdering;
   private final CompactionConfig compaction;
 
   /** For compactions that have time, of tables that are likely to stay. */
@@ -105,17 +106,18 @@ public final class BackgroundWork {
 
   public BackgroundWork(
       EngineConfig config,
-      CompactionConfig compaction,
       LiveView live,
       VersionSet versions,
       LogAppender log,
       SnapshotRegistry snapshots,
       FailureState failure,
       MemoryLedger ledger,
-      RefreshTargets refreshTargets) {
+      RefreshTargets refreshTargets,
+      FlushOrdering flushOrdering) {
     this.refreshTargets = refreshTargets;
+    this.flushOrdering = flushOrdering;
     this.config = config;
-    this.compaction = compaction;
+    this.compaction = config.shape().compaction(versions.storeId());
     this.unhurried = compaction.inPieces(config.shape().pieceBytes());
     this.picker = new CompactionPicker(compaction);
     this.live = live;
@@ -310,6 +312,16 @@ public final class BackgroundWork {
     return tableBytesWritten.get();
   }
 
+  /** Log bytes that one memtable may cover for the sake of the order of values. */
+  public long coveredBytesMax(Version version) {
+    return flushOrdering.coveredBytesMax(version);
+  }
+
+  /** Written to files of values by flushes. */
+  public long valueBytesWritten() {
+    return flushOrdering.bytesWritten();
+  }
+
   /** Makes running jobs give up and starts no more. */
   public void cancel() {
     cancelled = true;
@@ -466,23 +478,29 @@ public final class BackgroundWork {
     // The table points into the log: those bytes must be as durable as the table. Before it is
     // whole: one with more than the log has would look as if its edit were lost.
     log.sync();
-    List<TableMeta> tables =
-        FlushJob.run(
-            context(PointerRefresh.NONE, compaction), oldest.iterator(), oldest.rangeTombstones());
-    VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(log.durable());
     long bytes = 0;
-    for (TableMeta table : tables) {
-      edit.addTable(0, table);
-      lastSequence = Math.max(lastSequence, table.largestSequence());
-      bytes += table.fileBytes();
+    try (FlushOrdering.Output output =
+        flushOrdering.run(oldest, pointers -> write(oldest, pointers))) {
+      VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(log.durable());
+      for (TableMeta table : output.tables()) {
+        edit.addTable(0, table);
+        lastSequence = Math.max(lastSequence, table.largestSequence());
+        bytes += table.fileBytes();
+      }
+      tableBytesWritten.addAndGet(bytes);
+      edit.lastSequence(lastSequence);
+      output.addValues(edit);
+      log.applySealing(edit);
     }
-    tableBytesWritten.addAndGet(bytes);
-    edit.lastSequence(lastSequence);
-    log.applySealing(edit);
     live.installVersion(oldest);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
     dropping.run(/* besidePause= */ false);
+  }
+
+  private List<TableMeta> write(Memtable memtable, PointerRefresh pointers) throws IOException {
+    return FlushJob.run(
+        context(pointers, compaction), memtable.iterator(), memtable.rangeTombstones());
   }
 
   /**

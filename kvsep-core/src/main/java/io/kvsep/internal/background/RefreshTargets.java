@@ -72,7 +72,12 @@ public final class RefreshTargets {
     }
 
     PointerRefresh pointers() {
-      return homes.isEmpty() ? PointerRefresh.NONE : new RelocatedPointers(homes)::refresh;
+      if (homes.isEmpty()) {
+        return PointerRefresh.NONE;
+      }
+      RelocatedPointers pointers = new RelocatedPointers(homes);
+      return (entry, pointerOffset, target, targetOffset) ->
+          pointers.refresh(entry.payloadRegion(), pointerOffset, target, targetOffset);
     }
 
     /** After the compaction's result was put in force, or given up. */

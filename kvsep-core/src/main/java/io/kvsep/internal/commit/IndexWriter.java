@@ -140,12 +140,13 @@ public final class IndexWriter implements AutoCloseable {
    * but may replace long values, an entry counts for no less than those in the tables do. While as
    * many memtables as there may be wait to be written out, the active one goes on to the most that
    * any may cover: a writer that waits then would often wait for nothing but the log's sync, and
-   * the first flush of a process takes many times as long as others.
+   * the first flush of a process takes many times as long as others. Where the store does not fit
+   * into memory, none covers more than its values may take of that until they are in order.
    */
   private boolean coversEnough(Memtable active, long logBytes) {
     View view = live.get();
     Version version = view.version;
-    long most = shape.memtableLogBytesMax();
+    long most = Math.min(shape.memtableLogBytesMax(), background.coveredBytesMax(version));
     if (view.memtables.size() < shape.memtablesMax()) {
       long part = version.liveBytes() / LIVE_BYTES_PER_LOG_BYTE;
       most = Math.min(most, Math.max(shape.memtableLogBytesMin(), part));

@@ -35,6 +35,8 @@ public final class FlushJob {
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
       output.writeAll(memtable, filter, context.pointers(), context.cancelled());
+      // Before the table is whole: repair would take it for one that leads to its values.
+      context.pointers().finish();
       return output.finish();
     }
   }

@@ -183,7 +183,8 @@ final class TableOutput implements AutoCloseable {
     return reached;
   }
 
-  private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target) {
+  private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target)
+      throws IOException {
     int length = pointers == PointerRefresh.NONE ? 0 : refreshPayload(input, pointers);
     if (length == 0) {
       target.add(input);
@@ -200,15 +201,14 @@ final class TableOutput implements AutoCloseable {
   }
 
   /** Makes the payload anew around a better pointer; its length, 0 when there is none. */
-  private int refreshPayload(InternalIterator input, PointerRefresh pointers) {
+  private int refreshPayload(InternalIterator input, PointerRefresh pointers) throws IOException {
     int kind = Tag.kind(input.tag());
     if (Tag.baseKind(kind) != Tag.POINTER) {
       return 0;
     }
     Region payload = refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
     int header = Payload.headerLength(kind);
-    int pointer =
-        pointers.refresh(input.payloadRegion(), input.payloadOffset() + header, payload, header);
+    int pointer = pointers.refresh(input, input.payloadOffset() + header, payload, header);
     if (pointer == 0) {
       return 0;
     }

@@ -7,6 +7,7 @@ import io.kvsep.internal.append.LogAppender;
 import io.kvsep.internal.background.BackgroundWork;
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.background.FileRemover;
+import io.kvsep.internal.background.FlushOrdering;
 import io.kvsep.internal.background.LogSpace;
 import io.kvsep.internal.background.ReclaimPressure;
 import io.kvsep.internal.background.ReclaimResult;
@@ -20,8 +21,6 @@ import io.kvsep.internal.commit.LogRotation;
 import io.kvsep.internal.commit.ShutKeyspaces;
 import io.kvsep.internal.commit.StoreWrites;
 import io.kvsep.internal.commit.WriteRequest;
-import io.kvsep.internal.commit.WriteStalls;
-import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.copy.StoreCopies;
 import io.kvsep.internal.io.FailStopStorage;
 import io.kvsep.internal.io.StorageLock;
@@ -155,8 +154,8 @@ public final class StorageEngine implements AutoCloseable {
       releases.push(appender::free);
       snapshots = new SnapshotRegistry(recovery.writtenSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
-      background = backgroundWork(targets);
       logSpace = new LogSpace(segments, versions, remover);
+      background = backgroundWork(targets);
       ReclaimPressure pressure =
           new ReclaimPressure(versions, config.reclaim(), logSpace, log, background);
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
@@ -277,11 +276,10 @@ public final class StorageEngine implements AutoCloseable {
       slot = epochs.enter(slot);
       View view = live.get();
       IndexTotals totals = IndexTotals.of(view);
-      WriteStalls stalls = index.stalls();
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
-      long logBytesWritten =
-          log.bytesWritten() + reclaim.bytesWritten() + loads.valueBytesWritten();
+      long movedBytes = reclaim.bytesWritten() + background.valueBytesWritten();
+      long logBytesWritten = log.bytesWritten() + movedBytes + loads.valueBytesWritten();
       long tableBytesWritten = background.tableBytesWritten() + loads.tableBytesWritten();
       return new EngineStats(
           totals.entries(),
@@ -301,8 +299,8 @@ public final class StorageEngine implements AutoCloseable {
           log.syncs(),
           background.flushes(),
           background.compactions(),
-          stalls.count(),
-          stalls.nanos(),
+          index.stalls().count(),
+          index.stalls().nanos(),
           Math.max(0, cacheReads() - tableCache.misses()),
           tableCache.misses(),
           snapshots.open(),
@@ -423,9 +421,11 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private BackgroundWork backgroundWork(RefreshTargets targets) {
-    CompactionConfig compaction = config.shape().compaction(versions.storeId());
+    FlushOrdering ordering =
+        new FlushOrdering(
+            config, versions, segments, epochs, ledger, logSpace, () -> changes.readFrom());
     return new BackgroundWork(
-        config, compaction, live, versions, appender, snapshots, failure, ledger, targets);
+        config, live, versions, appender, snapshots, failure, ledger, targets, ordering);
   }
 
   private StoreCopies storeCopies() {

@@ -32,7 +32,7 @@ public final class ReclaimPicker {
   public static final double SHARE_MIN_ASKED = 0.03;
 
   /** What order is worth for longer records was not measured. */
-  private static final long SCATTERED_RECORD_BYTES_MAX = 32 << 10;
+  static final long SCATTERED_RECORD_BYTES_MAX = 32 << 10;
 
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;

@@ -87,6 +87,11 @@ public final class WrittenOrder {
     return true;
   }
 
+  /** Whether a record lies behind another one that ends at {@code end}, or nearly. */
+  static boolean follows(long end, long offset, int length) {
+    return offset >= end && offset - end <= (long) GAP_RECORDS_MAX * length;
+  }
+
   /** How many records of a segment came up, and how many of these lie in order. */
   private static final class Tally {
     private int records;
@@ -164,10 +169,7 @@ public final class WrittenOrder {
 
     private void look(long nextSegment, long offset, int length) {
       if (end >= 0) {
-        boolean near =
-            nextSegment == segment
-                && offset >= end
-                && offset - end <= (long) GAP_RECORDS_MAX * length;
+        boolean near = nextSegment == segment && follows(end, offset, length);
         tallies.computeIfAbsent(segment, id -> new Tally()).add(near);
       }
       segment = nextSegment;

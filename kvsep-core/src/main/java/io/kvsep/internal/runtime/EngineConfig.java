@@ -75,7 +75,7 @@ public record EngineConfig(
    *     the last two seconds
    * @param bytesPerSecondMin bytes read and written a second while there is little to do
    * @param orderFromBytes from how many bytes of log and tables on values are put in the order of
-   *     keys while nobody writes, whatever is in memory; asked when that first matters
+   *     keys by flushes and while nobody writes, whatever is in memory; asked when that matters
    * @param orderWarmFromBytes from how many bytes on those are that are likely to stay
    */
   public record Reclaim(
@@ -208,8 +208,8 @@ public record EngineConfig(
     /**
      * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
      * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
-     * to a file that reclaim writes, to a piece of the log's room, to unpacked blocks, of which
-     * there are none unless some were packed, and to readers' scratch space.
+     * to a file that reclaim writes and one of a flush, to a piece of the log's room, to unpacked
+     * blocks, of which there are none unless some were packed, and to readers' scratch space.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);

@@ -52,10 +52,12 @@ public final class RelocationWriter implements AutoCloseable {
   private long written;
 
   private int buffered;
+  private boolean byPosition;
 
-  // The record added last, as its pointer names it.
+  // The record added last: as its pointer names it, and where it is in this file.
   private long lastSegment = -1;
   private long lastOffset = -1;
+  private long lastTarget = -1;
 
   /**
    * Makes the file.
@@ -92,6 +94,14 @@ public final class RelocationWriter implements AutoCloseable {
     }
     new FileHeader(storeId, fileId).put(buffer, RelocatedFormat.KIND, window);
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
+  /**
+   * From now on records are read by position, not through mappings, of which one page fault may
+   * read megabytes.
+   */
+  public void readByPosition() {
+    byPosition = true;
   }
 
   /** Whether records of the segment may come. */
@@ -137,13 +147,25 @@ public final class RelocationWriter implements AutoCloseable {
       throw new CorruptionException(from.name(), at, "a record", "one of " + length + " bytes");
     }
     requireRoom(length);
-    offsets.add(segmentId, offset, written + buffered);
+    long target = written + buffered;
+    offsets.add(segmentId, offset, target);
     file.begin();
     copy(from, at, length, key, keyOffset, keyLength);
     lastSegment = segmentId;
     lastOffset = offset;
+    lastTarget = target;
     file.end();
     return length;
+  }
+
+  /** Id of the file. */
+  public long fileId() {
+    return fileId;
+  }
+
+  /** Where in the file the record added last is. */
+  public long offset() {
+    return lastTarget;
   }
 
   /** Length the file would have if it ended here. */
@@ -212,7 +234,8 @@ public final class RelocationWriter implements AutoCloseable {
   private void copy(Segment from, long at, int length, Region key, long keyOffset, int keyLength)
       throws IOException {
     long target = written + buffered;
-    Region mapped = from.mapped(at + length, length);
+    Region mapped =
+        byPosition && directory.openToRead(from) ? null : from.mapped(at + length, length);
     boolean ownKey = false;
     int crc = 0;
     window.crc32cReset();

@@ -25,7 +25,9 @@ public enum OptionSet {
   /** Synced by the timer, with all background work after every step. */
   INTERVAL(CommitSync.INTERVAL, 64, 128, 4 << 10, true),
   /** Memtables of a few entries, so that the background flushes, compacts and reclaims a lot. */
-  BUSY(CommitSync.ON_DEMAND, 64, Integer.MAX_VALUE, 3 << 10, true);
+  BUSY(CommitSync.ON_DEMAND, 64, Integer.MAX_VALUE, 3 << 10, true),
+  /** As before, but most of the time too long for the memory, so that flushes order values. */
+  ORDERED(CommitSync.ON_DEMAND, 64, 128, 3 << 10, true);
 
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
@@ -34,6 +36,8 @@ public enum OptionSet {
           1 << 10, 256, 512, 8 << 10, 16 << 10, 4, 256 << 10, true);
 
   private static final long ROOM_BYTES = 1 << 10;
+
+  private static final long ORDER_FROM_BYTES = 2 << 10;
 
   final CommitSync sync;
 
@@ -67,14 +71,19 @@ public enum OptionSet {
             .shape(shape())
             .reclaim(1.2, 8 << 10)
             .build();
-    return this == SYNCED
-        ? ConfigDraft.of(config).reclaim(config.reclaim().retaining(12 << 10)).build()
-        : config;
+    return switch (this) {
+      case SYNCED -> ConfigDraft.of(config).reclaim(config.reclaim().retaining(12 << 10)).build();
+      case ORDERED ->
+          ConfigDraft.of(config)
+              .reclaim(Engines.reclaim(config.reclaim().goal(), ORDER_FROM_BYTES))
+              .build();
+      default -> config;
+    };
   }
 
   private Shape shape() {
     return switch (this) {
-      case BUSY -> BUSY_SHAPE;
+      case BUSY, ORDERED -> BUSY_SHAPE;
       case LOG_ONLY, SYNCED -> Engines.withRoom(ROOM_BYTES);
       default -> Engines.TINY;
     };

@@ -50,6 +50,7 @@ public final class ScatteredStore implements AutoCloseable {
             ConfigDraft.of(Engines.config(storage, scheduler))
                 .compressionBytesMin(Integer.MAX_VALUE)
                 .segmentBytes(SEGMENT_BYTES)
+                .shape(Engines.withUnorderedFlushes())
                 .reclaim(
                     new Reclaim(
                         new ReclaimGoal(1.5, 256, SEGMENT_BYTES),
