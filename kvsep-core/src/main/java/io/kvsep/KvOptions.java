@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import io.kvsep.internal.memory.SystemMemory;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -92,8 +93,15 @@ public final class KvOptions {
   public static final class Builder {
     private static final long MIB = 1L << 20;
 
+    private static final long MEMORY_BUDGET_MIN = 16 * MIB;
+
+    /** A quarter of the memory that this process may use, within limits. */
+    private static final long MEMORY_BUDGET_DEFAULT =
+        Math.max(
+            MEMORY_BUDGET_MIN, Math.min(256 * MIB, new SystemMemory().limitBytes() / 4));
+
     private Durability durability = Durability.async(Duration.ofSeconds(1));
-    private long memoryBudgetBytes = 256 * MIB;
+    private long memoryBudgetBytes = MEMORY_BUDGET_DEFAULT;
     private int inlineValueBytesMax = 256;
     private long segmentBytes = 256 * MIB;
     private ValueCompression valueCompression = ValueCompression.LZ4;
@@ -121,8 +129,9 @@ public final class KvOptions {
      * Cap on the off-heap memory the store owns: memtables, buffers, tables being written. Mapped
      * files are not part of it. On top come what open cursors work with, memtables that a cursor or
      * a backup keeps after they were flushed ({@link StoreStats#pinned}), and, in a store that is
-     * opened for reading only, what a larger budget left in the log. Default 256 MiB, from 16 MiB
-     * up.
+     * opened for reading only, what a larger budget left in the log. Default 256 MiB, but at most a
+     * quarter of the memory that the process may use (of its control group, where that has a
+     * limit); from 16 MiB up.
      */
     public Builder memoryBudgetBytes(long value) {
       memoryBudgetBytes = value;
@@ -265,7 +274,7 @@ public final class KvOptions {
     /** The options, or an {@link IllegalArgumentException} that names every problem. */
     public KvOptions build() {
       List<String> problems = new ArrayList<>();
-      check(problems, "memoryBudgetBytes", memoryBudgetBytes, 16 * MIB, 1L << 40);
+      check(problems, "memoryBudgetBytes", memoryBudgetBytes, MEMORY_BUDGET_MIN, 1L << 40);
       check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
       check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
       check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);

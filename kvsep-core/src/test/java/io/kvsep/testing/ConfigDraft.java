@@ -2,6 +2,7 @@ package io.kvsep.testing;
 
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.runtime.EngineConfig.OpenMode;
@@ -24,6 +25,7 @@ public final class ConfigDraft {
   private RandomGenerator random;
   private @Nullable Reclaim reclaim;
   private boolean verifiesValues;
+  private ColdReadPolicy.Memory memory;
 
   private ConfigDraft(EngineConfig base) {
     this.base = base;
@@ -37,6 +39,7 @@ public final class ConfigDraft {
     ticker = base.ticker();
     random = base.random();
     verifiesValues = base.verifiesValues();
+    memory = base.memory();
   }
 
   /** The same but for the limits of garbage, which are the usual ones unless they are given. */
@@ -110,6 +113,12 @@ public final class ConfigDraft {
     return this;
   }
 
+  /** What the store is told of the memory for its files. */
+  public ConfigDraft memory(ColdReadPolicy.Memory value) {
+    memory = value;
+    return this;
+  }
+
   public EngineConfig build() {
     return new EngineConfig(
         storage,
@@ -125,6 +134,7 @@ public final class ConfigDraft {
         random,
         base.scheduler(),
         reclaim == null ? Engines.usualReclaim(segmentBytes) : reclaim,
-        verifiesValues);
+        verifiesValues,
+        memory);
   }
 }

@@ -92,10 +92,9 @@ abstract class CrashableFolder implements Storage {
   @Override
   public final void checkDirectory() {}
 
-  /** Never, so that records are read from their file, too. */
   @Override
-  public final boolean isInMemory(ByteBuffer mapped) {
-    return false;
+  public boolean load(ByteBuffer mapped) {
+    return true;
   }
 
   @Override

@@ -83,7 +83,8 @@ public final class Engines {
         random,
         scheduler,
         usualReclaim(SEGMENT_BYTES),
-        /* verifiesValues= */ true);
+        /* verifiesValues= */ true,
+        FixedMemory.AMPLE);
   }
 
   /** As much garbage as stores have by default. */
@@ -137,6 +138,7 @@ public final class Engines {
         .segmentBytes((4L << 10) << random.nextInt(4))
         .shape(tiny(MEMTABLE_BYTES, random.nextBoolean(), random.nextInt(3) * (3L << 10)))
         .reclaim(randomReclaim(random))
+        .memory(random.nextBoolean() ? FixedMemory.NONE : FixedMemory.AMPLE)
         .build();
   }
 

@@ -5,16 +5,17 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A storage whose reads of the log can be held back and counted, and take time on a clock of its
- * own; while they do, nothing is in memory. Everything else is left to the storage behind it.
- * Thread safe.
+ * A storage whose reads of the log can be held back and counted: positional reads, and loads of
+ * long parts of mappings. Everything else is left to the storage behind it. Thread safe.
  */
 public final class GatedStorage extends ForwardingStorage {
-  private final AtomicLong nanos = new AtomicLong();
-  private volatile long nanosPerRead;
+  /** Parts of tables that are loaded at once are shorter. */
+  private static final int LONG_BYTES = 32 << 10;
+
+  private volatile boolean nothingInMemory;
+  private volatile int gatedBytesMin = LONG_BYTES;
 
   // Guarded by this.
   private int readsWanted;
@@ -26,13 +27,14 @@ public final class GatedStorage extends ForwardingStorage {
     super(storage);
   }
 
-  /** From now on each read takes this long on the {@link #nanos} clock. */
-  public void takeTime(long nanosPerRead) {
-    this.nanosPerRead = nanosPerRead;
+  /** Whether each long part of a mapping has to be read from the device when it is loaded. */
+  public void nothingInMemory(boolean nothing) {
+    nothingInMemory = nothing;
   }
 
-  public long nanos() {
-    return nanos.get();
+  /** From now on short parts, such as blocks of tables, are held back and counted as well. */
+  public void gateShortLoads() {
+    gatedBytesMin = 1;
   }
 
   /** Holds reads back until so many wait at once; then all pass, and later ones as well. */
@@ -95,8 +97,12 @@ public final class GatedStorage extends ForwardingStorage {
   }
 
   @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    return nanosPerRead == 0;
+  public boolean load(ByteBuffer mapped) {
+    boolean isRead = nothingInMemory && mapped.remaining() >= gatedBytesMin;
+    if (isRead) {
+      pass();
+    }
+    return isRead;
   }
 
   /** Leaves the storage behind it open, so that a store can be opened in it again. */
@@ -111,7 +117,6 @@ public final class GatedStorage extends ForwardingStorage {
     @Override
     public int read(ByteBuffer target, long position) throws IOException {
       pass();
-      nanos.addAndGet(nanosPerRead);
       return super.read(target, position);
     }
   }

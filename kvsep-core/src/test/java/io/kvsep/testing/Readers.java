@@ -1,5 +1,6 @@
 package io.kvsep.testing;
 
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableCache;
 
@@ -14,6 +15,7 @@ public final class Readers {
 
   /** As above; the ledger pays for what is kept. */
   public static TableCache unbounded(MemoryLedger ledger) {
-    return new TableCache(Long.MAX_VALUE, Long.MAX_VALUE, Runnable::run, ledger);
+    return new TableCache(
+        Long.MAX_VALUE, Long.MAX_VALUE, Runnable::run, ledger, ColdReadPolicy.WARM);
   }
 }

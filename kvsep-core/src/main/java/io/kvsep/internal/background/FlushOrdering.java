@@ -137,7 +137,7 @@ public final class FlushOrdering {
   /** Whether the store does not fit into memory, of which a small one does not ask. */
   private boolean outgrowsMemory() {
     long bytes = space.bytes() + versions.current().tableBytes();
-    return bytes >= leastBytes() && bytes > orderFromBytes();
+    return bytes >= leastBytes() && (segments.cold().isCold() || bytes > orderFromBytes());
   }
 
   private long orderFromBytes() {
@@ -256,7 +256,6 @@ public final class FlushOrdering {
                 segments,
                 plan.records(),
                 TableOptions.PIECE_BYTES_MIN);
-        current.readByPosition();
         writer = current;
       }
       return current;

@@ -75,7 +75,7 @@ public final class RefreshTargets {
       if (homes.isEmpty()) {
         return PointerRefresh.NONE;
       }
-      RelocatedPointers pointers = new RelocatedPointers(homes);
+      RelocatedPointers pointers = new RelocatedPointers(homes, segments.cold());
       return (entry, pointerOffset, target, targetOffset) ->
           pointers.refresh(entry.payloadRegion(), pointerOffset, target, targetOffset);
     }

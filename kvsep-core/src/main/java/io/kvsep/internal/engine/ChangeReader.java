@@ -78,7 +78,7 @@ public final class ChangeReader {
 
   ChangeReader(Source source, long after) {
     this.source = source;
-    this.reader = new LogReader(source.segments());
+    this.reader = new LogReader();
     this.position = after;
   }
 

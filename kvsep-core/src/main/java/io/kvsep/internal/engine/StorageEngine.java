@@ -27,6 +27,7 @@ import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.load.BulkLoads;
 import io.kvsep.internal.load.LoadInstallation;
 import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -70,7 +71,8 @@ public final class StorageEngine implements AutoCloseable {
   private final MemoryLedger ledger = new MemoryLedger();
   private final Epochs<ReadContext> epochs;
   private final TableCache tableCache;
-  private final SegmentDirectory segments = new SegmentDirectory();
+  private final ColdReadPolicy cold;
+  private final SegmentDirectory segments;
   private final FailureState failure = new FailureState();
   private final StoreReads reads;
   private final StoreWrites writes;
@@ -127,13 +129,15 @@ public final class StorageEngine implements AutoCloseable {
     VersionSet openedVersions = null;
     try {
       Shape shape = config.shape();
+      cold = new ColdReadPolicy(config.memory(), config.storage()::load);
+      segments = new SegmentDirectory(cold);
       epochs = new Epochs<>(ReadContext.ofSlots(config, ledger));
       releases.push(epochs::free);
       releases.push(segments::free);
       remover = new FileRemover(config, epochs, segments);
       tableCache =
           new TableCache(
-              shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger);
+              shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
       openedVersions = opener.openVersions(remover, tableCache);
       versions = openedVersions;
       opener.checkFiles(versions);
@@ -161,7 +165,7 @@ public final class StorageEngine implements AutoCloseable {
       index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
-      ValueReader values = new ValueReader(segments, config.ticker());
+      ValueReader values = new ValueReader(segments);
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       ShutKeyspaces shut = new ShutKeyspaces(snapshots);
       pipeline =
@@ -504,11 +508,21 @@ public final class StorageEngine implements AutoCloseable {
   private void startTimers() {
     boolean readOnly = config.mode().readOnly();
     // For readers alone, too: what a long read keeps from being freed keeps others out of caches.
-    config.scheduler().repeat(TICK_NANOS, readOnly ? epochs::collect : this::tick);
+    config.scheduler().repeat(TICK_NANOS, readOnly ? this::tickToRead : this::tick);
+    updateCold();
     if (!readOnly) {
       syncs.start();
       background.compactionNeeded();
     }
+  }
+
+  private void tickToRead() {
+    updateCold();
+    epochs.collect();
+  }
+
+  private void updateCold() {
+    cold.update(segments.bytes() + versions.liveTables().all().bytes());
   }
 
   /** What one of them fails of is no reason for the others to stand still. */
@@ -516,7 +530,7 @@ public final class StorageEngine implements AutoCloseable {
     Attempts steps = new Attempts();
     steps.run(() -> failure.look(config));
     steps.run(syncs::tick);
-    steps.run(epochs::collect);
+    steps.run(this::tickToRead);
     steps.run(remover::tick);
     steps.run(() -> rotation.tick(pipeline.commits()));
     boolean quiet = rotation.isQuiet() && !loads.isAtWork();

@@ -377,13 +377,27 @@ public final class FileStorage implements Storage {
   }
 
   @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    MappedByteBuffer asked = (MappedByteBuffer) mapped;
+  public boolean load(ByteBuffer mapped) {
+    MappedByteBuffer part = (MappedByteBuffer) mapped;
+    if (isInMemory(part)) {
+      return false;
+    }
+    try {
+      part.load();
+    } catch (Exception e) {
+      // An IOException that the method does not declare: the first access reads the pages instead.
+      return true;
+    }
+    return true;
+  }
+
+  /** Whether all of it is in memory now; no where the system does not tell. */
+  private boolean isInMemory(MappedByteBuffer part) {
     if (!isTold) {
       return false;
     }
     try {
-      return asked.isLoaded();
+      return part.isLoaded();
     } catch (Exception e) {
       // An IOException that the method does not declare: a filter of system calls refuses.
       isTold = false;

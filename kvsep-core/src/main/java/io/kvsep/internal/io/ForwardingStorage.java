@@ -67,8 +67,8 @@ public abstract class ForwardingStorage implements Storage {
   }
 
   @Override
-  public boolean isInMemory(ByteBuffer mapped) {
-    return storage.isInMemory(mapped);
+  public boolean load(ByteBuffer mapped) {
+    return storage.load(mapped);
   }
 
   @Override

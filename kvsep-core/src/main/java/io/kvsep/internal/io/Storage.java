@@ -79,13 +79,14 @@ public interface Storage extends AutoCloseable {
   StorageLock lock(String name, boolean shared) throws IOException;
 
   /**
-   * Whether all of this part of a mapping is in memory now, so that reading it does not wait for
-   * the device. A hint: it may have changed by the time of the answer, and a platform that cannot
-   * tell says no. Costs a system call.
+   * Brings a part of a mapping into memory by reads of just these pages, where a page fault reads
+   * around itself, up to the read-ahead of the device. Pages that cannot be read are left out.
+   * Costs a system call even if all of it is in memory.
    *
    * @param mapped what {@link StorageFile#map} of this storage returned, or a slice of it
+   * @return false if all of it was in memory before, as far as the system tells
    */
-  boolean isInMemory(ByteBuffer mapped);
+  boolean load(ByteBuffer mapped);
 
   /**
    * Begins a directory elsewhere that may share files with this one.

@@ -10,6 +10,7 @@ import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.SequenceShift;
 import io.kvsep.internal.load.LoadRunIterator.KeyRange;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.runtime.EngineConfig;
@@ -67,7 +68,7 @@ final class LoadMerge {
     this.owned = owned;
     this.syncs = syncs;
     this.ledger = ledger;
-    this.noCache = new TableCache(0, 0, Runnable::run, ledger);
+    this.noCache = new TableCache(0, 0, Runnable::run, ledger, ColdReadPolicy.WARM);
     this.fanIn = (int) Math.max(FAN_IN_MIN, Math.min(Integer.MAX_VALUE, bytes / bytesEach));
   }
 

@@ -5,7 +5,7 @@ import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.runtime.Scheduler;
 import io.kvsep.internal.runtime.Scheduler.Lane;
 import io.kvsep.internal.vlog.ReadBatch;
-import io.kvsep.internal.vlog.ValueReader;
+import java.util.function.Consumer;
 
 /**
  * Lets other threads help to bring a batch of records into memory. Nobody has to come: whoever
@@ -24,23 +24,28 @@ final class DeviceReads {
    * Starts a prepared batch. The caller, inside the epochs, reads himself as long as that is done
    * from memory, because waking a thread would take longer; the rest is left to others.
    */
-  void start(ReadBatch batch, ValueReader.Scratch scratch) {
-    batch.runUntilSlow(scratch);
-    int helpers = Math.min(batch.waiting(), Scheduler.READS);
-    // Where there is no thread, whoever has come so far has to do.
-    while (helpers > 0 && scheduler.tryExecute(Lane.READ, () -> run(batch)) == null) {
+  void start(ReadBatch batch) {
+    batch.runUntilSlow();
+    help(batch.waiting(), context -> batch.run());
+  }
+
+  /** Has up to so many other threads do something inside the epochs. */
+  void help(int threads, Consumer<ReadContext> work) {
+    int helpers = Math.min(threads, Scheduler.READS);
+    // If there is no thread, those that there are have to do.
+    while (helpers > 0 && scheduler.tryExecute(Lane.READ, () -> run(work)) == null) {
       helpers--;
     }
   }
 
-  private void run(ReadBatch batch) {
+  private void run(Consumer<ReadContext> work) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
       try {
-        batch.run(slot.context().scratch);
+        work.accept(slot.context());
       } finally {
-        slot.context().scratch.trim();
+        slot.context().trim();
       }
     } finally {
       epochs.exit(slot);

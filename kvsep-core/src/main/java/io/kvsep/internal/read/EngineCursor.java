@@ -378,8 +378,8 @@ public final class EngineCursor extends LimitedCursor {
     if (ahead != null) {
       if (!ahead.isDue()) {
         ahead.approach(iterator, stepsLeft());
-      } else if (ahead.reach(iterator, offset, stepsLeft(), context.scratch)) {
-        context.scratch.expectLoaded();
+      } else {
+        ahead.reach(iterator, offset, stepsLeft());
       }
     }
     reads

@@ -103,9 +103,7 @@ final class MultiGet {
         isRoom = near.add(found.payload, found.pointer());
       }
     }
-    if (near.touch()) {
-      near.suspect();
-    }
+    near.touch();
     for (Found found : separate) {
       results.set(found.index, read(context, found));
     }
@@ -117,7 +115,13 @@ final class MultiGet {
     List<Found> separate = new ArrayList<>();
     // Not those of the batch, which leaves long records out.
     long bytes = 0;
+    long deviceReads = values.deviceReads();
+    boolean isShared = false;
     while (results.size() < end && bytes < GROUP_BYTES_MAX) {
+      if (!isShared && values.deviceReads() != deviceReads) {
+        isShared = true;
+        lookUpTogether(context, end);
+      }
       Found found = find(context);
       if (found != null) {
         batch.add(found.payload, found.pointer());
@@ -129,17 +133,23 @@ final class MultiGet {
     Region.requirePagesRead();
     batch.prepare();
     try {
-      device.start(batch, context.scratch);
-      batch.finish(context.scratch);
+      device.start(batch);
+      batch.finish();
       for (Found found : separate) {
-        if (batch.holds(found.payload, found.pointer())) {
-          context.scratch.expectLoaded();
-        }
         results.set(found.index, read(context, found));
       }
     } finally {
       batch.cancel();
     }
+  }
+
+  /** Brings the blocks with the keys from the next one to in front of {@code end} into memory. */
+  private void lookUpTogether(ReadContext context, int end) {
+    int start = results.size();
+    SharedLookups lookups =
+        new SharedLookups(points, view, moment, keyspace, keys, start, end);
+    device.help(end - start - 1, lookups::run);
+    lookups.finish(context);
   }
 
   /**

@@ -49,15 +49,6 @@ final class ReadAhead implements Foreseen, AutoCloseable {
 
   private static final int NEAR_MAX = 16;
 
-  /**
-   * Moves without that after a touch that was slow. Each one doubles them, each that was not halves
-   * them: a single one is likely to be a thread that lost its processor, and the system is asked
-   * only after another.
-   */
-  private static final int MOVES_WITHOUT_NEAR_MIN = 16;
-
-  private static final int MOVES_WITHOUT_NEAR_MAX = 1024;
-
   private final DeviceReads device;
   private final ValueReader values;
   private final Supplier<VisibleIterator> scouts;
@@ -67,11 +58,6 @@ final class ReadAhead implements Foreseen, AutoCloseable {
 
   private final NearRecords near;
   private int nearNext = NEAR_MIN;
-
-  /** Moves before which nothing is brought near. */
-  private long nearFrom;
-
-  private int movesWithoutNear = MOVES_WITHOUT_NEAR_MIN;
 
   private boolean foreseen;
   private @Nullable VisibleIterator scout;
@@ -121,14 +107,12 @@ final class ReadAhead implements Foreseen, AutoCloseable {
    *
    * @param pointerOffset of the pointer in the payload
    * @param stepsLeft entries that the cursor may still find
-   * @return whether the value is in memory now
    */
-  boolean reach(
-      VisibleIterator cursor, long pointerOffset, long stepsLeft, ValueReader.Scratch scratch) {
+  void reach(VisibleIterator cursor, long pointerOffset, long stepsLeft) {
     long movesSince = moves - movesAtRead;
     movesAtRead = moves;
     if (entriesAsked == 0 && (movesSince == 0 || movesSince > MOVES_PER_READ_MAX)) {
-      return false;
+      return;
     }
     // What the cursor could not read is not the scout's to pass over.
     Region.requirePagesRead();
@@ -142,14 +126,13 @@ final class ReadAhead implements Foreseen, AutoCloseable {
         restart(cursor, stepsLeft);
         batch = collect();
         current = batch;
-        device.start(batch, scratch);
+        device.start(batch);
       }
       current = batch;
       following = collect();
-      device.start(following, scratch);
+      device.start(following);
     }
-    batch.finish(scratch);
-    return batch.holds(payload, pointerOffset);
+    batch.finish();
   }
 
   /**
@@ -166,24 +149,12 @@ final class ReadAhead implements Foreseen, AutoCloseable {
       nearNext = NEAR_MIN;
       return;
     }
-    if (moves < nearFrom) {
-      return;
-    }
     near.begin(Math.min(nearNext, stepsLeft == Long.MAX_VALUE ? stepsLeft : stepsLeft + 1));
     cursor.foresee(this);
     if (foreseen) {
       foreseen = false;
       nearNext = Math.min(2 * nearNext, NEAR_MAX);
-      if (near.touch()) {
-        if (movesWithoutNear > MOVES_WITHOUT_NEAR_MIN) {
-          near.suspect();
-        }
-        // Perhaps of records that nobody reads, such as those of older versions.
-        nearFrom = moves + movesWithoutNear;
-        movesWithoutNear = Math.min(MOVES_WITHOUT_NEAR_MAX, 2 * movesWithoutNear);
-      } else {
-        movesWithoutNear = Math.max(MOVES_WITHOUT_NEAR_MIN, movesWithoutNear / 2);
-      }
+      near.touch();
     }
   }
 

@@ -102,20 +102,19 @@ public final class ReclaimJob {
    * not in memory would have to be fetched one by one.
    */
   private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
-    try (WarmUp files = new WarmUp(context.segments(), context.ledger())) {
-      for (long file : plan.files()) {
-        files.restart();
-        boolean more = true;
-        while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
-          EpochSlot<C> slot = epochs.vacant();
-          try {
-            slot = epochs.enter(slot);
-            more = files.step(file);
-          } finally {
-            epochs.exit(slot);
-          }
-          context.pace().moved(WarmUp.STEP_BYTES);
+    WarmUp files = new WarmUp(context.segments());
+    for (long file : plan.files()) {
+      files.restart();
+      boolean more = true;
+      while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
+        EpochSlot<C> slot = epochs.vacant();
+        try {
+          slot = epochs.enter(slot);
+          more = files.step(file);
+        } finally {
+          epochs.exit(slot);
         }
+        context.pace().moved(WarmUp.STEP_BYTES);
       }
     }
   }

@@ -169,7 +169,7 @@ public final class ReadableFiles implements Storage {
   }
 
   @Override
-  public boolean isInMemory(ByteBuffer mapped) {
+  public boolean load(ByteBuffer mapped) {
     return false;
   }
 

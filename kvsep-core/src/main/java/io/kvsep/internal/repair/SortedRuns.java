@@ -11,6 +11,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -90,7 +91,7 @@ final class SortedRuns implements AutoCloseable {
   InternalIterator merged() {
     writeOut();
     try (IteratorSources sources = new IteratorSources()) {
-      TableCache none = new TableCache(0, 0, Runnable::run, ledger);
+      TableCache none = new TableCache(0, 0, Runnable::run, ledger, ColdReadPolicy.WARM);
       for (TableMeta run : runs) {
         TableReader reader = TableReader.open(scratch, run, OWNER, none);
         readers.add(reader);

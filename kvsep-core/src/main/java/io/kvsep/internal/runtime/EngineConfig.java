@@ -4,6 +4,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.PhysicalMemory;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.reclaim.ReclaimGoal;
@@ -32,6 +33,7 @@ import java.util.random.RandomGenerator;
  * @param reclaim how much garbage the value log may hold
  * @param verifiesValues whether the checksum of a value in the log is verified each time a user
  *     reads it
+ * @param memory what the system says of memory for files
  */
 public record EngineConfig(
     Storage storage,
@@ -47,7 +49,8 @@ public record EngineConfig(
     RandomGenerator random,
     Scheduler scheduler,
     Reclaim reclaim,
-    boolean verifiesValues) {
+    boolean verifiesValues,
+    ColdReadPolicy.Memory memory) {
   /** The same in another directory. */
   public EngineConfig with(Storage other) {
     return new EngineConfig(
@@ -64,7 +67,8 @@ public record EngineConfig(
         random,
         scheduler,
         reclaim,
-        verifiesValues);
+        verifiesValues,
+        memory);
   }
 
   /**

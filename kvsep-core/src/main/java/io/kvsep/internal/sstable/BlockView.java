@@ -66,8 +66,10 @@ final class BlockView {
     CachedBlock cached = reader.cached(block);
     if (cached == null) {
       TableIndex index = reader.index();
-      long trailer =
-          enterStored(reader.bytes(), index.blockOffset(block), index.blockOffset(block + 1));
+      long from = index.blockOffset(block);
+      long end = index.blockOffset(block + 1);
+      reader.bytes().load(from, end - from);
+      long trailer = enterStored(reader.bytes(), from, end);
       if (table.getInt(trailer) != PackedBlock.MARK) {
         setRestarts(trailer);
         return;

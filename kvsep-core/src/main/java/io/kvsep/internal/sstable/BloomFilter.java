@@ -22,12 +22,12 @@ final class BloomFilter {
   private static final int TRAILER_BYTES = 8;
   private static final long PROBE_MULTIPLIER = 0xd6e8feb86659fd93L;
 
-  private final Region table;
+  private final TableBytes table;
   private final long bits;
   private final int blockCount;
   private final int probes;
 
-  private BloomFilter(Region table, long bits, int blockCount, int probes) {
+  private BloomFilter(TableBytes table, long bits, int blockCount, int probes) {
     this.table = table;
     this.bits = bits;
     this.blockCount = blockCount;
@@ -35,7 +35,8 @@ final class BloomFilter {
   }
 
   /** Takes the section [{@code offset}, {@code limit}) of a table, whose checksum holds. */
-  static BloomFilter of(String file, Region table, long offset, long limit) {
+  static BloomFilter of(TableBytes file, long offset, long limit) {
+    Region table = file.mapping();
     long bits = offset + TableFormat.padding(offset, TableFormat.FILTER_ALIGNMENT);
     int blockCount = table.getInt(limit - 8);
     int probes = table.getInt(limit - 4);
@@ -44,12 +45,12 @@ final class BloomFilter {
         || probes < 1
         || probes > PROBES_MAX) {
       throw new CorruptionException(
-          file,
+          file.name(),
           offset,
           "a filter of " + (limit - offset) + " bytes",
           blockCount + " blocks, " + probes + " probes");
     }
-    return new BloomFilter(table, bits, blockCount, probes);
+    return new BloomFilter(file, bits, blockCount, probes);
   }
 
   /**
@@ -60,7 +61,9 @@ final class BloomFilter {
    * @throws InternalError for such a page
    */
   boolean mayContain(long hash, long[] line) {
-    table.copyLine(bits + blockOf(hash, blockCount) * BLOCK_BYTES, line);
+    long block = bits + blockOf(hash, blockCount) * BLOCK_BYTES;
+    table.load(block, BLOCK_BYTES);
+    table.mapping().copyLine(block, line);
     long rest = hash * PROBE_MULTIPLIER;
     for (int i = 0; i < probes; i++) {
       long bit = rest >>> (64 - BITS_PER_PROBE);

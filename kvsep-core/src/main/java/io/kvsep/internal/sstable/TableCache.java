@@ -1,6 +1,7 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.cache.ReaderCache;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import java.util.function.Consumer;
@@ -11,16 +12,19 @@ public final class TableCache {
   private final ReaderCache<CachedBlock> blocks;
   private final MemoryLedger ledger;
   private final long unfreedBlockBytesMax;
+  private final ColdReadPolicy cold;
 
   /**
    * @param retire runs its argument once nobody is inside the epochs who is inside them now
    * @param ledger pays for the blocks
+   * @param cold whether pages of tables are loaded before they are touched
    */
   public TableCache(
-      long readerBytesMax, long blockBytesMax, Consumer<Runnable> retire, MemoryLedger ledger) {
+      long readerBytesMax, long blockBytesMax, Consumer<Runnable> retire, MemoryLedger ledger, ColdReadPolicy cold) {
     this.readers = new ReaderCache<>(readerBytesMax, retire);
     this.blocks = new ReaderCache<>(blockBytesMax, retire);
     this.ledger = ledger;
+    this.cold = cold;
     // The sum may be too large for a number.
     this.unfreedBlockBytesMax = Math.max(blockBytesMax, blockBytesMax + blockBytesMax / 4);
   }
@@ -49,6 +53,10 @@ public final class TableCache {
 
   ReaderCache<CachedBlock> blocks() {
     return blocks;
+  }
+
+  ColdReadPolicy cold() {
+    return cold;
   }
 
   MemoryLedger ledger() {

@@ -14,6 +14,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -96,7 +97,11 @@ public final class TableCheck implements AutoCloseable {
     this.storeId = storeId;
     this.problems = problems;
     this.mapping = mapping;
-    this.bytes = new TableBytes(name, mapping, TableFormat.checksumSeed(storeId, number));
+    this.bytes = new TableBytes(
+            name,
+            mapping,
+            TableFormat.checksumSeed(storeId, number),
+            ColdReadPolicy.WARM);
     this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
   }
@@ -308,11 +313,11 @@ public final class TableCheck implements AutoCloseable {
     indexAt = mapping.getInt(footer + TableFormat.FOOTER_INDEX) & 0xffff_ffffL;
     propertiesAt = mapping.getInt(footer + TableFormat.FOOTER_PROPERTIES) & 0xffff_ffffL;
     if (holdsSection(footer + TableFormat.FOOTER_FILTER, indexAt)) {
-      attempt(filterAt, () -> filter = BloomFilter.of(name, mapping, filterAt, indexAt));
+      attempt(filterAt, () -> filter = BloomFilter.of(bytes, filterAt, indexAt));
     }
     if (holdsSection(footer + TableFormat.FOOTER_INDEX, propertiesAt)) {
       attempt(
-          indexAt, () -> index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt));
+          indexAt, () -> index = new TableIndex(bytes, indexAt, propertiesAt, filterAt));
     }
     if (holdsSection(footer + TableFormat.FOOTER_PROPERTIES, footer)) {
       attempt(

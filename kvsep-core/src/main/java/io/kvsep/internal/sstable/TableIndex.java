@@ -14,6 +14,7 @@ import io.kvsep.internal.memory.Varint;
  * prefixes. Immutable; the bytes belong to the table's mapping and their checksum holds.
  */
 final class TableIndex {
+  private final TableBytes bytes;
   private final Region table;
   private final int blockCount;
   private final int commonLength;
@@ -31,8 +32,9 @@ final class TableIndex {
    *
    * @param dataEnd offset behind the last block
    */
-  TableIndex(String file, Region table, long offset, long limit, long dataEnd) {
-    this.table = table;
+  TableIndex(TableBytes bytes, long offset, long limit, long dataEnd) {
+    this.bytes = bytes;
+    this.table = bytes.mapping();
     this.records = offset + TableFormat.padding(offset, TableFormat.INDEX_ALIGNMENT);
     this.blockCount = table.getInt(limit - 8);
     this.commonLength = table.getInt(limit - 4);
@@ -49,7 +51,7 @@ final class TableIndex {
         || blockOffset(0) != TableFormat.HEADER_BYTES
         || blockOffset(blockCount) != dataEnd) {
       throw new CorruptionException(
-          file,
+          bytes.name(),
           offset,
           "an index of " + (limit - offset) + " bytes",
           blockCount + " blocks, common prefix of " + commonLength + " bytes");
@@ -73,7 +75,7 @@ final class TableIndex {
    */
   int find(Region key, long offset, int length, long tag, NativeWindow window) {
     // The common prefix lies right behind the sample.
-    window.requireReadable(table, sample, separators - sample);
+    bytes.require(sample, separators - sample, window);
     int matched = Region.commonPrefix(table, common, commonLength, key, offset, length);
     if (matched < commonLength) {
       boolean before =
@@ -94,6 +96,7 @@ final class TableIndex {
     low++;
     while (low < high) {
       int middle = (low + high) >>> 1;
+      loadRecords(middle, 1);
       requireRecords(middle, 1, window);
       if (prefixOf(middle) == prefix && isBefore(middle, key, rest, restLength, tag, window)) {
         low = middle + 1;
@@ -101,6 +104,7 @@ final class TableIndex {
         high = middle;
       }
     }
+    loadRecords(low, 1);
     requireRecords(low, 1, window);
     return low;
   }
@@ -120,11 +124,18 @@ final class TableIndex {
     int limit = Math.min(block + TableFormat.INDEX_GROUP, blockCount);
     int smaller = 0;
     // One is found, or the first of the group behind.
+    loadRecords(block, limit - block + 1);
     requireRecords(block, limit - block + 1, window);
     for (int i = block; i < limit; i++) {
       smaller += Long.compareUnsigned(prefixOf(i), prefix) < 0 ? 1 : 0;
     }
     return block + smaller;
+  }
+
+  /** Brings these and the record behind them into memory in a cold store. */
+  void loadRecords(int block, int count) {
+    int limit = Math.min(block + count, blockCount);
+    bytes.load(record(block), TableFormat.INDEX_RECORD_BYTES * (limit - block + 1L));
   }
 
   /** Sees to it that these and the record behind them can be read, of those that there are. */
@@ -153,7 +164,7 @@ final class TableIndex {
       int block, Region key, long rest, int restLength, long tag, NativeWindow window) {
     long at = separatorOffset(block);
     long limit = separatorOffset(block + 1);
-    window.requireReadable(table, at, limit - at);
+    bytes.require(at, limit - at, window);
     long separatorTag = Varint.get(table, at);
     at += Varint.length(separatorTag);
     int order = Region.compare(table, at, (int) (limit - at), key, rest, restLength);

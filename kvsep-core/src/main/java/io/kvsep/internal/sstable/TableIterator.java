@@ -27,6 +27,9 @@ final class TableIterator extends InternalIterator {
   /** Suffixes are copied eight bytes at a time, so up to seven too many. */
   private static final int COPY_SLACK = 7;
 
+  /** With blocks of 2 KiB, 64 KiB: many more would be evicted before a slow reader gets there. */
+  private static final int BLOCKS_AHEAD_MAX = 32;
+
   /** From here on a call that copies costs less than a loop. */
   private static final int LOOP_BYTES_MAX = 64;
 
@@ -64,6 +67,14 @@ final class TableIterator extends InternalIterator {
    * could be. Not what is read on entering it, right behind its checksum.
    */
   private boolean unasked;
+
+  /** Blocks that are loaded at once in a cold store: more, the longer the walk. */
+  private int blocksAhead = 1;
+
+  /** Blocks loaded last. */
+  private int loadedFrom;
+
+  private int loadedTo;
 
   private boolean closed;
 
@@ -284,6 +295,7 @@ final class TableIterator extends InternalIterator {
    */
   private void enter(int target, @Nullable BlockCopy entries) {
     if (target != blockIndex) {
+      loadAround(target);
       blockIndex = NO_BLOCK;
       copiedBlock = NO_BLOCK;
       boolean checked = entries != null && enterCopied(target, entries);
@@ -307,6 +319,24 @@ final class TableIterator extends InternalIterator {
       LateFaults.mayFollow();
     }
     here.keyLength = 0;
+  }
+
+  /**
+   * Loads a block that is entered in a cold store, and those that a walk goes on to. Others read
+   * the block, and its record in the index, without asking whether they are in memory.
+   */
+  private void loadAround(int target) {
+    if (!table.bytes().cold().isCold() || (target >= loadedFrom && target < loadedTo)) {
+      return;
+    }
+    boolean up = target == blockIndex + 1;
+    boolean walks = blockIndex != NO_BLOCK && (up || target == blockIndex - 1);
+    blocksAhead = walks ? Math.min(BLOCKS_AHEAD_MAX, 2 * blocksAhead) : 1;
+    loadedFrom = walks && !up ? Math.max(0, target - blocksAhead + 1) : target;
+    loadedTo = walks && !up ? target + 1 : Math.min(index.blockCount(), target + blocksAhead);
+    index.loadRecords(loadedFrom, loadedTo - loadedFrom);
+    long from = index.blockOffset(loadedFrom);
+    table.bytes().load(from, index.blockOffset(loadedTo) - from);
   }
 
   /**

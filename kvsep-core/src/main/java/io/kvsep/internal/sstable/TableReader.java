@@ -65,8 +65,9 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     this.mapping = mapping;
     this.pins = new PinCount(this::free);
     this.seed = TableFormat.checksumSeed(storeId, number);
-    this.bytes = new TableBytes(name, mapping, seed);
+    this.bytes = new TableBytes(name, mapping, seed, cache.cold());
     NativeWindow window = new NativeWindow();
+    bytes.load(0, Math.min(mapping.length(), TableFormat.HEADER_BYTES));
     FileHeader.read(mapping, mapping.length(), TableFormat.KIND, name, window)
         .require(storeId, number, TableFormat.KIND, name);
     long fileBytes = mapping.length();
@@ -78,15 +79,17 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     if (footer < TableFormat.HEADER_BYTES) {
       throw new CorruptionException(name, fileBytes, "a footer", "end of file");
     }
+    bytes.load(footer, TableFormat.FOOTER_BYTES);
     verifyFooter(footer, window);
     long filterAt = sectionOffset(footer + TableFormat.FOOTER_FILTER);
     long indexAt = sectionOffset(footer + TableFormat.FOOTER_INDEX);
     long propertiesAt = sectionOffset(footer + TableFormat.FOOTER_PROPERTIES);
+    bytes.load(filterAt, footer - filterAt);
     verifySection(footer + TableFormat.FOOTER_FILTER, indexAt, window);
     verifySection(footer + TableFormat.FOOTER_INDEX, propertiesAt, window);
     verifySection(footer + TableFormat.FOOTER_PROPERTIES, footer, window);
-    this.filter = BloomFilter.of(name, mapping, filterAt, indexAt);
-    this.index = new TableIndex(name, mapping, indexAt, propertiesAt, filterAt);
+    this.filter = BloomFilter.of(bytes, filterAt, indexAt);
+    this.index = new TableIndex(bytes, indexAt, propertiesAt, filterAt);
     TableProperties.Contents contents =
         TableProperties.decode(mapping, propertiesAt, footer, number);
     this.properties = contents.meta();

@@ -45,7 +45,6 @@ public final class LogReader {
     ENDED
   }
 
-  private final SegmentDirectory directory;
   private final RecordView record = new RecordView();
 
   /** Of the next frame's header, or inside a frame of its next record. */
@@ -69,9 +68,7 @@ public final class LogReader {
 
   /** At the start of a segment; which one, each call is told. */
   @SuppressWarnings("NullAway.Init") // What is of a call is set at its beginning.
-  public LogReader(SegmentDirectory directory) {
-    this.directory = directory;
-  }
+  public LogReader() {}
 
   /** To the start of another segment. */
   public void restart() {
@@ -229,7 +226,6 @@ public final class LogReader {
     // What is not mapped is shorter than what is worth a mapping.
     int length = (int) Math.max(count, Math.min(CHUNK_BYTES, limit - offset));
     region = scratch.record.ensure(length);
-    directory.openToRead(segment);
     segment.read(scratch.window.over(region, 0, length), offset);
     regionStart = offset;
     regionEnd = offset + length;

@@ -1,6 +1,5 @@
 package io.kvsep.internal.vlog;
 
-import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
@@ -22,8 +21,6 @@ public final class NearRecords {
   private static final int BYTES_MAX = 128 << 10;
 
   private final SegmentDirectory directory;
-  private final Ticker ticker;
-  private final Residency residency;
   private final @Nullable Region[] regions = new Region[RECORDS_MAX];
   private final long[] offsets = new long[RECORDS_MAX];
   private final int[] lengths = new int[RECORDS_MAX];
@@ -38,10 +35,8 @@ public final class NearRecords {
   private int countMax;
   private int bytes;
 
-  NearRecords(SegmentDirectory directory, Ticker ticker, Residency residency) {
+  NearRecords(SegmentDirectory directory) {
     this.directory = directory;
-    this.ticker = ticker;
-    this.residency = residency;
   }
 
   /** Forgets what was added, and takes up to so many records, as far as there is room. */
@@ -79,19 +74,13 @@ public final class NearRecords {
     return count < countMax && bytes < BYTES_MAX;
   }
 
-  /**
-   * Touches all records added.
-   *
-   * @return whether that took as long as if some had come from the device, or as a thread takes
-   *     that loses its processor meanwhile
-   */
-  public boolean touch() {
+  /** Touches all records added. */
+  public void touch() {
     if (count == 0) {
-      return false;
+      return;
     }
     // Of pages that were read before this, whoever read them has to hear.
     Region.requirePagesRead();
-    long begun = ticker.nanos();
     try {
       for (int i = 0; i < count; i++) {
         Region region = regions[i];
@@ -107,7 +96,6 @@ public final class NearRecords {
     } catch (InternalError e) {
       // Whoever reads the record finds the page that cannot be read, if anybody ever does.
     }
-    return Residency.isSlow(ticker.nanos() - begun, bytes);
   }
 
   /** Whether a record begins where one of the last ones ended; remembers where this one does. */
@@ -123,13 +111,5 @@ public final class NearRecords {
     endSegments[place] = segmentId;
     ends[place] = offset + recordLength;
     return found;
-  }
-
-  /**
-   * Has records looked for in memory before they are read. For whoever believes that a slow touch
-   * was because of the device: nothing else notices what was brought from there by touching.
-   */
-  public void suspect() {
-    residency.suspect();
   }
 }

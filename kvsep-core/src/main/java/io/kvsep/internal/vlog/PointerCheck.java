@@ -71,6 +71,8 @@ public final class PointerCheck implements AutoCloseable {
       region = scratch.ensure(length);
       at = 0;
       segment.read(window.over(region, 0, length), offset);
+    } else {
+      directory.cold().load(region, offset, length);
     }
     if (!record.decode(region, at, at + length) || record.length() != length) {
       return wrong("a record of " + length + " bytes", "none");

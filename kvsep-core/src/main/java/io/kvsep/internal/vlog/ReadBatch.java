@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Records that are going to be read, brought into memory by several threads at once: sorted by
  * location, neighbours joined, long ones cut into pieces. What is read goes to the system's file
- * cache, from where {@link ValueReader#read} takes it through the mapping.
+ * cache, where {@link ValueReader#read} finds it.
  *
  * <p>One thread, the owner, adds records, prepares and finishes; then any number may help by {@link
  * #run}. All of them are inside the epochs, but the owner may leave these in between: a segment
@@ -23,8 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Behind {@link #cancel} no thread is at work, and one that comes late finds nothing to do. Holds
  * no off-heap memory.
  *
- * <p>A failed read is not reported here: {@link #holds} then knows nothing of the record, and
- * whoever reads it finds the error himself.
+ * <p>A failed read is not reported here: the reader of the record meets the error.
  */
 public final class ReadBatch {
   /** Bytes between two records that are read rather than left out: less than a read costs. */
@@ -32,6 +31,9 @@ public final class ReadBatch {
 
   /** Longer records gain nothing from other threads that they do not have from the system. */
   private static final int RECORD_BYTES_MAX = 4 << 20;
+
+  /** Bytes that one thread reads at once. */
+  private static final int PIECE_BYTES_MAX = 64 << 10;
 
   /** Offsets in a segment are below 2^31, so this much of a location is enough for them. */
   private static final int OFFSET_BITS = 32;
@@ -52,7 +54,6 @@ public final class ReadBatch {
 
   private long bytes;
   private CountDownLatch unread = new CountDownLatch(0);
-  private volatile boolean failed;
 
   ReadBatch(ValueReader reader) {
     this.reader = reader;
@@ -130,8 +131,8 @@ public final class ReadBatch {
   }
 
   /** Reads until nothing is left that another thread has not begun. */
-  public void run(ValueReader.Scratch scratch) {
-    while (readNext(scratch) != null) {
+  public void run() {
+    while (readNext() != null) {
       // readNext() did the work
     }
   }
@@ -140,16 +141,16 @@ public final class ReadBatch {
    * As {@link #run}, but stops after a piece that did not come from memory: for the rest it is
    * worth to wake other threads.
    */
-  public void runUntilSlow(ValueReader.Scratch scratch) {
+  public void runUntilSlow() {
     Boolean slow;
     do {
-      slow = readNext(scratch);
+      slow = readNext();
     } while (slow != null && !slow);
   }
 
   /** Reads the rest together with whoever else is at it, and waits for them. */
-  public void finish(ValueReader.Scratch scratch) {
-    run(scratch);
+  public void finish() {
+    run();
     Uninterrupted.await(unread);
   }
 
@@ -157,15 +158,9 @@ public final class ReadBatch {
   public void cancel() {
     int begun = claimed.getAndSet(pieces.size());
     for (int i = begun; i < pieces.size(); i++) {
-      failed = true;
       unread.countDown();
     }
     Uninterrupted.await(unread);
-  }
-
-  /** Whether this batch read the record that the pointer names; only after {@link #finish}. */
-  public boolean holds(Region pointer, long pointerOffset) {
-    return !failed && covers(pointer, pointerOffset);
   }
 
   /** Whether the record that the pointer names is in this batch. */
@@ -178,37 +173,29 @@ public final class ReadBatch {
   }
 
   /** Reads a piece nobody has begun; whether it came from the device, null when there was none. */
-  private @Nullable Boolean readNext(ValueReader.Scratch scratch) {
+  private @Nullable Boolean readNext() {
     int index = claimed.get() < pieces.size() ? claimed.getAndIncrement() : pieces.size();
     if (index >= pieces.size()) {
       return null;
     }
     Piece piece = pieces.get(index);
-    boolean slow = false;
-    boolean done = false;
     try {
-      if (reader.isListed(piece.segment)) {
-        slow = reader.load(piece.segment, piece.offset, piece.length, scratch);
-        done = true;
-      }
+      return reader.isListed(piece.segment)
+          && reader.load(piece.segment, piece.offset, piece.length);
     } catch (KvException e) {
-      // Whoever needs the record reads it himself and tells his caller.
-      slow = true;
+      // The reader of the record meets the error again.
+      return true;
     } finally {
-      if (!done) {
-        failed = true;
-      }
       unread.countDown();
     }
-    return slow;
   }
 
   private void cut(@Nullable Segment segment, long start, long end) {
     if (segment == null) {
       return;
     }
-    for (long at = start; at < end; at += ValueReader.LOAD_BYTES_MAX) {
-      pieces.add(new Piece(segment, at, (int) Math.min(ValueReader.LOAD_BYTES_MAX, end - at)));
+    for (long at = start; at < end; at += PIECE_BYTES_MAX) {
+      pieces.add(new Piece(segment, at, (int) Math.min(PIECE_BYTES_MAX, end - at)));
     }
   }
 

@@ -7,6 +7,7 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -194,7 +195,7 @@ public final class RecordReader implements AutoCloseable {
     List<Home> found = homes.getOrDefault(segment, List.of());
     for (int i = found.size() - 1; i >= 0; i--) {
       Home home = found.get(i);
-      long at = home.relocations().find(segment, offset);
+      long at = home.relocations().find(segment, offset, ColdReadPolicy.WARM);
       if (at >= 0) {
         try {
           return valueAt(home.id(), home.region(), at, length, key);

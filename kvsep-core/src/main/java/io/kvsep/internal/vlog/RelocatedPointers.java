@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -15,14 +16,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RelocatedPointers {
   private final SegmentIds names;
+  private final ColdReadPolicy cold;
 
   /** Where each one's records are; null for a file in which nothing can be looked up. */
   private final @Nullable Segment[] homes;
 
   /**
    * @param homes the relocated files, by the segments whose records are looked up in them
+   * @param cold whether pages are loaded before they are touched
    */
-  public RelocatedPointers(Map<Long, Segment> homes) {
+  public RelocatedPointers(Map<Long, Segment> homes, ColdReadPolicy cold) {
+    this.cold = cold;
     this.names = new SegmentIds(homes.keySet());
     this.homes = new Segment[names.count()];
     for (int i = 0; i < this.homes.length; i++) {
@@ -62,7 +66,7 @@ public final class RelocatedPointers {
     // What could not be read of the pointer is not passed over as a part of its home.
     Region.requirePagesRead();
     try {
-      return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset));
+      return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset), cold);
     } catch (KvException | InternalError e) {
       homes[index] = null;
       return -1;

@@ -52,7 +52,6 @@ public final class RelocationWriter implements AutoCloseable {
   private long written;
 
   private int buffered;
-  private boolean byPosition;
 
   // The record added last: as its pointer names it, and where it is in this file.
   private long lastSegment = -1;
@@ -94,14 +93,6 @@ public final class RelocationWriter implements AutoCloseable {
     }
     new FileHeader(storeId, fileId).put(buffer, RelocatedFormat.KIND, window);
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
-  }
-
-  /**
-   * From now on records are read by position, not through mappings, of which one page fault may
-   * read megabytes.
-   */
-  public void readByPosition() {
-    byPosition = true;
   }
 
   /** Whether records of the segment may come. */
@@ -234,8 +225,10 @@ public final class RelocationWriter implements AutoCloseable {
   private void copy(Segment from, long at, int length, Region key, long keyOffset, int keyLength)
       throws IOException {
     long target = written + buffered;
-    Region mapped =
-        byPosition && directory.openToRead(from) ? null : from.mapped(at + length, length);
+    Region mapped = from.mapped(at + length, length);
+    if (mapped != null) {
+      directory.cold().load(mapped, at, length);
+    }
     boolean ownKey = false;
     int crc = 0;
     window.crc32cReset();

@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.format.FileHeader;
 import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
@@ -82,8 +83,12 @@ final class Relocations {
     return (starts[n] - starts[0]) / RelocatedFormat.RELOCATION_BYTES;
   }
 
-  /** Offset at which the file holds the record that was at the old place, -1 when it does not. */
-  long find(long segment, long offset) {
+  /**
+   * Offset at which the file holds the record that was at the old place, -1 when it does not.
+   *
+   * @param cold whether pages are loaded before they are touched
+   */
+  long find(long segment, long offset, ColdReadPolicy cold) {
     int index = Arrays.binarySearch(segments, segment);
     if (index < 0) {
       return -1;
@@ -91,8 +96,8 @@ final class Relocations {
     long start = starts[index];
     long low = 0;
     long high = (starts[index + 1] - start) / RelocatedFormat.RELOCATION_BYTES - 1;
-    long lowest = oldOffset(start, low);
-    long highest = oldOffset(start, high);
+    long lowest = oldOffset(start, low, cold);
+    long highest = oldOffset(start, high, cold);
     // Entries low to high lie in lowest to highest. Were they not in order, the search would miss,
     // but it would stay within the table and come to an end.
     for (int step = 0; low <= high && offset >= lowest && offset <= highest; step++) {
@@ -100,7 +105,7 @@ final class Relocations {
           step < INTERPOLATIONS_MAX && highest > lowest
               ? low + (offset - lowest) * (high - low) / (highest - lowest)
               : (low + high) >>> 1;
-      long found = oldOffset(start, probe);
+      long found = oldOffset(start, probe, cold);
       if (found == offset) {
         return mapping.getInt(start + probe * RelocatedFormat.RELOCATION_BYTES + 4) & 0xffffffffL;
       }
@@ -153,8 +158,10 @@ final class Relocations {
     return next;
   }
 
-  private long oldOffset(long start, long index) {
-    return mapping.getInt(start + index * RelocatedFormat.RELOCATION_BYTES) & 0xffffffffL;
+  private long oldOffset(long start, long index, ColdReadPolicy cold) {
+    long at = start + index * RelocatedFormat.RELOCATION_BYTES;
+    cold.load(mapping, at, RelocatedFormat.RELOCATION_BYTES);
+    return mapping.getInt(at) & 0xffffffffL;
   }
 
   /** One pass over header, footer, relocations and directory. */

@@ -7,6 +7,7 @@ import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.NativeWindow;
@@ -67,9 +68,6 @@ public final class Segment {
 
   /** Open as long as the log grows the segment. */
   private volatile @Nullable StorageFile file;
-
-  /** Open as long as cold data is read from a sealed segment; the directory says how long. */
-  private volatile @Nullable StorageFile readFile;
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
@@ -259,27 +257,6 @@ public final class Segment {
     }
   }
 
-  /** Whether {@link #read} finds a file open. */
-  boolean isOpen() {
-    return file != null || readFile != null;
-  }
-
-  /** Opens the file for {@link #read}; one thread at a time. */
-  void openToRead() throws IOException {
-    if (!isOpen()) {
-      readFile = storage.open(name, /* writable= */ false);
-    }
-  }
-
-  /** Undoes {@link #openToRead} once no reader can be in the middle of a read. */
-  void closeToRead() {
-    StorageFile open = readFile;
-    readFile = null;
-    if (open != null) {
-      epochs.retire(() -> close(open));
-    }
-  }
-
   void publish(long end) {
     publishedEnd = end;
   }
@@ -303,21 +280,14 @@ public final class Segment {
     return current != null && current.length() >= end ? current : mapMore(end, recordLength);
   }
 
-  boolean isMapped() {
-    return mapping != null;
+  /** Brings a part of a mapping of this into memory; false if it was there. */
+  boolean load(Region region, long offset, int count) {
+    return region.test(offset, count, storage::load);
   }
 
   /** What is mapped so far, which may end before {@link #publishedEnd}; null for nothing. */
   @Nullable Region mappedSoFar() {
     return mapping;
-  }
-
-  /** Whether these bytes are mapped and in memory, as far as the system tells. */
-  boolean isInMemory(long offset, int length) {
-    Region current = mapping;
-    return current != null
-        && length <= current.length() - offset
-        && current.test(offset, length, storage::isInMemory);
   }
 
   /**
@@ -333,11 +303,16 @@ public final class Segment {
    * -1 when it does not.
    */
   long find(long segment, long offset) {
+    return find(segment, offset, ColdReadPolicy.WARM);
+  }
+
+  /** As above, in a store that may not fit into memory. */
+  long find(long segment, long offset, ColdReadPolicy cold) {
     Relocations known = relocations;
     if (known == null && !isRelocated()) {
       return -1;
     }
-    return (known == null ? found() : known).find(segment, offset);
+    return (known == null ? found() : known).find(segment, offset, cold);
   }
 
   private Relocations found() {
@@ -413,6 +388,7 @@ public final class Segment {
     Region region = Region.ofMapping(from.map(length), ledger, storage.deletesMapped());
     boolean holds = false;
     try {
+      load(region, 0, (int) Math.min(region.length(), EMPTY_BYTES));
       check(from, region);
       holds = true;
       return region;
@@ -435,8 +411,7 @@ public final class Segment {
   /** Fills {@code target} from {@code offset}; all of it lies below {@link #publishedEnd}. */
   void read(ByteBuffer target, long offset) {
     try {
-      StorageFile open = file;
-      read(open != null ? open : readFile, target, offset);
+      read(file, target, offset);
     } catch (IOException e) {
       throw new StorageException("cannot read " + name, e);
     }
@@ -470,13 +445,11 @@ public final class Segment {
     if (current != null) {
       current.free();
     }
-    for (StorageFile open : new @Nullable StorageFile[] {file, readFile}) {
-      if (open != null) {
-        close(open);
-      }
-    }
+    StorageFile open = file;
     file = null;
-    readFile = null;
+    if (open != null) {
+      close(open);
+    }
   }
 
   private static void close(StorageFile open) {

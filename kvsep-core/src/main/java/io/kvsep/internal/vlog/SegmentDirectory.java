@@ -3,9 +3,8 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;
-import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -41,16 +40,27 @@ public final class SegmentDirectory {
 
   private static final int HOLES_MAX = 1024;
 
-  /** Files of sealed segments that are open at once, so that a large store stays below limits. */
-  private static final int READ_FILES_MAX = 256;
-
   private final SureLock lock = new SureLock();
-  private final SureLock openLock = new SureLock();
-
-  /** Sealed segments whose file was opened to be read, in that order; guarded by openLock. */
-  private final ArrayDeque<Segment> openedToRead = new ArrayDeque<>();
+  private final ColdReadPolicy cold;
 
   private volatile Table table = EMPTY;
+
+  /** Of files that are in memory. */
+  public SegmentDirectory() {
+    this(ColdReadPolicy.WARM);
+  }
+
+  /**
+   * @param cold whether parts of files are loaded before they are touched
+   */
+  public SegmentDirectory(ColdReadPolicy cold) {
+    this.cold = cold;
+  }
+
+  /** Whether parts of files are loaded before they are touched. */
+  public ColdReadPolicy cold() {
+    return cold;
+  }
 
   /** The segment's own file; for one that cannot have been rewritten yet. */
   Segment get(long id) {
@@ -107,7 +117,7 @@ public final class SegmentDirectory {
       return true;
     }
     for (Segment home : table.homes.of(id)) {
-      long found = home.find(id, offset);
+      long found = home.find(id, offset, cold);
       if (found >= 0) {
         result.set(home, found);
         return true;
@@ -132,39 +142,6 @@ public final class SegmentDirectory {
         homes[0].publishedEnd(),
         "the record that " + StoreFiles.segment(id) + " had at offset " + offset,
         "no relocation of it");
-  }
-
-  /**
-   * Makes sure that positional reads of the segment find its file open; closes another one where
-   * there are too many. The caller is inside the epochs, which keep the file open until he leaves.
-   *
-   * @return false when the file cannot be opened
-   */
-  boolean openToRead(Segment segment) {
-    if (segment.isOpen()) {
-      return true;
-    }
-    Segment closing = null;
-    openLock.lock();
-    try {
-      if (!segment.isOpen()) {
-        segment.openToRead();
-        openedToRead.add(segment);
-      }
-      if (openedToRead.size() > READ_FILES_MAX) {
-        closing = openedToRead.remove();
-      }
-    } catch (IOException e) {
-      // What was mapped can be read all the same, and what cannot be mapped says so itself.
-      return false;
-    } finally {
-      openLock.unlock();
-    }
-    if (closing != null) {
-      // Without the lock: the epochs may do what somebody else has put off, and unlist a file.
-      closing.closeToRead();
-    }
-    return true;
   }
 
   /** Lists a file, of either kind, in place of one that has the same id. */
@@ -222,17 +199,7 @@ public final class SegmentDirectory {
     } finally {
       lock.unlock();
     }
-    forgetOpened(removed);
     return removed;
-  }
-
-  private void forgetOpened(Segment segment) {
-    openLock.lock();
-    try {
-      openedToRead.remove(segment);
-    } finally {
-      openLock.unlock();
-    }
   }
 
   /** All listed files by ascending id. */

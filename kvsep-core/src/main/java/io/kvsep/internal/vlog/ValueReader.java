@@ -1,8 +1,8 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Follows pointers into the log. Every record's checksum, place and key are verified before its
  * value is handed out, the checksum unless the reader {@linkplain Scratch#trustValues does not want
- * it}. Records are read where they are mapped; those that are likely not to be in memory are
- * brought there first by a positional read, see {@link Residency}. Thread safe; takes no lock when
- * the record is mapped. The caller is inside the epochs.
+ * it}. Records are read where they are mapped; in a store that does not fit into memory they are
+ * loaded there first, see {@link ColdReadPolicy}. Thread safe; takes no lock when the record is
+ * mapped. The caller is inside the epochs.
  */
 public final class ValueReader {
   /**
@@ -28,9 +28,6 @@ public final class ValueReader {
   /** The most that one call may need: both kinds, and as much again while they grow. */
   public static final long SLOT_BYTES_MAX = 4 * SCRATCH_BYTES_MAX;
 
-  /** Bytes that are brought into memory at once. */
-  static final int LOAD_BYTES_MAX = SCRATCH_BYTES_MAX;
-
   /**
    * Of a record that is looked up by itself, so much is touched at once before it is read: its
    * lines then come together, where checking it waits for the first ones by themselves. Figures:
@@ -38,21 +35,22 @@ public final class ValueReader {
    */
   private static final int TOUCHED_BYTES_MAX = 32 << 10;
 
-  /** Of so many reads through the mapping one is timed; a power of two. */
-  private static final int TIMED_INTERVAL = 32;
-
   private final SegmentDirectory directory;
-  private final Ticker ticker;
-  private final Residency residency = new Residency();
+  private final ColdReadPolicy cold;
 
-  public ValueReader(SegmentDirectory directory, Ticker ticker) {
+  public ValueReader(SegmentDirectory directory) {
     this.directory = directory;
-    this.ticker = ticker;
+    this.cold = directory.cold();
   }
 
-  /** Whether values are being read that are not in memory, so that reading ahead pays. */
+  /** Whether the store does not fit into memory, so that reading ahead pays. */
   public boolean isCold() {
-    return residency.isCold();
+    return cold.isCold();
+  }
+
+  /** Reads from the device so far, of tables too; may miss some. */
+  public long deviceReads() {
+    return cold.deviceReads();
   }
 
   /** An empty batch of records to bring into memory. */
@@ -62,7 +60,7 @@ public final class ValueReader {
 
   /** An empty list of records to touch. */
   public NearRecords newNearRecords() {
-    return new NearRecords(directory, ticker, residency);
+    return new NearRecords(directory);
   }
 
   /** Finds the record a pointer names, which may be damaged; see {@link SegmentDirectory}. */
@@ -105,42 +103,24 @@ public final class ValueReader {
       throw new CorruptionException(
           segment.name(), offset, "a record of " + length + " bytes", "end of the segment");
     }
-    boolean cold = residency.isCold() && scratch.isLoadNeeded();
-    if (cold && segment.isSealed() && !segment.isMapped()) {
-      load(segment, 0, LogFormat.SEGMENT_HEADER_BYTES, scratch);
-    }
     Region region = segment.mapped(offset + length, length);
     if (region == null && !scratch.fits(scratch.record, length)) {
       // The end of the log is not worth a mapping yet, but there is no memory to read it into.
       region = segment.mapped(offset + length, Integer.MAX_VALUE);
     }
     long at = offset;
-    boolean timed = false;
     if (region == null) {
       region = scratch.record.ensure(length);
       at = 0;
       segment.read(scratch.window.over(region, 0, length), offset);
-    } else if (!cold) {
-      timed = scratch.isTimed();
-    } else if (length > LOAD_BYTES_MAX) {
-      load(segment, offset, length, scratch);
-    } else if ((residency.isMostlyCold() || !isInMemory(segment, offset, length))
-        && scratch.fits(scratch.record, length)
-        && fetch(segment, offset, length, length, scratch).isRead) {
-      // To look at them through the mapping would cost a page fault, and another one when the
-      // system wants the page back.
-      region = scratch.record.region();
-      at = 0;
+    } else {
+      cold.load(region, offset, length);
     }
-    long start = timed ? ticker.nanos() : 0;
     if (scratch.isAlone() && at == offset && !(scratch.trusting && scratch.shown)) {
       region.touchApart(at, Math.min(length, TOUCHED_BYTES_MAX));
     }
     RecordView record = result.record;
     verify(segment, offset, region, at, length, scratch, record);
-    if (timed && Residency.isSlow(ticker.nanos() - start, length)) {
-      residency.suspect();
-    }
     int order =
         Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
     if (order != 0) {
@@ -181,65 +161,13 @@ public final class ValueReader {
   }
 
   /**
-   * Sees to it that a range of a segment is in memory: what is not there is read, without any
-   * read-ahead. Where the file cannot be opened that is left to the mapping.
+   * Brings a range of a sealed segment into memory.
    *
    * @return whether it had to come from the device
    */
-  boolean load(Segment segment, long offset, int length, Scratch scratch) {
-    boolean slow = false;
-    int buffer = Math.min(length, LOAD_BYTES_MAX);
-    for (long at = offset; at < offset + length; at += LOAD_BYTES_MAX) {
-      int count = (int) Math.min(LOAD_BYTES_MAX, offset + length - at);
-      if (isInMemory(segment, at, count)) {
-        continue;
-      }
-      Source source = fetch(segment, at, count, buffer, scratch);
-      if (source == Source.MAPPING) {
-        return slow;
-      }
-      slow |= source == Source.DEVICE;
-    }
-    return slow;
-  }
-
-  /** Whether bytes need not be read before one looks at them, of which it takes note. */
-  private boolean isInMemory(Segment segment, long offset, int count) {
-    if (!segment.isInMemory(offset, count)) {
-      return false;
-    }
-    residency.note(/* slow= */ false);
-    return true;
-  }
-
-  /** Where bytes were that are not known to be in memory, as far as one can tell. */
-  private enum Source {
-    /** They were read from the file, and the system had them in its cache. */
-    FILE_CACHE(/* isRead= */ true),
-    /** They were read from the file, and came from the device. */
-    DEVICE(/* isRead= */ true),
-    /** The file cannot be opened: what is mapped can be read all the same. */
-    MAPPING(/* isRead= */ false);
-
-    /** Whether they are in the scratch space now. */
-    final boolean isRead;
-
-    Source(boolean isRead) {
-      this.isRead = isRead;
-    }
-  }
-
-  /** Reads bytes into the record's scratch space. */
-  private Source fetch(Segment segment, long offset, int count, int buffer, Scratch scratch) {
-    if (!directory.openToRead(segment)) {
-      return Source.MAPPING;
-    }
-    Region target = scratch.record.ensure(buffer);
-    long start = ticker.nanos();
-    segment.read(scratch.window.over(target, 0, count), offset);
-    boolean slow = Residency.isSlow(ticker.nanos() - start, count);
-    residency.note(slow);
-    return slow ? Source.DEVICE : Source.FILE_CACHE;
+  boolean load(Segment segment, long offset, int length) {
+    Region region = segment.mapped(offset + length, length);
+    return region != null && cold.load(region, offset, length);
   }
 
   private static void deliver(
@@ -282,8 +210,6 @@ public final class ValueReader {
     final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
     private final RecordPlace place = new RecordPlace();
-    private int mappedReads;
-    private boolean loaded;
     private boolean alone;
     private boolean copied;
     private boolean shown;
@@ -308,11 +234,6 @@ public final class ValueReader {
       return record.capacity() + value.capacity();
     }
 
-    /** The next record to be read was brought into memory just now. */
-    public void expectLoaded() {
-      loaded = true;
-    }
-
     /** The next record to be read has nothing to do with the one before it. */
     public void expectAlone(Use use) {
       alone = true;
@@ -332,16 +253,6 @@ public final class ValueReader {
       boolean is = alone;
       alone = false;
       return is;
-    }
-
-    private boolean isLoadNeeded() {
-      boolean needed = !loaded;
-      loaded = false;
-      return needed;
-    }
-
-    private boolean isTimed() {
-      return (++mappedReads & (TIMED_INTERVAL - 1)) == 0;
     }
 
     /**

@@ -89,11 +89,6 @@ final class UndeletableFilesTest {
           public boolean deletesMapped() {
             return deletesMapped;
           }
-
-          @Override
-          public boolean isInMemory(ByteBuffer part) {
-            return true;
-          }
         };
     byte[] value = random(LONG_BYTES);
     byte[] veryLong = random(VERY_LONG_BYTES);

@@ -48,12 +48,12 @@ final class FailedConditionTest {
     }
 
     @Override
-    public boolean isInMemory(ByteBuffer mapped) {
+    public boolean load(ByteBuffer mapped) {
       if (refuses) {
         throw FailedConditionTest.<RuntimeException>undeclared(
             new IOException("Operation not permitted"));
       }
-      return super.isInMemory(mapped);
+      return super.load(mapped);
     }
   }
 

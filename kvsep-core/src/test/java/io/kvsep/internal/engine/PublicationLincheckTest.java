@@ -98,7 +98,7 @@ final class PublicationLincheckTest {
               storage, new StoreId(1, 2), ledger, (tables, ids) -> {}, Readers.unbounded());
       ManualScheduler scheduler = new ManualScheduler(1, 1);
       live = new LiveView(epochs, versions::current, scheduler);
-      ValueReader values = new ValueReader(new SegmentDirectory(), () -> 0);
+      ValueReader values = new ValueReader(new SegmentDirectory());
       EngineConfig config =
           Engines.config(
               storage, CommitSync.ON_DEMAND, new ManualClock(0), new Random(1), scheduler);

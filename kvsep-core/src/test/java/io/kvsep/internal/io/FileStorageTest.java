@@ -77,7 +77,7 @@ final class FileStorageTest extends StorageContract {
 
   @Test
   @DisabledOnOs(value = OS.WINDOWS, disabledReason = "Java cannot tell there")
-  void whatWasJustReadIsInMemory() throws IOException {
+  void whatWasJustReadNeedsNoLoad() throws IOException {
     try (Storage storage = emptyStorage();
         StorageFile file = storage.create("000001.vlog")) {
       file.write(ByteBuffer.allocateDirect(100_000), 0);
@@ -85,42 +85,42 @@ final class FileStorageTest extends StorageContract {
       for (int i = 0; i < mapped.limit(); i++) {
         assertEquals(0, mapped.get(i));
       }
-      assertTrue(storage.isInMemory(mapped));
-      assertTrue(storage.isInMemory(mapped.slice(50_000, 10)));
+      assertFalse(storage.load(mapped));
+      assertFalse(storage.load(mapped.slice(50_000, 10)));
     }
   }
 
   /** As behind a filter of system calls. */
   @Test
   @DisabledOnOs(value = OS.WINDOWS, disabledReason = "Java does not ask there")
-  void nothingIsInMemoryWhereTheSystemRefusesToTell() throws IOException {
+  void everythingIsLoadedWhereTheSystemRefusesToTell() throws IOException {
     try (Storage storage = emptyStorage();
         StorageFile file = storage.create("000001.vlog")) {
       file.write(ByteBuffer.allocateDirect(1), 0);
       file.write(ByteBuffer.allocateDirect(1), UNTOLD_BYTES - 1);
       ByteBuffer here = file.map(1);
       assertEquals(0, here.get(0));
-      assertTrue(storage.isInMemory(here));
+      assertFalse(storage.load(here));
 
       // Of what is not mapped any more the system tells nothing either.
       ByteBuffer gone = file.map(UNTOLD_BYTES);
       Region.ofMapping(gone).free();
-      assertFalse(storage.isInMemory(gone));
+      assertTrue(storage.load(gone));
 
-      assertFalse(storage.isInMemory(here), "asked again");
+      assertTrue(storage.load(here), "asked again");
     }
   }
 
   /** A process that asks may be killed for it. */
   @Test
-  void nobodyAsksWhatIsInMemoryWhereTheyWereToldNotTo() throws IOException {
+  void everythingIsLoadedWhereAskingIsTurnedOff() throws IOException {
     System.setProperty("kvsep.mincore", "false");
     try (Storage storage = emptyStorage();
         StorageFile file = storage.create("000001.vlog")) {
       file.write(ByteBuffer.allocateDirect(1), 0);
       ByteBuffer mapped = file.map(1);
       assertEquals(0, mapped.get(0));
-      assertFalse(storage.isInMemory(mapped));
+      assertTrue(storage.load(mapped));
     } finally {
       System.clearProperty("kvsep.mincore");
     }

@@ -14,6 +14,7 @@ import io.kvsep.internal.vlog.ValueReader;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.FixedMemory;
 import io.kvsep.testing.GatedStorage;
 import io.kvsep.testing.ManualScheduler;
 import java.lang.management.ManagementFactory;
@@ -47,24 +48,19 @@ final class ReadMemoryTest {
 
   @Test
   void valuesThatAreUnpackedForManyReadersHoldNoMoreThanTheirShare() throws InterruptedException {
-    readAtOnce(/* compressionBytesMin= */ 1024, /* cold= */ false);
+    readAtOnce(/* compressionBytesMin= */ 1024);
   }
 
   /** The end of the log is read by position until there is enough of it to map. */
   @Test
   void recordsThatAreNotMappedHoldNoMoreThanTheirShare() throws InterruptedException {
-    readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ false);
+    readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE);
   }
 
   @Test
-  void recordsThatAreNotInMemoryHoldNoMoreThanTheirShare() throws InterruptedException {
-    readAtOnce(/* compressionBytesMin= */ Integer.MAX_VALUE, /* cold= */ true);
-  }
-
-  /** A store that was just opened is taken to be cold, and each record is asked for. */
-  @Test
-  void recordsThatAreInMemoryTakeNothingOfAReader() {
-    EngineConfig config = config(Integer.MAX_VALUE);
+  void recordsOfAColdStoreTakeNothingOfAReader() {
+    EngineConfig config =
+        ConfigDraft.of(config(Integer.MAX_VALUE)).memory(FixedMemory.NONE).build();
     byte[] value = new byte[VALUE_BYTES];
     value[VALUE_BYTES - 1] = 1;
     try (StorageEngine engine = StorageEngine.open(config)) {
@@ -114,7 +110,6 @@ final class ReadMemoryTest {
         .shape(shape)
         .segmentBytes(64 << 20)
         .compressionBytesMin(compressionBytesMin)
-        .ticker(storage::nanos)
         .build();
   }
 
@@ -134,16 +129,12 @@ final class ReadMemoryTest {
     return least;
   }
 
-  private void readAtOnce(int compressionBytesMin, boolean cold) throws InterruptedException {
+  private void readAtOnce(int compressionBytesMin) throws InterruptedException {
     EngineConfig config = config(compressionBytesMin);
     StorageEngine engine = StorageEngine.open(config);
     byte[] value = new byte[VALUE_BYTES];
     value[VALUE_BYTES - 1] = 1;
     engine.writes().put(0, KEY, value, 0);
-    if (cold) {
-      engine.writes().put(0, "mapped".getBytes(UTF_8), new byte[2 << 20], 0);
-      storage.takeTime(1_000_000);
-    }
     CountDownLatch free = new CountDownLatch(1);
     CountDownLatch inside = new CountDownLatch(READERS);
     List<Thread> readers = new ArrayList<>();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -50,7 +51,8 @@ final class BloomFilterTest {
     BloomFilter.fill(table, 40, hashes, keyCount, bitsPerKey);
     Region file = ledger.allocate(MemoryPurpose.TABLE_BUILD, 40 + length);
     file.put(40, table, 0, length);
-    BloomFilter filter = BloomFilter.of("test", file, 40, 40 + length);
+    BloomFilter filter = BloomFilter.of(
+            new TableBytes("test", file, 0, ColdReadPolicy.WARM), 40, 40 + length);
 
     long[] line = new long[Region.LINE_LONGS];
     for (int i = 0; i < keyCount; i++) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
@@ -53,7 +54,7 @@ final class TableIndexTest {
         byte sound = file.getByte(at);
         file.putByte(at, (byte) (sound ^ flip));
         try {
-          TableIndex index = new TableIndex("test", file, OFFSET, file.length(), dataEnd(count));
+          TableIndex index = new TableIndex(bytes(file), OFFSET, file.length(), dataEnd(count));
           int block = index.find(key, 0, 6, 0, new NativeWindow());
           assertTrue(block >= 0 && block <= index.blockCount());
         } catch (CorruptionException | IndexOutOfBoundsException e) {
@@ -69,7 +70,7 @@ final class TableIndexTest {
 
   private void searchAll(int count, String pattern) {
     Region file = file(count, pattern);
-    TableIndex index = new TableIndex("test", file, OFFSET, file.length(), dataEnd(count));
+    TableIndex index = new TableIndex(bytes(file), OFFSET, file.length(), dataEnd(count));
     assertEquals(count, index.blockCount());
     for (int i = 0; i <= count; i++) {
       assertEquals(blockOffset(i), index.blockOffset(i));
@@ -128,5 +129,9 @@ final class TableIndexTest {
 
   private static long dataEnd(int count) {
     return blockOffset(count);
+  }
+
+  private static TableBytes bytes(Region file) {
+    return new TableBytes("test", file, 0, ColdReadPolicy.WARM);
   }
 }

@@ -10,6 +10,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.Entry;
+import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -18,7 +19,9 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.FixedMemory;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -66,15 +69,17 @@ final class LogFixture implements AutoCloseable {
   final CrashableStorage storage;
   final MemoryLedger ledger = new MemoryLedger();
   final Epochs<SlotContext> epochs = new Epochs<>(() -> () -> {});
-  final SegmentDirectory directory = new SegmentDirectory();
+
+  /** Lengths of the parts that were loaded. */
+  final List<Integer> loads = new ArrayList<>();
+
+  /** Whether what is loaded was not in memory. */
+  boolean nothingInMemory;
+
+  private final ColdReadPolicy cold = new ColdReadPolicy(FixedMemory.NONE, this::load);
+  final SegmentDirectory directory = new SegmentDirectory(cold);
+  final ValueReader reader = new ValueReader(directory);
   final LogWriter writer;
-
-  /** Time that passes between two looks of the reader at the clock. */
-  long nanosPerLook;
-
-  private long nanos;
-
-  final ValueReader reader = new ValueReader(directory, () -> nanos += nanosPerLook);
   final ValueReader.Scratch scratch;
   private final StoredValue stored = new StoredValue();
   private final List<Frame> frames = new ArrayList<>();
@@ -196,12 +201,14 @@ final class LogFixture implements AutoCloseable {
     return read(entry.payload, entry.key);
   }
 
-  /** Reads a mapped value until the reader knows that values are in memory. */
-  void warmUp(Indexed entry) {
-    for (int i = 0; i < Residency.SLOW_WEIGHT; i++) {
-      read(entry);
-    }
-    assertTrue(!reader.isCold());
+  /** From now on the store does not fit into memory. */
+  void beCold() {
+    cold.update(1);
+  }
+
+  private boolean load(ByteBuffer part) {
+    loads.add(part.remaining());
+    return nothingInMemory;
   }
 
   byte[] read(byte[] pointer, byte[] key) {

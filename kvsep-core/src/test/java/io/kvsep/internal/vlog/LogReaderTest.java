@@ -39,7 +39,7 @@ final class LogReaderTest {
       for (int i = 1; i <= 20; i++) {
         log.append(i, LogFixture.put("key", new byte[1 << 20]));
       }
-      LogReader reader = new LogReader(log.directory);
+      LogReader reader = new LogReader();
       List<Long> numbers = new ArrayList<>();
       for (int i = 1; i <= 20; i++) {
         assertEquals(Outcome.READ, read(log, reader, 0, numbers));
@@ -58,7 +58,7 @@ final class LogReaderTest {
       for (int i = 1; i <= count; i++) {
         log.append(i, LogFixture.put("key", LogFixture.random(random, 100_000)));
       }
-      LogReader reader = new LogReader(log.directory);
+      LogReader reader = new LogReader();
       List<Long> numbers = new ArrayList<>();
       int parts = 0;
       while (numbers.isEmpty()) {

@@ -21,8 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** What a list of near records takes, and that nothing comes of what cannot be touched. */
 final class NearRecordsTest {
-  private static final long SLOW_NANOS = 1_000_000;
-
   private final LogFixture log = new LogFixture();
   private final List<Indexed> entries = new ArrayList<>();
   private Region pointer;
@@ -36,7 +34,7 @@ final class NearRecordsTest {
       byte[] value = LogFixture.random(new Random(i), i < 10 ? 200_000 : 300);
       entries.addAll(log.entries(log.append(i + 1L, LogFixture.put("key" + i, value))));
     }
-    log.warmUp(entries.get(0));
+    log.read(entries.get(0));
     slot = log.epochs.enter();
   }
 
@@ -57,15 +55,14 @@ final class NearRecordsTest {
         taken++;
       }
       assertEquals(16, taken);
-      assertFalse(near.touch());
+      near.touch();
       near.begin(100);
       assertFalse(add(near, entries.get(0)));
-      assertFalse(near.touch());
+      near.touch();
       near.begin(2);
       assertTrue(add(near, entries.get(10)));
       assertFalse(add(near, entries.get(10)));
     }
-    assertFalse(log.reader.isCold());
   }
 
   @Test
@@ -77,7 +74,7 @@ final class NearRecordsTest {
     }
     // Reading a large one has all before it mapped.
     byte[] large = LogFixture.random(new Random(40), 1_200_000);
-    log.warmUp(log.entries(log.append(200, LogFixture.put("large", large))).get(0));
+    log.read(log.entries(log.append(200, LogFixture.put("large", large))).get(0));
     List<Indexed> shuffled = new ArrayList<>(longer);
     Collections.shuffle(shuffled, new Random(29));
     NearRecords near = log.reader.newNearRecords();
@@ -89,7 +86,7 @@ final class NearRecordsTest {
         while (room && next < order.size()) {
           room = add(near, order.get(next++));
         }
-        assertFalse(near.touch());
+        near.touch();
       }
       // Together they have 400 KB.
       assertTrue(rounds >= 3 && rounds <= 4, rounds + " rounds");
@@ -106,21 +103,7 @@ final class NearRecordsTest {
       assertTrue(add(near, 1, 1L << 40, 50));
       assertTrue(add(near, 1, 100, 0));
     }
-    assertFalse(near.touch());
-    assertFalse(log.reader.isCold());
-  }
-
-  @Test
-  void whatTakesLongMayBeSuspected() {
-    NearRecords near = log.reader.newNearRecords();
-    near.begin(16);
-    add(near, entries.get(10));
-    log.nanosPerLook = SLOW_NANOS;
-    assertTrue(near.touch());
-    log.nanosPerLook = 0;
-    assertFalse(log.reader.isCold());
-    near.suspect();
-    assertTrue(log.reader.isCold());
+    near.touch();
   }
 
   private boolean add(NearRecords near, Indexed entry) {

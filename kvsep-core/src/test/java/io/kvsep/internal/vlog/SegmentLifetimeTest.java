@@ -118,24 +118,13 @@ final class SegmentLifetimeTest {
   void aFileIsNotClosedUnderAReaderInside() throws IOException {
     entry();
     Segment segment = log.directory.get(1);
-    for (boolean toRead : new boolean[] {true, false}) {
-      if (toRead) {
-        segment.openToRead();
-      } else {
-        segment.resume();
-      }
-      EpochSlot<SlotContext> inside = enter();
-      if (toRead) {
-        segment.closeToRead();
-      } else {
-        segment.closeFile();
-      }
-      log.epochs.collect();
-      assertFalse(segment.isOpen());
-      assertEquals(List.of(FILE), log.storage.openFiles());
-      log.epochs.exit(inside);
-      log.epochs.collect();
-      assertEquals(List.of(), log.storage.openFiles());
-    }
+    segment.resume();
+    EpochSlot<SlotContext> inside = enter();
+    segment.closeFile();
+    log.epochs.collect();
+    assertEquals(List.of(FILE), log.storage.openFiles());
+    log.epochs.exit(inside);
+    log.epochs.collect();
+    assertEquals(List.of(), log.storage.openFiles());
   }
 }

@@ -44,7 +44,7 @@ final class ValueReaderTest {
       }
       log.storage.clearTrace();
       assertArrayEquals(LogFixture.random(new Random(59), 20_000), log.read(last));
-      log.warmUp(first);
+      log.read(first);
       assertEquals(1, count(log, "map "));
       log.storage.clearTrace();
       assertArrayEquals(new byte[100], log.read(first));
@@ -88,7 +88,7 @@ final class ValueReaderTest {
         assertTrue(reads < 1_000, "the mapping is never replaced");
       }
       assertTrue(reads > 100, "replaced after " + reads + " reads");
-      log.warmUp(behind);
+      log.read(behind);
       log.storage.clearTrace();
       assertArrayEquals(new byte[100], log.read(behind));
       assertEquals(0, count(log, "map "));

@@ -1,0 +1,175 @@
+package io.kvsep.internal.memory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads what the system says of memory: how much this process may use, and how much of that can
+ * hold the contents of files. Linux tells both in files of /proc and of the control groups (version
+ * 1 and 2); elsewhere only the JVM's figure for all of the memory is known.
+ *
+ * <p>Thread safe. Each call reads a few small files, some 100 microseconds together.
+ */
+public final class SystemMemory implements ColdReadPolicy.Memory {
+  private static final String NO_LIMIT = "max";
+
+  private final Path proc;
+  private final Path groups;
+
+  public SystemMemory() {
+    this(Path.of("/proc"), Path.of("/sys/fs/cgroup"));
+  }
+
+  /**
+   * @param proc where the process file system is mounted
+   * @param groups where the control groups are mounted
+   */
+  SystemMemory(Path proc, Path groups) {
+    this.proc = proc;
+    this.groups = groups;
+  }
+
+  /**
+   * Bytes of memory that this process may use: those of the machine, or of a control group it is in
+   * that has fewer. {@link Long#MAX_VALUE} where the system does not tell.
+   */
+  public long limitBytes() {
+    long limit = field(proc.resolve("meminfo"), "MemTotal:", 1024);
+    for (Group group : groups()) {
+      limit = Math.min(limit, group.limitBytes());
+    }
+    return Math.min(limit, PhysicalMemory.bytes());
+  }
+
+  @Override
+  public long fileBytes() {
+    long available = field(proc.resolve("meminfo"), "MemAvailable:", 1024);
+    for (Group group : groups()) {
+      available = Math.min(available, group.fileBytes());
+    }
+    return available == Long.MAX_VALUE ? PhysicalMemory.bytes() / 2 : available;
+  }
+
+  @Override
+  public long majorFaults() {
+    try {
+      String stat = Files.readString(proc.resolve("self/stat"));
+      // The name of the program, in parentheses, may contain anything.
+      String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+      return Long.parseLong(fields[9]);
+    } catch (IOException | RuntimeException e) {
+      return 0;
+    }
+  }
+
+  /** A control group with a limit of memory. */
+  private interface Group {
+    long limitBytes();
+
+    /** What is left of the limit for files. */
+    long fileBytes();
+  }
+
+  /** The groups of this process with their parents, of whichever version has the memory. */
+  private List<Group> groups() {
+    List<Group> found = new ArrayList<>();
+    for (String line : lines(proc.resolve("self/cgroup"))) {
+      String[] parts = line.split(":", 3);
+      if (parts.length == 3 && parts[1].isEmpty()) {
+        for (Path directory : upwards(groups, parts[2])) {
+          found.add(new SecondVersion(directory));
+        }
+      } else if (parts.length == 3 && List.of(parts[1].split(",", -1)).contains("memory")) {
+        for (Path directory : upwards(groups.resolve("memory"), parts[2])) {
+          found.add(new FirstVersion(directory));
+        }
+      }
+    }
+    return found;
+  }
+
+  /**
+   * A group and its parents up to the root of the mount. Within a container the path may be that on
+   * the host, which is not there: the container's own group is the root then.
+   */
+  private static List<Path> upwards(Path root, String path) {
+    List<Path> found = new ArrayList<>();
+    Path relative = Path.of("/").relativize(Path.of(path)).normalize();
+    for (Path at = root.resolve(relative); at != null && at.startsWith(root); at = at.getParent()) {
+      if (Files.isDirectory(at)) {
+        found.add(at);
+      }
+    }
+    return found;
+  }
+
+  private record FirstVersion(Path directory) implements Group {
+    @Override
+    public long limitBytes() {
+      return number(directory.resolve("memory.limit_in_bytes"));
+    }
+
+    @Override
+    public long fileBytes() {
+      Path statistics = directory.resolve("memory.stat");
+      long files =
+          field(statistics, "total_active_file", 1) + field(statistics, "total_inactive_file", 1);
+      return left(limitBytes(), number(directory.resolve("memory.usage_in_bytes")), files);
+    }
+  }
+
+  private record SecondVersion(Path directory) implements Group {
+    @Override
+    public long limitBytes() {
+      return number(directory.resolve("memory.max"));
+    }
+
+    @Override
+    public long fileBytes() {
+      Path statistics = directory.resolve("memory.stat");
+      long files = field(statistics, "active_file", 1) + field(statistics, "inactive_file", 1);
+      return left(limitBytes(), number(directory.resolve("memory.current")), files);
+    }
+  }
+
+  private static long left(long limit, long used, long files) {
+    boolean isKnown = limit != Long.MAX_VALUE && used != Long.MAX_VALUE && files >= 0;
+    return isKnown ? Math.max(0, limit - Math.max(0, used - files)) : Long.MAX_VALUE;
+  }
+
+  /** The only number in a file; {@link Long#MAX_VALUE} for none, or for no limit. */
+  private static long number(Path file) {
+    List<String> lines = lines(file);
+    return lines.isEmpty() ? Long.MAX_VALUE : parsed(lines.get(0));
+  }
+
+  private static long field(Path file, String name, long unit) {
+    for (String line : lines(file)) {
+      String[] words = line.split("\\s+", 3);
+      if (words.length > 1 && words[0].equals(name)) {
+        long value = parsed(words[1]);
+        return value > Long.MAX_VALUE / unit ? Long.MAX_VALUE : value * unit;
+      }
+    }
+    return Long.MAX_VALUE;
+  }
+
+  private static long parsed(String number) {
+    try {
+      return number.equals(NO_LIMIT) ? Long.MAX_VALUE : Long.parseLong(number);
+    } catch (NumberFormatException e) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file);
+    } catch (IOException | RuntimeException e) {
+      return List.of();
+    }
+  }
+}
