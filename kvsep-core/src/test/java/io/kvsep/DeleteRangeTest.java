@@ -64,6 +64,16 @@ final class DeleteRangeTest {
   }
 
   @Test
+  void manyDeletesFlushNothing() {
+    for (int i = 0; i < 5_000; i++) {
+      store.deleteRange(bytes(String.format("%05d", i)), bytes(String.format("%05d", i + 3)));
+    }
+    assertEquals(0, store.stats().flushes());
+    fill("00007", "09999");
+    everywhere(() -> expect("00007", "09999"));
+  }
+
+  @Test
   void writesAfterTheDeleteStay() {
     fill("a", "b", "c");
     store.deleteRange(bytes("a"), bytes("z"));

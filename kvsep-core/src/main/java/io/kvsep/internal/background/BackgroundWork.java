@@ -499,8 +499,9 @@ public final class BackgroundWork {
   }
 
   private List<TableMeta> write(Memtable memtable, PointerRefresh pointers) throws IOException {
+    JobContext context = context(pointers, compaction);
     return FlushJob.run(
-        context(pointers, compaction), memtable.iterator(), memtable.rangeTombstones());
+        context, memtable.iterator(), memtable.ranges().fragments(context.boundaries()));
   }
 
   /**

@@ -146,7 +146,7 @@ public final class ConflictCheck implements CommitCondition {
 
   private boolean isUnchangedSince(MemtableMark mark, View view, int index) {
     for (int i = 0; i <= index; i++) {
-      if (deletes(view.searched[i].rangeTombstones())) {
+      if (deletes(view.searched[i])) {
         return false;
       }
     }
@@ -171,6 +171,10 @@ public final class ConflictCheck implements CommitCondition {
     return true;
   }
 
+  private boolean deletes(Memtable memtable) {
+    return memtable.ranges().anyAbove(sequence, read::meets);
+  }
+
   private boolean deletes(RangeTombstones ranges) {
     for (int i = 0; i < ranges.count(); i++) {
       if (ranges.sequences(i)[0] > sequence && read.meets(ranges.start(i), ranges.end(i))) {
@@ -181,7 +185,7 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   private boolean changes(Memtable memtable) {
-    return deletes(memtable.rangeTombstones())
+    return deletes(memtable)
         || changesPoint((context, hash) -> newestTag(memtable, context, hash), 0, read.count())
         || changesRange(memtable);
   }

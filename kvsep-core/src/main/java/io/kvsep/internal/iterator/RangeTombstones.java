@@ -39,6 +39,12 @@ public final class RangeTombstones {
     this.sequences = sequences;
   }
 
+  /** One delete of [{@code from}, {@code to}), which is not empty. The arrays are kept. */
+  public static RangeTombstones of(byte[] from, byte[] to, long sequence) {
+    return new RangeTombstones(
+        new byte[][] {from}, new byte[][] {to}, new long[][] {new long[] {sequence}});
+  }
+
   /** How many fragments there are. */
   public int count() {
     return starts.length;
@@ -114,6 +120,65 @@ public final class RangeTombstones {
       return NOTHING;
     }
     return newest(fragment, sequence);
+  }
+
+  /**
+   * These fragments, and those of older deletes where none of these lies. O(n) in the count of
+   * both.
+   */
+  public RangeTombstones over(RangeTombstones older) {
+    if (older.isEmpty() || isEmpty()) {
+      return isEmpty() ? older : this;
+    }
+    Overlay both = new Overlay(2 * starts.length + older.starts.length);
+    byte[] behind = older.starts[0];
+    int newer = 0;
+    for (int i = 0; i < older.starts.length; i++) {
+      byte[] from = max(behind, older.starts[i]);
+      byte[] to = older.ends[i];
+      while (newer < starts.length && Arrays.compareUnsigned(starts[newer], to) < 0) {
+        both.add(from, starts[newer], older.sequences[i]);
+        both.add(starts[newer], ends[newer], sequences[newer]);
+        from = max(from, ends[newer]);
+        newer++;
+      }
+      both.add(from, to, older.sequences[i]);
+      behind = max(behind, from);
+    }
+    for (; newer < starts.length; newer++) {
+      both.add(starts[newer], ends[newer], sequences[newer]);
+    }
+    return both.build();
+  }
+
+  /** Takes fragments in order, but for empty ones. */
+  private static final class Overlay {
+    private final byte[][] starts;
+    private final byte[][] ends;
+    private final long[][] sequences;
+    private int count;
+
+    Overlay(int countMax) {
+      this.starts = new byte[countMax][];
+      this.ends = new byte[countMax][];
+      this.sequences = new long[countMax][];
+    }
+
+    void add(byte[] from, byte[] to, long[] newestFirst) {
+      if (Arrays.compareUnsigned(from, to) < 0) {
+        starts[count] = from;
+        ends[count] = to;
+        sequences[count] = newestFirst;
+        count++;
+      }
+    }
+
+    RangeTombstones build() {
+      return new RangeTombstones(
+          Arrays.copyOf(starts, count),
+          Arrays.copyOf(ends, count),
+          Arrays.copyOf(sequences, count));
+    }
   }
 
   /** What of this lies in [{@code from}, {@code to}); null for an open end. */

@@ -4,7 +4,6 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
-import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -15,16 +14,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The index entries of the newest part of the log, sorted as soon as somebody walks them, and
  * beside them the ranges that were deleted. Owns its arena until {@link #free}; the deleted ranges
- * are few and on the heap.
+ * are on the heap.
  *
  * <p>Thread safe: one thread at a time may insert while any number of threads read, see {@link
  * SkipList}. Whoever frees it makes sure that nobody reads any more.
  */
 public final class Memtable {
-  /** Each range delete copies the fragments there are, so their number is kept small. */
-  private static final int RANGE_FRAGMENTS_MAX = 1024;
+  /** Deleted ranges may take as much of the heap as the arena takes beside it, within these. */
+  private static final long RANGE_BYTES_MIN = 1 << 20;
 
-  private static final long RANGE_BYTES_MAX = 1 << 20;
+  private static final long RANGE_BYTES_MAX = 8 << 20;
 
   /** So many memtables keep their keys in order from the beginning behind one that was walked. */
   private static final int ORDERED_BEHIND = 16;
@@ -49,10 +48,10 @@ public final class Memtable {
   private final AtomicLong tombstoneCount = new AtomicLong();
   private final AtomicLong keyBytes = new AtomicLong();
 
-  /** Guarded by itself. */
-  private final RangeTombstones.Builder rangeBuilder = new RangeTombstones.Builder();
+  private volatile MemtableRanges ranges = MemtableRanges.NONE;
 
-  private volatile RangeTombstones rangeTombstones = RangeTombstones.NONE;
+  /** Of the thread that inserts. */
+  private long rangeBytes;
 
   private final long firstMark;
   private final AtomicLong newestSequence = new AtomicLong();
@@ -134,13 +133,12 @@ public final class Memtable {
         Objects.requireNonNull(entry.keyRegion).getBytes(entry.keyOffset, entry.keyLength);
     byte[] to =
         Objects.requireNonNull(entry.valueRegion).getBytes(entry.valueOffset, entry.valueLength);
-    synchronized (rangeBuilder) {
-      RangeTombstones present = rangeTombstones;
-      if (present.count() >= RANGE_FRAGMENTS_MAX || present.bytes() >= RANGE_BYTES_MAX) {
-        return false;
-      }
-      rangeTombstones = rangeBuilder.add(from, to, Tag.sequence(entry.tag)).build();
+    long most = Math.min(RANGE_BYTES_MAX, Math.max(RANGE_BYTES_MIN, arena.length()));
+    if (rangeBytes >= most) {
+      return false;
     }
+    ranges = ranges.plus(from, to, Tag.sequence(entry.tag));
+    rangeBytes += MemtableRanges.bytes(from, to);
     countEntry();
     add(keyBytes, entry.keyLength);
     add(tombstoneCount, 1);
@@ -160,8 +158,8 @@ public final class Memtable {
   }
 
   /** The ranges deleted so far. */
-  public RangeTombstones rangeTombstones() {
-    return rangeTombstones;
+  public MemtableRanges ranges() {
+    return ranges;
   }
 
   /**
@@ -282,6 +280,8 @@ public final class Memtable {
 
   /** Gives the arena back; only when nobody reads any more. */
   public void free() {
+    // A mark may outlive it.
+    ranges = MemtableRanges.NONE;
     index.free();
     arena.free();
   }

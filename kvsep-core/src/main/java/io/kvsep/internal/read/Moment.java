@@ -39,11 +39,11 @@ public final class Moment implements AutoCloseable {
     return reads.cursor(this, all, since);
   }
 
-  /** All deleted ranges that are still known, with those of later commits. */
+  /** The deleted ranges that are still known, with those of later commits. */
   public RangeTombstones ranges() {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
     for (Memtable memtable : view.searched) {
-      all.add(memtable.rangeTombstones());
+      all.add(memtable.ranges().fragments(sequence));
     }
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : view.version.rangeTables(level)) {

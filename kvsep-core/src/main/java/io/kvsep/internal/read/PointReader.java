@@ -93,7 +93,7 @@ final class PointReader {
       if (memtable.isEmpty()) {
         continue;
       }
-      long deleted = deletedAt(memtable.rangeTombstones(), key, length, sequence);
+      long deleted = memtable.ranges().covering(key, 0, length, sequence);
       int node = memtable.find(key, 0, length, hash, seekTag);
       if (node != 0) {
         context.tag = memtable.tag(node);
@@ -144,11 +144,7 @@ final class PointReader {
   private static long deletedAt(TableFile table, Region key, int length, long sequence) {
     return table.meta().rangeCount() == 0
         ? RangeTombstones.NOTHING
-        : deletedAt(table.rangeTombstones(), key, length, sequence);
-  }
-
-  private static long deletedAt(RangeTombstones ranges, Region key, int length, long sequence) {
-    return ranges.isEmpty() ? RangeTombstones.NOTHING : ranges.covering(key, 0, length, sequence);
+        : table.rangeTombstones().covering(key, 0, length, sequence);
   }
 
   private static boolean get(

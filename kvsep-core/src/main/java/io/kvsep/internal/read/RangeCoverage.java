@@ -49,7 +49,8 @@ final class RangeCoverage {
     RangeCoverage coverage = new RangeCoverage(sequence);
     int child = 0;
     for (Memtable memtable : view.searched) {
-      coverage.add(child++, memtable.rangeTombstones());
+      int source = child++;
+      memtable.ranges().forEachPart(sequence, ranges -> coverage.add(source, ranges));
     }
     for (TableFile table : levelZero) {
       coverage.add(child++, table.rangeTombstones());

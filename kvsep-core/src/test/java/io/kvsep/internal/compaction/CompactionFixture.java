@@ -27,6 +27,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.stream.LongStream;
@@ -140,7 +141,9 @@ final class CompactionFixture implements AutoCloseable {
       insert(
           memtable, item.key, Tag.of(item.sequence, item.kind), item.expiresAtMillis, item.value);
     }
-    for (Range range : ranges) {
+    List<Range> inOrder = new ArrayList<>(ranges);
+    inOrder.sort(Comparator.comparingLong(range -> range.sequence));
+    for (Range range : inOrder) {
       insert(memtable, range.from, Tag.of(range.sequence, Tag.RANGE_DELETE), 0, range.to);
     }
     return memtable;
@@ -172,7 +175,9 @@ final class CompactionFixture implements AutoCloseable {
   List<TableMeta> flush(Collection<Item> items, Collection<Range> ranges) throws IOException {
     Memtable memtable = memtable(items, ranges);
     try {
-      return FlushJob.run(context(), memtable.iterator(), memtable.rangeTombstones());
+      JobContext context = context();
+      return FlushJob.run(
+          context, memtable.iterator(), memtable.ranges().fragments(context.boundaries()));
     } finally {
       memtable.free();
     }

@@ -234,7 +234,8 @@ final class VersionFilterTest {
     Memtable memtable = store.memtable(items, ranges);
     try (InternalIterator iterator = memtable.iterator();
         VersionFilter filter =
-            new VersionFilter(boundaries, bottom, 1000, memtable.rangeTombstones(), store.ledger)) {
+            new VersionFilter(
+                boundaries, bottom, 1000, memtable.ranges().fragments(boundaries), store.ledger)) {
       survivors.addAll(CompactionFixture.ranges(filter.survivingRanges()));
       String last = "";
       int index = 0;

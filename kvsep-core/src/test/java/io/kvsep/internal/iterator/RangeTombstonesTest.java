@@ -77,6 +77,45 @@ final class RangeTombstonesTest {
     check(clipped, built.clip(from, to), random);
   }
 
+  @Test
+  void newerFragmentsLieOverOlderOnes() {
+    Seeds.run(getClass(), "newerFragmentsLieOverOlderOnes", 1, 300, this::overlay);
+  }
+
+  private void overlay(long seed) {
+    Random random = new Random(seed);
+    RangeTombstones newest = RangeTombstones.NONE;
+    List<Delete> deletes = new ArrayList<>();
+    for (long sequence = 1; sequence <= 20; sequence++) {
+      // One after the other, and some put together before.
+      RangeTombstones more = RangeTombstones.NONE;
+      for (int i = random.nextInt(4); i >= 0 && sequence <= 20; i--) {
+        Delete delete = new Delete(key(random), key(random), sequence);
+        if (Arrays.compareUnsigned(delete.from, delete.to) < 0) {
+          deletes.add(delete);
+          more = RangeTombstones.of(delete.from, delete.to, sequence).over(more);
+          sequence++;
+        }
+      }
+      newest = more.over(newest);
+    }
+    checkFragments(newest);
+    for (int i = 0; i < 60; i++) {
+      byte[] key = key(random);
+      scratch.put(5, key, 0, key.length);
+      long expected = 0;
+      for (Delete delete : deletes) {
+        expected = delete.covers(key) ? delete.sequence : expected;
+      }
+      assertEquals(expected, newest.covering(scratch, 5, key.length, Long.MAX_VALUE));
+    }
+    for (int i = 0; i < newest.count(); i++) {
+      assertEquals(1, newest.sequences(i).length);
+    }
+    assertSame(newest, newest.over(RangeTombstones.NONE));
+    assertSame(newest, RangeTombstones.NONE.over(newest));
+  }
+
   private void check(List<Delete> deletes, RangeTombstones built, Random random) {
     checkFragments(built);
     assertEquals(built.count() == 0, built.isEmpty());

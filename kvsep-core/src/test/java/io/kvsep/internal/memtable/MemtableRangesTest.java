@@ -14,6 +14,11 @@ import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.testing.Seeds;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +48,7 @@ final class MemtableRangesTest {
       iterator.seekToFirst();
       assertFalse(iterator.isValid());
     }
-    RangeTombstones ranges = memtable.rangeTombstones();
+    MemtableRanges ranges = memtable.ranges();
     byte[] key = number(4);
     scratch.put(0, key, 0, key.length);
     assertEquals(
@@ -55,26 +60,30 @@ final class MemtableRangesTest {
   @Test
   void whatAReaderHoldsDoesNotChange() {
     assertTrue(insert(number(3), number(5)));
-    RangeTombstones before = memtable.rangeTombstones();
+    MemtableRanges before = memtable.ranges();
     assertTrue(insert(number(4), number(9)));
-    assertEquals(1, before.count());
-    assertEquals(3, memtable.rangeTombstones().count());
+    assertTrue(insert(number(2), number(7)));
+    assertEquals(1, before.fragments(sequence).count());
+    assertEquals(1, covering(before, 4, sequence));
+    assertEquals(0, covering(before, 6, sequence));
+    assertEquals(5, memtable.ranges().fragments(1, 2).count());
+    assertEquals(2, memtable.ranges().fragments(sequence).count());
   }
 
   @Test
-  void fragmentsBeyondTheLimitAreRefused() {
+  void rangesBeyondTheLimitAreRefused() {
     int count = 0;
     while (insert(number(2 * count), number(2 * count + 1))) {
       count++;
       assertTrue(count < 10_000);
     }
-    assertEquals(count, memtable.rangeTombstones().count());
+    assertEquals(count, memtable.ranges().fragments(sequence).count());
     assertEquals(count, memtable.entryCount());
     // Refused is refused: another memtable takes it, and this one is as it was.
     assertFalse(insert(number(0), number(1)));
-    assertEquals(count, memtable.rangeTombstones().count());
+    assertEquals(count, memtable.ranges().fragments(sequence).count());
     assertEquals(count, memtable.entryCount());
-    assertTrue(memtable.rangeTombstones().bytes() < 2 << 20);
+    assertTrue(memtable.ranges().fragments(sequence).bytes() < 2 << 20);
   }
 
   @Test
@@ -91,7 +100,7 @@ final class MemtableRangesTest {
       assertTrue(count < 100);
     }
     assertTrue(count > 1);
-    assertTrue(memtable.rangeTombstones().bytes() < 4 << 20);
+    assertTrue(memtable.ranges().fragments(sequence).bytes() < 4 << 20);
   }
 
   /** Deletes of the same range are one fragment, but each of them takes room. */
@@ -102,11 +111,146 @@ final class MemtableRangesTest {
       count++;
       assertTrue(count < 200_000);
     }
-    assertEquals(1, memtable.rangeTombstones().count());
+    assertEquals(1, memtable.ranges().fragments(sequence).count());
     assertTrue(count > 1_000);
   }
 
+  /** What is deleted up to one key, and then up to the next one, is no more than its last part. */
+  @Test
+  void deletesAroundEachOtherTakeNoMoreRoomThanOthers() {
+    int count = 0;
+    while (insert(number(0), number(count + 1))) {
+      count++;
+      assertEquals(count, covering(memtable.ranges(), 0, sequence));
+      assertTrue(count < 200_000);
+    }
+    assertTrue(count > 1_000);
+    assertEquals(1, memtable.ranges().fragments(sequence).count());
+    long middle = sequence / 2;
+    assertEquals(2, memtable.ranges().fragments(middle, sequence).count());
+    assertEquals(middle, covering(memtable.ranges(), 0, middle));
+    assertEquals(0, covering(memtable.ranges(), (int) middle, middle));
+  }
+
+  @Test
+  void arenaThatIsLargerHasRoomForMoreRanges() {
+    Memtable larger = new Memtable(ledger, 4 << 20, LogPosition.START, 3);
+    try {
+      int count = 0;
+      while (insert(larger, number(2 * count), number(2 * count + 1))) {
+        count++;
+        assertTrue(count < 100_000);
+      }
+      assertTrue(count > 15_000);
+    } finally {
+      larger.free();
+    }
+  }
+
+  /** Not as many as there are deletes: else each lookup would look at all of them. */
+  @Test
+  void readersThatAskAfterEachDeleteMeetFewRuns() {
+    MemtableRanges ranges = MemtableRanges.NONE;
+    for (int i = 1; i <= 20_000; i++) {
+      ranges = ranges.plus(number(2 * i), number(2 * i + 1), i);
+      assertEquals(Integer.bitCount(i), ranges.runs());
+      assertEquals(i, covering(ranges, 2 * i, i));
+      assertEquals(i / 2 + 1, covering(ranges, 2 * (i / 2 + 1), i));
+      assertEquals(0, covering(ranges, 2 * i + 1, i));
+    }
+  }
+
+  @Test
+  void everyReaderSeesWhatAllDeletesSay() {
+    Seeds.run(getClass(), "everyReaderSeesWhatAllDeletesSay", 1, 200, this::compare);
+  }
+
+  private record Delete(int from, int to, long sequence) {}
+
+  private void compare(long seed) {
+    Random random = new Random(seed);
+    List<Delete> deletes = new ArrayList<>();
+    List<MemtableRanges> moments = new ArrayList<>();
+    MemtableRanges ranges = MemtableRanges.NONE;
+    long last = 0;
+    int keys = 1 + random.nextInt(60);
+    for (int i = random.nextInt(80); i > 0; i--) {
+      moments.add(ranges);
+      last += 1 + random.nextInt(3);
+      Delete delete = new Delete(random.nextInt(keys), random.nextInt(keys), last);
+      deletes.add(delete);
+      ranges = ranges.plus(number(delete.from), number(delete.to), last);
+      for (int j = random.nextInt(3); j > 0; j--) {
+        compare(deletes, ranges, random.nextInt(keys), random.nextLong(last + 2));
+      }
+    }
+    for (int i = 0; i < moments.size(); i++) {
+      long sequence = random.nextLong(last + 2);
+      compare(deletes.subList(0, i), moments.get(i), random.nextInt(keys), sequence);
+    }
+    long[] boundaries = random.longs(random.nextInt(6), 1, last + 2).sorted().distinct().toArray();
+    RangeTombstones fragments = ranges.fragments(boundaries);
+    for (int key = 0; key < keys; key++) {
+      byte[] stored = number(key);
+      scratch.put(0, stored, 0, stored.length);
+      for (long boundary : boundaries) {
+        assertEquals(
+            expected(deletes, key, boundary),
+            fragments.covering(scratch, 0, stored.length, boundary));
+      }
+      assertEquals(
+          expected(deletes, key, Long.MAX_VALUE),
+          fragments.covering(scratch, 0, stored.length, Long.MAX_VALUE));
+    }
+    for (int i = 0; i < fragments.count(); i++) {
+      assertTrue(fragments.sequences(i).length <= boundaries.length + 1);
+    }
+  }
+
+  private void compare(List<Delete> deletes, MemtableRanges ranges, int key, long sequence) {
+    long expected = expected(deletes, key, sequence);
+    assertEquals(expected, covering(ranges, key, sequence));
+    long[] newest = {0};
+    ranges.forEachPart(
+        sequence,
+        part ->
+            newest[0] =
+                Math.max(newest[0], part.covering(scratch, 0, number(key).length, sequence)));
+    assertEquals(expected, newest[0]);
+    boolean later = false;
+    for (Delete delete : deletes) {
+      later |= delete.sequence > sequence && delete.from <= key && key < delete.to;
+    }
+    byte[] stored = number(key);
+    assertEquals(
+        later,
+        ranges.anyAbove(
+            sequence,
+            (from, to) ->
+                Arrays.compareUnsigned(from, stored) <= 0
+                    && Arrays.compareUnsigned(stored, to) < 0));
+  }
+
+  private static long expected(List<Delete> deletes, int key, long sequence) {
+    long newest = 0;
+    for (Delete delete : deletes) {
+      boolean covers = delete.from <= key && key < delete.to;
+      newest = covers && delete.sequence <= sequence ? delete.sequence : newest;
+    }
+    return newest;
+  }
+
+  private long covering(MemtableRanges ranges, int key, long sequence) {
+    byte[] stored = number(key);
+    scratch.put(0, stored, 0, stored.length);
+    return ranges.covering(scratch, 0, stored.length, sequence);
+  }
+
   private boolean insert(byte[] from, byte[] to) {
+    return insert(memtable, from, to);
+  }
+
+  private boolean insert(Memtable target, byte[] from, byte[] to) {
     scratch.put(0, from, 0, from.length);
     scratch.put(from.length, to, 0, to.length);
     Entry entry = new Entry();
@@ -117,7 +261,7 @@ final class MemtableRangesTest {
     entry.valueOffset = from.length;
     entry.valueLength = to.length;
     entry.tag = Tag.of(++sequence, Tag.RANGE_DELETE);
-    boolean inserted = memtable.insert(entry, new Memtable.Splice());
+    boolean inserted = target.insert(entry, new Memtable.Splice());
     sequence -= inserted ? 0 : 1;
     return inserted;
   }

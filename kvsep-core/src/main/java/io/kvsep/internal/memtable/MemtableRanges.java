@@ -1,0 +1,268 @@
+package io.kvsep.internal.memtable;
+
+import static java.util.Arrays.compareUnsigned;
+
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.BiPredicate;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ranges deleted in a memtable, as of one moment. Deletes come in the order of their sequence
+ * numbers and are kept as runs: a run is one delete, or two neighbouring runs of equal size. So n
+ * deletes are at most log2(n) + 1 runs, and to add one is like adding one to a binary number.
+ *
+ * <p>Adding a delete fragments nothing. The first reader that needs a run cuts it into fragments,
+ * each with the newest delete alone, from those of its halves; the run then remembers the fragments
+ * and its halves forget theirs. A reader at a sequence number within a run asks the halves.
+ *
+ * <p>Thread safe; immutable but for the fragments it remembers. Two readers may cut the same run at
+ * the same time.
+ *
+ * <p>Cost: {@link #plus} O(1) amortised; a lookup one binary search a run. Cutting costs O(log n) a
+ * delete in all, however deletes and lookups alternate. Fragments are on the heap, at most two for
+ * each delete.
+ */
+public final class MemtableRanges {
+  /** No deleted range. */
+  public static final MemtableRanges NONE = new MemtableRanges(null);
+
+  /**
+   * About what a delete takes of the heap beside its keys: itself, its share of the runs, their
+   * fragments.
+   */
+  private static final int OVERHEAD_BYTES = 200;
+
+  private static final byte[] NO_KEY = {};
+
+  /** The newest run; each leads to the next older one. */
+  private final @Nullable Run newest;
+
+  private MemtableRanges(@Nullable Run newest) {
+    this.newest = newest;
+  }
+
+  /** One delete, or two runs of equal size. */
+  private static final class Run {
+    final @Nullable Run next;
+    final int size;
+    final long oldestSequence;
+    final long newestSequence;
+
+    // Of one delete.
+    final byte[] from;
+    final byte[] to;
+
+    // Of two runs.
+    final @Nullable Run newer;
+    final @Nullable Run older;
+    volatile @Nullable RangeTombstones fragments;
+
+    Run(byte[] from, byte[] to, long sequence, @Nullable Run next) {
+      this.next = next;
+      this.size = 1;
+      this.oldestSequence = sequence;
+      this.newestSequence = sequence;
+      this.from = from;
+      this.to = to;
+      this.newer = null;
+      this.older = null;
+    }
+
+    Run(Run newer, Run older) {
+      this.next = older.next;
+      this.size = newer.size + older.size;
+      this.oldestSequence = older.oldestSequence;
+      this.newestSequence = newer.newestSequence;
+      this.from = NO_KEY;
+      this.to = NO_KEY;
+      this.newer = newer;
+      this.older = older;
+    }
+
+    boolean isSingle() {
+      return newer == null;
+    }
+
+    Run newer() {
+      return Objects.requireNonNull(newer);
+    }
+
+    Run older() {
+      return Objects.requireNonNull(older);
+    }
+
+    /** The fragments, cut anew unless they are remembered. */
+    RangeTombstones cut() {
+      RangeTombstones known = fragments;
+      if (known != null) {
+        return known;
+      }
+      return isSingle()
+          ? RangeTombstones.of(from, to, newestSequence)
+          : newer().cut().over(older().cut());
+    }
+
+    /** The fragments, remembered from now on. */
+    RangeTombstones fragments() {
+      RangeTombstones cut = cut();
+      if (fragments == null && !isSingle()) {
+        fragments = cut;
+        newer().fragments = null;
+        older().fragments = null;
+      }
+      return cut;
+    }
+
+    long covering(Region key, long offset, int length, long sequence) {
+      if (oldestSequence > sequence) {
+        return RangeTombstones.NOTHING;
+      }
+      if (isSingle()) {
+        return key.compareTo(offset, length, from) >= 0 && key.compareTo(offset, length, to) < 0
+            ? newestSequence
+            : RangeTombstones.NOTHING;
+      }
+      if (newestSequence <= sequence) {
+        return fragments().covering(key, offset, length, sequence);
+      }
+      long found = newer().covering(key, offset, length, sequence);
+      return found != RangeTombstones.NOTHING
+          ? found
+          : older().covering(key, offset, length, sequence);
+    }
+
+    void forEach(long sequence, Consumer<RangeTombstones> action) {
+      if (newestSequence <= sequence) {
+        action.accept(fragments());
+      } else if (oldestSequence <= sequence) {
+        newer().forEach(sequence, action);
+        older().forEach(sequence, action);
+      }
+    }
+
+    /** Of the deletes above {@code above} up to {@code upTo}. */
+    RangeTombstones cut(long above, long upTo) {
+      if (newestSequence <= above || oldestSequence > upTo) {
+        return RangeTombstones.NONE;
+      }
+      return oldestSequence > above && newestSequence <= upTo
+          ? cut()
+          : newer().cut(above, upTo).over(older().cut(above, upTo));
+    }
+
+    boolean anyAbove(long sequence, BiPredicate<byte[], byte[]> test) {
+      if (newestSequence <= sequence) {
+        return false;
+      }
+      return isSingle()
+          ? test.test(from, to)
+          : newer().anyAbove(sequence, test) || older().anyAbove(sequence, test);
+    }
+  }
+
+  /**
+   * With one delete more.
+   *
+   * @param from first stored key that it deletes; kept
+   * @param to first stored key behind those; kept
+   * @param sequence higher than those of all deletes before
+   */
+  MemtableRanges plus(byte[] from, byte[] to, long sequence) {
+    if (newest != null && sequence <= newest.newestSequence) {
+      throw new IllegalArgumentException("a delete older than the one before");
+    }
+    if (compareUnsigned(from, to) >= 0) {
+      return this;
+    }
+    Run run = new Run(from, to, sequence, newest);
+    for (Run next = run.next; next != null && next.size == run.size; next = run.next) {
+      run = new Run(run, next);
+    }
+    return new MemtableRanges(run);
+  }
+
+  /** About what a delete of a range takes of the heap. */
+  static long bytes(byte[] from, byte[] to) {
+    return OVERHEAD_BYTES + from.length + (long) to.length;
+  }
+
+  public boolean isEmpty() {
+    return newest == null;
+  }
+
+  /** How many runs there are. */
+  int runs() {
+    int count = 0;
+    for (Run run = newest; run != null; run = run.next) {
+      count++;
+    }
+    return count;
+  }
+
+  /**
+   * The newest delete at or below {@code sequence} that covers the key, or {@link
+   * RangeTombstones#NOTHING}.
+   */
+  public long covering(Region key, long offset, int length, long sequence) {
+    for (Run run = newest; run != null; run = run.next) {
+      long found = run.covering(key, offset, length, sequence);
+      if (found != RangeTombstones.NOTHING) {
+        return found;
+      }
+    }
+    return RangeTombstones.NOTHING;
+  }
+
+  /**
+   * Hands out all deletes at or below {@code sequence} in a few parts, the newest first. Each has
+   * of every key its newest delete alone.
+   */
+  public void forEachPart(long sequence, Consumer<RangeTombstones> action) {
+    for (Run run = newest; run != null; run = run.next) {
+      run.forEach(sequence, action);
+    }
+  }
+
+  /** Whether the test, which is given both ends of a range, holds for a delete above a sequence. */
+  public boolean anyAbove(long sequence, BiPredicate<byte[], byte[]> test) {
+    for (Run run = newest; run != null && run.newestSequence > sequence; run = run.next) {
+      if (run.anyAbove(sequence, test)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * The deletes that readers at the boundaries, or above all of these, can tell apart: of each key
+   * the newest delete up to each boundary and above the one before.
+   *
+   * @param boundaries sequence numbers, ascending
+   */
+  public RangeTombstones fragments(long... boundaries) {
+    List<RangeTombstones> stripes = new ArrayList<>();
+    long above = RangeTombstones.NOTHING;
+    for (int i = 0; i <= boundaries.length; i++) {
+      long upTo = i < boundaries.length ? boundaries[i] : Long.MAX_VALUE;
+      RangeTombstones stripe = RangeTombstones.NONE;
+      for (Run run = newest; run != null; run = run.next) {
+        stripe = stripe.over(run.cut(above, upTo));
+      }
+      if (!stripe.isEmpty()) {
+        stripes.add(stripe);
+      }
+      above = upTo;
+    }
+    if (stripes.size() == 1) {
+      return stripes.get(0);
+    }
+    RangeTombstones.Builder all = new RangeTombstones.Builder();
+    stripes.forEach(all::add);
+    return all.build();
+  }
+}
