@@ -17,6 +17,15 @@ public record MemtableMark(long epoch, Memtable memtable, long mark, long entryC
     return new MemtableMark(view.markEpoch, active, active.mark(), entries);
   }
 
+  /** No entry before a mark taken earlier in the view has a higher sequence number. */
+  static long newestSequence(View view) {
+    long newest = view.version.lastSequence();
+    for (Memtable memtable : view.searched) {
+      newest = Math.max(newest, memtable.newestSequence());
+    }
+    return newest;
+  }
+
   /** A mark and a snapshot that sees everything before the mark, and nothing behind it. */
   public record Moment(@Nullable MemtableMark mark, SnapshotHold hold) {
     private static final int TRIES = 64;
@@ -29,10 +38,7 @@ public record MemtableMark(long epoch, Memtable memtable, long mark, long entryC
       for (int i = 0; i < TRIES; i++) {
         View view = live.get();
         MemtableMark mark = of(view);
-        long newest = view.version.lastSequence();
-        for (Memtable memtable : view.searched) {
-          newest = Math.max(newest, memtable.newestSequence());
-        }
+        long newest = newestSequence(view);
         if (newest <= snapshots.visibleSequence()) {
           return new Moment(mark, snapshots.acquire());
         }

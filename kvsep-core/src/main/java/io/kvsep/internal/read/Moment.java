@@ -4,22 +4,33 @@ import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import org.jspecify.annotations.Nullable;
 
 /** What was committed at one moment, held in memory and on disk until this is closed. */
 public final class Moment implements AutoCloseable {
   private final StoreReads reads;
   private final View view;
   private final long sequence;
+  private final @Nullable MemtableMark mark;
 
-  /** Takes over the view's reference. */
-  Moment(StoreReads reads, View view, long sequence) {
+  /**
+   * Takes over the view's reference.
+   *
+   * @param mark what is above the sequence number stands behind it; null if that is not known
+   */
+  Moment(StoreReads reads, View view, long sequence, @Nullable MemtableMark mark) {
     this.reads = reads;
     this.view = view;
     this.sequence = sequence;
+    this.mark = mark;
   }
 
   View view() {
     return view;
+  }
+
+  @Nullable MemtableMark mark() {
+    return mark;
   }
 
   /** Everything up to this number, and nothing above, belongs to the moment. */

@@ -52,6 +52,7 @@ public final class StoreReads {
   private final Ticker ticker;
   private final boolean verifiesValues;
   private final MemoryLedger ledger;
+  private final KnownGaps gaps = new KnownGaps();
 
   /** The open cursors and when they were made, by the ticker. */
   private final Map<EngineCursor, Long> cursors = new ConcurrentHashMap<>();
@@ -314,10 +315,14 @@ public final class StoreReads {
       slot = epochs.enter(slot);
       ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
       Moment held = held(hold);
-      return registered(cursor(held.view(), held.sequence(), bounds, EVERYTHING, context));
+      return registered(makeCursor(held, bounds, EVERYTHING, context));
     } finally {
       epochs.exit(slot);
     }
+  }
+
+  KnownGaps gaps() {
+    return gaps;
   }
 
   /** The sequence number of the last commit. */
@@ -345,9 +350,11 @@ public final class StoreReads {
       View view = live.retain();
       boolean kept = false;
       try {
+        MemtableMark mark = MemtableMark.of(view);
+        long newest = MemtableMark.newestSequence(view);
         long moment = readable(hold);
         if (live.isCurrent(view)) {
-          Moment held = new Moment(this, view, moment);
+          Moment held = new Moment(this, view, moment, newest <= moment ? mark : null);
           kept = true;
           return held;
         }
@@ -374,7 +381,7 @@ public final class StoreReads {
       if (!held.view().tryRetain()) {
         throw new IllegalStateException("the moment is over");
       }
-      return registered(cursor(held.view(), held.sequence(), bounds, since, context));
+      return registered(makeCursor(held, bounds, since, context));
     } finally {
       epochs.exit(slot);
     }
@@ -394,16 +401,16 @@ public final class StoreReads {
   }
 
   /** Takes over the caller's reference to the view, whatever comes of it. */
-  private EngineCursor cursor(
-      View view, long moment, ScanBounds bounds, long since, ReadContext context) {
+  private EngineCursor makeCursor(Moment held, ScanBounds bounds, long since, ReadContext context) {
+    View view = held.view();
     VisibleIterator iterator = null;
     try {
       ReadAhead ahead =
           bounds.keysOnly() || bounds.prefetch() == 0
               ? null
               : new ReadAhead(
-                  device, values, () -> iterator(view, moment, bounds), bounds.prefetch());
-      iterator = iterator(view, moment, bounds);
+                  device, values, () -> iterator(held, bounds, since), bounds.prefetch());
+      iterator = iterator(held, bounds, since);
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
@@ -422,7 +429,9 @@ public final class StoreReads {
   }
 
   /** What the bounds show of the view, which the caller has retained. */
-  private VisibleIterator iterator(View view, long moment, ScanBounds bounds) {
+  private VisibleIterator iterator(Moment held, ScanBounds bounds, long since) {
+    View view = held.view();
+    long moment = held.sequence();
     List<TableFile> levelZero = bounds.within(view.version.level(0));
     RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
     MergingIterator merged;
@@ -430,8 +439,10 @@ public final class StoreReads {
       merged = sources.merge(ledger);
     }
     try {
+      GapFinder finder =
+          since == EVERYTHING ? new GapFinder(gaps, view, moment, held.mark(), clock) : null;
       return new VisibleIterator(
-          merged, moment, coverage, bounds.lower(), bounds.upper(), clock, ledger);
+          merged, moment, coverage, finder, bounds.lower(), bounds.upper(), clock, ledger);
     } catch (RuntimeException | Error e) {
       merged.close();
       throw e;

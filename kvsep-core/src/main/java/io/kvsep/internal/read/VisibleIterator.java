@@ -14,6 +14,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import java.time.Clock;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -51,9 +52,12 @@ final class VisibleIterator implements AutoCloseable {
 
   private static final int UNKNOWN = Integer.MAX_VALUE;
 
+  private static final int NEVER = -1;
+
   private final MergingIterator source;
   private final long sequence;
   private final @Nullable RangeCoverage coverage;
+  private final @Nullable GapFinder gaps;
   private final Clock clock;
   private final GrowingRegion keyCopy;
   private final GrowingRegion seekKey;
@@ -92,6 +96,7 @@ final class VisibleIterator implements AutoCloseable {
    * Takes over the source, unless memory for the bounds runs out.
    *
    * @param coverage what range deletes hide, null for nothing
+   * @param gaps knows where all is dead; null where that is not asked
    * @param lower first stored key that may be seen, null for none
    * @param upper first stored key that may not be seen any more, null for none
    */
@@ -99,6 +104,7 @@ final class VisibleIterator implements AutoCloseable {
       MergingIterator source,
       long sequence,
       @Nullable RangeCoverage coverage,
+      @Nullable GapFinder gaps,
       byte @Nullable [] lower,
       byte @Nullable [] upper,
       Clock clock,
@@ -106,6 +112,7 @@ final class VisibleIterator implements AutoCloseable {
     this.source = source;
     this.sequence = sequence;
     this.coverage = coverage;
+    this.gaps = gaps;
     this.clock = clock;
     this.keyCopy = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
@@ -308,7 +315,16 @@ final class VisibleIterator implements AutoCloseable {
     forward = true;
     boolean decided = skipCurrentKey;
     int agree = agreeing;
+    int dead = 0;
+    int look = firstLook();
     while (source.isValid()) {
+      if (dead == look) {
+        look += GapFinder.LOOK_KEYS;
+        if (leapGap()) {
+          agree = 0;
+          continue;
+        }
+      }
       if (decided && !source.keyIsNew() && current.isKeyOf(source)) {
         source.next();
         agree = Math.min(agree, source.keyShared());
@@ -332,15 +348,70 @@ final class VisibleIterator implements AutoCloseable {
       boolean hidden = isHidden();
       if (!hidden && isShown()) {
         remember();
+        if (dead > 0) {
+          endRun(dead, /* found= */ true);
+        }
         return true;
       }
+      dead++;
       if (!hidden || !leap()) {
         source.next();
       }
       agree = source.keyShared();
     }
+    endRun(dead, /* found= */ false);
     endWalk(/* stepped= */ skipCurrentKey);
     return false;
+  }
+
+  /** After how many dead keys a move asks for a gap first. */
+  private int firstLook() {
+    return gaps == null ? NEVER : GapFinder.LOOK_KEYS;
+  }
+
+  /** Goes to the other end of a known gap in which the source stands; false where none is known. */
+  private boolean leapGap() {
+    GapFinder finder = Objects.requireNonNull(gaps);
+    int length = source.keyLength();
+    if (length > KnownGaps.KEY_BYTES_MAX) {
+      return false;
+    }
+    byte[] key = source.keyRegion().getBytes(source.keyOffset(), length);
+    KnownGaps.Gap gap = finder.around(key, forward);
+    if (gap == null) {
+      return false;
+    }
+    if (forward) {
+      source.seek(place(gap.to()), 0, gap.to().length, Tag.MAX);
+    } else {
+      source.seekBefore(place(gap.from()), 0, gap.from().length, Tag.MAX);
+    }
+    return true;
+  }
+
+  /**
+   * Ends a run of dead keys, and keeps the gap if it was a long one.
+   *
+   * @param found whether it ends at the current entry, or at the bound of the walk
+   */
+  private void endRun(int dead, boolean found) {
+    GapFinder finder = gaps;
+    if (finder == null) {
+      return;
+    }
+    if (dead >= GapFinder.KEEP_KEYS) {
+      Region bound = forward ? upper : lower;
+      byte[] end = null;
+      if (found) {
+        end = Arrays.copyOf(current.key, current.keyLength);
+      } else if (bound != null) {
+        end = bound.getBytes(0, forward ? upperLength : lowerLength);
+      }
+      if (end != null) {
+        finder.keep(found && !forward ? GapFinder.behind(end) : end, forward, dead);
+      }
+    }
+    finder.endRun(dead);
   }
 
   /** Nobody enters another block, where it would show that this one could not be read. */
@@ -352,11 +423,20 @@ final class VisibleIterator implements AutoCloseable {
 
   private boolean settleBackward() {
     forward = false;
+    int dead = 0;
+    int look = firstLook();
     while (source.isValid()) {
+      if (dead == look) {
+        look += GapFinder.LOOK_KEYS;
+        if (leapGap()) {
+          continue;
+        }
+      }
       if (lower != null && compareWith(lower, lowerLength) < 0) {
         break;
       }
       if (isHidden() && leap()) {
+        dead++;
         continue;
       }
       // Versions come oldest first: the last one not beyond our sequence number decides the key.
@@ -372,9 +452,14 @@ final class VisibleIterator implements AutoCloseable {
         }
       }
       if (present) {
+        if (dead > 0) {
+          endRun(dead, /* found= */ true);
+        }
         return true;
       }
+      dead++;
     }
+    endRun(dead, /* found= */ false);
     endWalk(/* stepped= */ true);
     return false;
   }
@@ -427,9 +512,17 @@ final class VisibleIterator implements AutoCloseable {
     if (kind == Tag.DELETE) {
       return false;
     }
-    return !Tag.expires(kind)
-        || Payload.expiresAtMillis(kind, source.payloadRegion(), source.payloadOffset())
-            > clock.millis();
+    if (!Tag.expires(kind)) {
+      return true;
+    }
+    long at = Payload.expiresAtMillis(kind, source.payloadRegion(), source.payloadOffset());
+    if (at > clock.millis()) {
+      return true;
+    }
+    if (gaps != null) {
+      gaps.passedExpired(at);
+    }
+    return false;
   }
 
   private void remember() {

@@ -87,7 +87,7 @@ final class CursorCloseTest {
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);
     VisibleIterator iterator =
-        new VisibleIterator(merged, 1, null, new byte[] {1}, new byte[] {9}, clock, ledger);
+        new VisibleIterator(merged, 1, null, null, new byte[] {1}, new byte[] {9}, clock, ledger);
     EngineCursor cursor =
         new EngineCursor(engine.reads(), view, iterator, new ReadContext(ledger), null, ALL);
     assertFalse(cursor.seek(new byte[] {5}));
