@@ -1,9 +1,9 @@
 package io.kvsep;
 
 import io.kvsep.error.ConflictException;
+import io.kvsep.internal.base.Uninterrupted;
 import java.security.SecureRandom;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
@@ -38,7 +38,7 @@ final class TransactionRetry {
 
   static TransactionRetry standard() {
     return new TransactionRetry(
-        new SplittableRandom(new SecureRandom().nextLong()), TransactionRetry::park);
+        new SplittableRandom(new SecureRandom().nextLong()), Uninterrupted::pause);
   }
 
   <R extends @Nullable Object> R run(
@@ -67,15 +67,6 @@ final class TransactionRetry {
   private long draw(long bound) {
     synchronized (random) {
       return random.nextLong(bound);
-    }
-  }
-
-  /** An interrupt neither shortens the wait of later tries nor gets lost. */
-  private static void park(long nanos) {
-    boolean interrupted = Thread.interrupted();
-    LockSupport.parkNanos(nanos);
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -68,6 +68,10 @@ final class TidyTest {
                   .and(path -> !path.startsWith(CORE + "internal/memory/"))
                   .and(path -> !path.startsWith(CORE + "internal/io/"))),
           new Ban(
+              "\\bLockSupport(\\.|::)parkNanos\\b",
+              "internal.base.Uninterrupted, which waits in an interrupted thread, too",
+              in(CORE).and(path -> !path.startsWith(CORE + "internal/base/"))),
+          new Ban(
               "\\bSystem\\.(currentTimeMillis|nanoTime)\\b",
               "the injected clock of internal.base",
               in(CORE).and(path -> !path.startsWith(CORE + "internal/base/"))));
@@ -165,6 +169,8 @@ final class TidyTest {
     assertBanned("ByteBuffer.allocateDirect", core("A", "ByteBuffer.allocateDirect(1);"));
     assertBanned("System.nanoTime", core("A", "long t = System.nanoTime();"));
     assertBanned("System.currentTimeMillis", core("A", "System.currentTimeMillis();"));
+    assertBanned("LockSupport.parkNanos", core("A", "LockSupport.parkNanos(1);"));
+    assertBanned("LockSupport::parkNanos", core("A", "f(LockSupport::parkNanos);"));
     assertBanned("TO" + "DO", core("A", "// TO" + "DO later"));
     assertBanned("FIX" + "ME", test("A", "/* FIX" + "ME */"));
 

@@ -1,8 +1,8 @@
 package io.kvsep.internal.background;
 
 import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.reclaim.Pace;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
@@ -73,7 +73,7 @@ final class ReclaimPace implements Pace {
 
   /** Waits for a moment, for which nothing is owed and nothing is gained. */
   static void rest() {
-    LockSupport.parkNanos(REST_NANOS);
+    Uninterrupted.pause(REST_NANOS);
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -35,7 +36,6 @@ import java.util.SortedMap;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -134,7 +134,7 @@ public final class ReclaimWork {
             config.reclaim().bytesPerSecondMin(),
             pressure::get,
             writtenBytes,
-            LockSupport::parkNanos);
+            Uninterrupted::pause);
     this.refreshTargets = refreshTargets;
     this.ordering = new ValueOrdering(config, epochs, ledger, space, followedFrom);
   }

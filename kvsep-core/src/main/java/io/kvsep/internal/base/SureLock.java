@@ -1,6 +1,5 @@
 package io.kvsep.internal.base;
 
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -21,7 +20,7 @@ public final class SureLock extends ReentrantLock {
       // Below, without waiting in the queue.
     }
     while (!tryLock()) {
-      LockSupport.parkNanos(PARK_NANOS);
+      Uninterrupted.pause(PARK_NANOS);
     }
   }
 }

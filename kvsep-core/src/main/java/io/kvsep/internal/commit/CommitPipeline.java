@@ -7,6 +7,7 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.append.LogAppender;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.base.Waking;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.read.LiveView;
@@ -19,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -164,23 +164,18 @@ public final class CommitPipeline {
   /** With the lock, until nobody leads. Not by a condition: see {@link LiveView}. */
   private void awaitTurnAlone() {
     Thread waiter = Thread.currentThread();
-    boolean interrupted = false;
     exclusiveWaiters.add(waiter);
     try {
       while (leading) {
         queueLock.unlock();
         try {
-          LockSupport.parkNanos(this, TURN_WAIT_NANOS_MAX);
-          interrupted |= Thread.interrupted();
+          Uninterrupted.pause(TURN_WAIT_NANOS_MAX);
         } finally {
           queueLock.lock();
         }
       }
     } finally {
       exclusiveWaiters.remove(waiter);
-      if (interrupted) {
-        waiter.interrupt();
-      }
     }
   }
 
@@ -323,7 +318,7 @@ public final class CommitPipeline {
   private void awaitCompanions(WriteRequest first) {
     int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
     for (int i = 0; i < COMPANION_WAITS && first.group.size() < expected; i++) {
-      LockSupport.parkNanos(COMPANION_WAIT_NANOS);
+      Uninterrupted.pause(COMPANION_WAIT_NANOS);
       gather(first);
     }
   }

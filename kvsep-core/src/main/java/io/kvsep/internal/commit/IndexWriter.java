@@ -4,6 +4,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.BackgroundWork;
 import io.kvsep.internal.background.ReclaimPressure;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
@@ -16,7 +17,6 @@ import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.IndexEntries;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.SegmentDirectory;
-import java.util.concurrent.locks.LockSupport;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -254,7 +254,7 @@ public final class IndexWriter implements AutoCloseable {
       long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
       owedNanos = 0;
       stalls.begin();
-      LockSupport.parkNanos(delayNanos);
+      Uninterrupted.pause(delayNanos);
       stalls.end(
           crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN,
           delayNanos);

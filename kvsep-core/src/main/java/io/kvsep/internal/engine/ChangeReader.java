@@ -5,6 +5,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.Region;
@@ -24,7 +25,6 @@ import io.kvsep.internal.vlog.ValueReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -120,7 +120,7 @@ public final class ChangeReader {
       if (change != null || rest <= 0 || Thread.currentThread().isInterrupted()) {
         return change;
       }
-      LockSupport.parkNanos(Math.min(rest, pause));
+      Uninterrupted.pause(Math.min(rest, pause));
       pause = Math.min(2 * pause, WAIT_NANOS_MAX);
     }
   }

@@ -1,6 +1,7 @@
 package io.kvsep.internal.memory;
 
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Uninterrupted;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedList;
@@ -8,7 +9,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -253,15 +253,10 @@ public final class Epochs<C extends SlotContext> {
    * memory any more, and is not waited for. What a release throws is thrown at the end.
    */
   public void drain() {
-    boolean interrupted = false;
     long now = current.incrementAndGet();
     Attempts releases = new Attempts();
     while (collect(releases) > 0 || oldestReader() < now || isAnyResting()) {
-      LockSupport.parkNanos(100_000);
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+      Uninterrupted.pause(100_000);
     }
     releases.throwFirst();
   }

@@ -2,6 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
@@ -17,7 +18,6 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -287,17 +287,12 @@ public final class EngineCursor extends LimitedCursor {
     // An error that is still to come must not come between closing and giving back, behind which
     // the store would wait for ever.
     closes.run(Region::requirePagesRead);
-    boolean interrupted = false;
     for (long seen = claims.get(); isClaimed(seen) || !take(seen, CLOSED); seen = claims.get()) {
       if (seen == CLOSED) {
         closes.throwFirst();
         return;
       }
-      LockSupport.parkNanos(10_000);
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+      Uninterrupted.pause(10_000);
     }
     try {
       if (ahead != null) {

@@ -2,6 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.base.Waking;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
@@ -12,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -193,18 +193,12 @@ public final class LiveView {
       return;
     }
     Thread waiter = Thread.currentThread();
-    // A thread whose flag is set does not park.
-    boolean interrupted = Thread.interrupted();
     try {
       if (enlist(waiter, seen)) {
-        LockSupport.parkNanos(this, WAIT_NANOS_MAX);
+        Uninterrupted.pause(WAIT_NANOS_MAX);
       }
     } finally {
-      interrupted |= Thread.interrupted();
       strike(waiter);
-      if (interrupted) {
-        waiter.interrupt();
-      }
     }
   }
 

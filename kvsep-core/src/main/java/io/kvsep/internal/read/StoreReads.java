@@ -2,6 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.base.Uninterrupted;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.memory.Attempts;
@@ -23,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
@@ -493,13 +493,8 @@ public final class StoreReads {
     for (EngineCursor cursor : cursors.keySet()) {
       closes.run(cursor::close);
     }
-    boolean interrupted = false;
     while (!cursors.isEmpty() || longCalls.get() > 0) {
-      LockSupport.parkNanos(100_000);
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+      Uninterrupted.pause(100_000);
     }
     closes.throwFirst();
   }

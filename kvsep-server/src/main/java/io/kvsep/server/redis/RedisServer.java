@@ -173,8 +173,14 @@ public final class RedisServer implements AutoCloseable {
       listener.close().awaitUninterruptibly(CLOSING_MAX.toMillis());
     }
     stopListening(deadline);
+    // A thread that is interrupted does not park.
+    boolean interrupted = false;
     while (state.underWay().get() > 0 && System.nanoTime() - deadline < 0) {
       LockSupport.parkNanos(1_000_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
     connections.flush();
     for (Channel connection : connections) {
