@@ -124,7 +124,8 @@ public final class BackgroundWork {
     this.versions = versions;
     this.log = log;
     this.snapshots = snapshots;
-    this.settling = new Settling(new SettlingPicker(picker, compaction), snapshots);
+    this.settling =
+        new Settling(new SettlingPicker(picker, compaction), snapshots, refreshTargets::pickDetour);
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);

@@ -3,6 +3,7 @@ package io.kvsep.internal.background;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.Detours;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
@@ -21,6 +22,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -115,7 +118,7 @@ public final class RefreshTargets {
     if (plan.move()) {
       return new Pins(Map.of());
     }
-    Map<Long, Segment> wanted = settledHomes(plan, epochs);
+    Map<Long, Segment> wanted = inside(epochs, () -> settledHomes(plan));
     lock.lock();
     try {
       Map<Long, SegmentState> now = versions.current().segments();
@@ -180,33 +183,35 @@ public final class RefreshTargets {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
   }
 
+  /**
+   * The next table to be rewritten because its values have moved, as {@link Detours#pick}: into
+   * files that {@link #pin} takes, or the rewrite would be in vain.
+   */
+  @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
+    return inside(epochs, () -> Detours.pick(version, new SettledFiles(version)::test, mayRewrite));
+  }
+
   /** Inside the epochs, as nothing keeps the files yet. */
-  private <C extends SlotContext> Map<Long, Segment> settledHomes(
-      CompactionPlan plan, Epochs<C> inside) {
-    EpochSlot<C> slot = inside.vacant();
+  private static <C extends SlotContext, T extends @Nullable Object> T inside(
+      Epochs<C> epochs, Supplier<T> work) {
+    EpochSlot<C> slot = epochs.vacant();
     try {
-      slot = inside.enter(slot);
-      return settledHomes(plan);
+      slot = epochs.enter(slot);
+      return work.get();
     } finally {
-      inside.exit(slot);
+      epochs.exit(slot);
     }
   }
 
   private Map<Long, Segment> settledHomes(CompactionPlan plan) {
     Map<Long, Segment> homes = new HashMap<>();
     Version version = versions.current();
-    Map<Long, Long> live = null;
-    Map<Long, Boolean> settled = new HashMap<>();
+    SettledFiles settled = new SettledFiles(version);
     for (TableFile table : plan.tables()) {
       for (SegmentUse use : table.meta().segments()) {
         SegmentState state = version.segments().get(use.segment());
         Segment home = state == null || state.hasFile() ? null : segments.find(state.home());
-        if (home == null) {
-          continue;
-        }
-        live = live == null ? version.liveBytesByFile() : live;
-        long liveBytes = live.getOrDefault(home.id(), 0L);
-        if (settled.computeIfAbsent(home.id(), id -> isSettled(home, liveBytes))) {
+        if (home != null && settled.test(home.id())) {
           homes.put(use.segment(), home);
         }
       }
@@ -214,12 +219,31 @@ public final class RefreshTargets {
     return homes;
   }
 
-  private static boolean isSettled(Segment file, long liveBytes) {
-    try {
-      return liveBytes >= LIVE_SHARE_MIN * file.relocatedBytes();
-    } catch (KvException | InternalError e) {
-      // Whoever reads a value in it says so.
-      return false;
+  /** Which files have hardly any garbage in a version. To be asked inside the epochs. */
+  private final class SettledFiles {
+    private final Version version;
+    private final Map<Long, Boolean> known = new HashMap<>();
+    private @Nullable Map<Long, Long> live;
+
+    SettledFiles(Version version) {
+      this.version = version;
+    }
+
+    boolean test(long file) {
+      return known.computeIfAbsent(file, this::isSettled);
+    }
+
+    private boolean isSettled(long file) {
+      Map<Long, Long> liveBytes = live == null ? version.liveBytesByFile() : live;
+      live = liveBytes;
+      Segment found = segments.find(file);
+      try {
+        return found != null
+            && liveBytes.getOrDefault(file, 0L) >= LIVE_SHARE_MIN * found.relocatedBytes();
+      } catch (KvException | InternalError e) {
+        // Whoever reads a value in it says so.
+        return false;
+      }
     }
   }
 }

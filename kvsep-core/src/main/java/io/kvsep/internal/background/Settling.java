@@ -1,12 +1,13 @@
 package io.kvsep.internal.background;
 
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.Detours;
 import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.read.SnapshotRegistry;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,7 @@ final class Settling {
 
   private final SettlingPicker picker;
   private final SnapshotRegistry snapshots;
+  private final BiFunction<Version, Predicate<TableFile>, @Nullable CompactionPlan> detours;
 
   /** The level that is being brought down, if any. */
   private int level = SettlingPicker.NO_LEVEL;
@@ -64,9 +66,16 @@ final class Settling {
   /** Where no table leads astray: as long as it is in force, looking again is no use. */
   private @Nullable Version straight;
 
-  Settling(SettlingPicker picker, SnapshotRegistry snapshots) {
+  /**
+   * @param detours chooses a table whose values have moved, of those that may be rewritten
+   */
+  Settling(
+      SettlingPicker picker,
+      SnapshotRegistry snapshots,
+      BiFunction<Version, Predicate<TableFile>, @Nullable CompactionPlan> detours) {
     this.picker = picker;
     this.snapshots = snapshots;
+    this.detours = detours;
   }
 
   /**
@@ -123,7 +132,7 @@ final class Settling {
     long limit = newest;
     boolean[] busy = {false};
     CompactionPlan plan =
-        Detours.pick(
+        detours.apply(
             version,
             table -> {
               boolean old = table.meta().number() <= limit;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
+import io.kvsep.internal.compaction.Detours;
 import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.read.SnapshotRegistry;
 import io.kvsep.internal.sstable.TableMeta;
@@ -179,7 +180,11 @@ final class SettlingChoiceTest {
           new CompactionConfig(
               4, levelBaseBytes, 500, 0.25, 100, TableOptions.defaults(BareVersions.STORE));
       picker = new SettlingPicker(new CompactionPicker(config), config);
-      settling = new Settling(picker, snapshots);
+      settling =
+          new Settling(
+              picker,
+              snapshots,
+              (version, mayRewrite) -> Detours.pick(version, file -> true, mayRewrite));
       List<Long> segments = new ArrayList<>();
       for (int i = 0; i < SEGMENTS; i++) {
         segments.add(versions.addSegment(1 << 20));

@@ -132,6 +132,7 @@ final class DetoursTest {
         CompactionPlan plan =
             Detours.pick(
                 versions.current(),
+                lasting::contains,
                 table -> {
                   asked.add(table.meta().number());
                   return !refused.contains(table.meta().number());
@@ -148,8 +149,11 @@ final class DetoursTest {
         asked.clear();
       }
       assertNull(
-          Detours.pick(versions.current(), table -> !refused.contains(table.meta().number())));
-      assertNull(Detours.pick(versions.current(), table -> false));
+          Detours.pick(
+              versions.current(),
+              lasting::contains,
+              table -> !refused.contains(table.meta().number())));
+      assertNull(Detours.pick(versions.current(), lasting::contains, table -> false));
       assertEquals(live, versions.current().liveBytesByFile(), "what lives in each file");
     }
 
