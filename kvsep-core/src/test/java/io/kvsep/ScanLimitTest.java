@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,6 +41,23 @@ final class ScanLimitTest {
       assertTrue(cursor.next());
       assertArrayEquals(new byte[] {3}, cursor.key());
       assertFalse(cursor.next());
+    }
+  }
+
+  @Test
+  void aLimitOfZeroShowsNothingWhereverTheCursorGoes() {
+    try (KvStore store = KvStore.open(directory)) {
+      for (ScanOptions options : List.of(ScanOptions.all(), ScanOptions.all().reverse())) {
+        try (KvCursor cursor = store.cursor(options.limit(0))) {
+          assertFalse(cursor.next());
+          assertFalse(cursor.previous());
+          assertFalse(cursor.seek(new byte[] {3}));
+          assertFalse(cursor.next());
+          assertFalse(cursor.seekFloor(new byte[] {3}));
+          assertFalse(cursor.previous());
+          assertFalse(cursor.isValid());
+        }
+      }
     }
   }
 

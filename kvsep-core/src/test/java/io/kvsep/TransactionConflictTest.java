@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -92,6 +93,24 @@ final class TransactionConflictTest {
     commits(transaction -> transaction.get(bytes("aa")), () -> store.put(A, VALUE));
     commits(
         transaction -> transaction.get(A), () -> store.in(store.keyspace("users")).put(A, VALUE));
+  }
+
+  @Test
+  void aCursorThatMayShowNothingHasReadNothing() {
+    Runnable change = () -> store.deleteRange(new byte[0], new byte[] {(byte) 0xff});
+    ScanOptions none = ScanOptions.all().limit(0);
+    for (ScanOptions options : List.of(none, none.reverse())) {
+      commits(transaction -> move(transaction, options, KvCursor::next), change);
+      commits(transaction -> move(transaction, options, KvCursor::previous), change);
+      commits(transaction -> move(transaction, options, cursor -> cursor.seek(B)), change);
+      commits(transaction -> move(transaction, options, cursor -> cursor.seekFloor(B)), change);
+    }
+  }
+
+  private static void move(Transaction transaction, ScanOptions options, Predicate<KvCursor> move) {
+    try (KvCursor cursor = transaction.cursor(options)) {
+      assertFalse(move.test(cursor));
+    }
   }
 
   @Test

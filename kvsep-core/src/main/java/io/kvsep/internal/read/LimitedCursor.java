@@ -92,7 +92,7 @@ public abstract class LimitedCursor implements EntryCursor {
   /** To the first entry from in front of it, and to none from behind the last one. */
   private boolean stepFromEnd(Place from) {
     return switch (from) {
-      case FRESH, BEFORE_FIRST -> begin(/* ahead= */ true);
+      case FRESH, BEFORE_FIRST -> mayShow() && begin(/* ahead= */ true);
       case LOST -> throw lost();
       default -> false;
     };
@@ -111,7 +111,7 @@ public abstract class LimitedCursor implements EntryCursor {
       place = Place.LOST;
       boolean found =
           switch (from) {
-            case FRESH, AFTER_LAST -> begin(/* ahead= */ false);
+            case FRESH, AFTER_LAST -> mayShow() && begin(/* ahead= */ false);
             case ON_ENTRY -> step(/* ahead= */ false);
             case BEFORE_FIRST, PAST_LIMIT -> false;
             case LOST -> throw lost();
@@ -123,9 +123,8 @@ public abstract class LimitedCursor implements EntryCursor {
       if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
         stepsLeft++;
       }
-      boolean shown = found && bounds.limit() > 0;
-      place = shown ? Place.ON_ENTRY : Place.BEFORE_FIRST;
-      return shown;
+      place = found ? Place.ON_ENTRY : Place.BEFORE_FIRST;
+      return found;
     } finally {
       unclaim(claim);
     }
@@ -137,7 +136,7 @@ public abstract class LimitedCursor implements EntryCursor {
     try {
       claim(claim);
       restart();
-      return arrive(jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
+      return arrive(mayShow() && jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
     } finally {
       unclaim(claim);
     }
@@ -149,7 +148,7 @@ public abstract class LimitedCursor implements EntryCursor {
     try {
       claim(claim);
       restart();
-      return arrive(jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
+      return arrive(mayShow() && jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
     } finally {
       unclaim(claim);
     }
@@ -161,7 +160,7 @@ public abstract class LimitedCursor implements EntryCursor {
     try {
       claim(claim);
       restart();
-      return arrive(begin(first), first ? Place.AFTER_LAST : Place.BEFORE_FIRST);
+      return arrive(mayShow() && begin(first), first ? Place.AFTER_LAST : Place.BEFORE_FIRST);
     } finally {
       unclaim(claim);
     }
@@ -176,6 +175,11 @@ public abstract class LimitedCursor implements EntryCursor {
     } finally {
       unclaim(claim);
     }
+  }
+
+  /** Where the limit is 0 nothing is looked at, so that a transaction has not read anything. */
+  private boolean mayShow() {
+    return bounds.limit() > 0;
   }
 
   /** The limit counts anew. */
