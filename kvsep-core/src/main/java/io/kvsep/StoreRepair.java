@@ -60,9 +60,19 @@ final class StoreRepair {
    * @param place empty or not there
    */
   static RepairReport run(Storage source, Path place, KvOptions options) throws IOException {
+    List<Path> made = FileStorage.createDirectories(place.resolveSibling(""));
+    try {
+      return runBeside(source, place, options);
+    } finally {
+      // Those that are empty, because there is no new store.
+      FileStorage.deleteDirectories(made);
+    }
+  }
+
+  private static RepairReport runBeside(Storage source, Path place, KvOptions options)
+      throws IOException {
     long start = Ticker.system().nanos();
     Path work = place.resolveSibling(place.getFileName() + SUFFIX);
-    FileStorage.createDirectories(place.resolveSibling(""));
     Files.createDirectory(work);
     RepairReport report;
     boolean whole = false;

@@ -115,6 +115,28 @@ final class CheckpointStoreTest {
   }
 
   @Test
+  void aRefusedCheckpointLeavesNoDirectory() throws IOException {
+    Path missing = folder.resolve("missing");
+    try (KvStore store = filled()) {
+      List<Path> refused =
+          List.of(
+              missing.resolve("."),
+              missing.resolve(".."),
+              missing.resolve("x").resolve("."),
+              // Too long with what is put behind it while it is not whole.
+              missing.resolve("x").resolve("n".repeat(250)),
+              missing.resolve(".").resolve("n".repeat(250)));
+      for (Path target : refused) {
+        assertThrows(StorageException.class, () -> store.checkpoint(target));
+        assertFalse(Files.exists(missing), target::toString);
+      }
+    }
+    try (Stream<Path> all = Files.list(folder)) {
+      assertEquals(List.of(store()), all.toList());
+    }
+  }
+
+  @Test
   @DisabledOnOs(value = OS.WINDOWS, disabledReason = "files have no number there")
   void tablesAndSegmentsAreSharedAndNothingElse() throws IOException {
     Path copy = folder.resolve("copy");

@@ -81,6 +81,17 @@ final class RepairTargetTest {
   }
 
   @Test
+  void aRefusedRepairLeavesNoDirectory() throws IOException {
+    Files.delete(target);
+    // Too long with what is put behind it while it is not whole.
+    target = folder.resolve("missing").resolve("x").resolve("n".repeat(250));
+    refused(() -> {});
+    try (Stream<Path> files = Files.list(folder)) {
+      assertEquals(List.of(damaged), files.toList());
+    }
+  }
+
+  @Test
   void aMountPointIsRefusedBeforeAnythingIsDone() throws Exception {
     boolean mounted =
         RealFullDiskTest.run(

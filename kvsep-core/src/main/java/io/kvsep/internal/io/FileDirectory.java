@@ -11,6 +11,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A directory of the default file system that is being made. Until it is published it is a sibling
@@ -20,25 +23,34 @@ import java.nio.file.attribute.BasicFileAttributes;
 final class FileDirectory implements NewDirectory {
   private static final String PARTIAL_SUFFIX = ".partial";
 
+  /** Last parts of a path that lead to what is there already. */
+  private static final Set<String> NO_NAMES = Set.of(".", "..");
+
   private final FileStorage source;
   private final Path target;
   private final Path parent;
   private final Path partial;
+
+  /** The parents that were missing, outermost first. */
+  private final List<Path> made;
+
   private final FileStorage storage;
   private boolean renamed;
   private boolean published;
 
-  private FileDirectory(FileStorage source, Path target, Path parent, Path partial)
+  private FileDirectory(
+      FileStorage source, Path target, Path parent, Path partial, List<Path> made)
       throws IOException {
     this.source = source;
     this.target = target;
     this.parent = parent;
     this.partial = partial;
+    this.made = made;
     this.storage = new FileStorage(partial, /* createIfMissing= */ false);
   }
 
   /**
-   * Makes it, empty; missing parents, too.
+   * Makes it, empty; missing parents, too. What was made goes again unless it is published.
    *
    * @param source where the files are that can be linked
    * @throws FileAlreadyExistsException when something has the name of {@code target}
@@ -51,16 +63,23 @@ final class FileDirectory implements NewDirectory {
     if (parent == null || name == null) {
       throw new FileAlreadyExistsException(target.toString());
     }
-    FileStorage.createDirectories(parent);
-    Path partial = createPartial(parent, name.toString());
+    if (NO_NAMES.contains(name.toString())) {
+      throw new IOException(target + " does not name a directory that could be new");
+    }
+    List<Path> made = FileStorage.createDirectories(parent);
+    @Nullable Path partial = null;
     boolean begun = false;
     try {
-      FileDirectory directory = new FileDirectory(source, absolute, parent, partial);
+      partial = createPartial(parent, name.toString());
+      FileDirectory directory = new FileDirectory(source, absolute, parent, partial, made);
       begun = true;
       return directory;
     } finally {
       if (!begun) {
-        Files.delete(partial);
+        if (partial != null) {
+          Files.delete(partial);
+        }
+        FileStorage.deleteDirectories(made);
       }
     }
   }
@@ -127,6 +146,7 @@ final class FileDirectory implements NewDirectory {
     try {
       if (!published) {
         deleteAll();
+        FileStorage.deleteDirectories(made);
       }
     } catch (IOException e) {
       // What stays has a name that tells what it is, and the error that led here is under way.

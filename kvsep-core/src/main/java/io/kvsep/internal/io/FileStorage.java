@@ -458,8 +458,12 @@ public final class FileStorage implements Storage {
     return name;
   }
 
-  /** Makes a directory and its missing parents, and their entries durable, outermost first. */
-  public static void createDirectories(Path directory) throws IOException {
+  /**
+   * Makes a directory and its missing parents, and their entries durable.
+   *
+   * @return those that were missing, outermost first
+   */
+  public static List<Path> createDirectories(Path directory) throws IOException {
     Deque<Path> missing = new ArrayDeque<>();
     for (Path path = directory; path != null && !Files.exists(path); path = path.getParent()) {
       missing.push(path);
@@ -469,6 +473,18 @@ public final class FileStorage implements Storage {
       Path parent = path.getParent();
       if (parent != null) {
         syncDirectory(parent);
+      }
+    }
+    return List.copyOf(missing);
+  }
+
+  /** Deletes directories that {@link #createDirectories} has made, as far as they are empty. */
+  public static void deleteDirectories(List<Path> made) {
+    for (int i = made.size() - 1; i >= 0; i--) {
+      try {
+        Files.deleteIfExists(made.get(i));
+      } catch (IOException e) {
+        // Something else is there by now, or the device refuses: then one in front of it may go.
       }
     }
   }
