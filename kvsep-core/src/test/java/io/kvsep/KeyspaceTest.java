@@ -287,6 +287,17 @@ final class KeyspaceTest {
   }
 
   @Test
+  void aNameThatIsNoTextIsCalledThat() {
+    for (String wrong : List.of("\ud800", "a\udc00", "n".repeat(300) + "\ud800")) {
+      IllegalArgumentException refused =
+          assertThrows(IllegalArgumentException.class, () -> store.keyspace(wrong));
+      assertEquals(
+          "the name of a keyspace is text, this one has half of a surrogate pair",
+          refused.getMessage());
+    }
+  }
+
+  @Test
   void openForReadingOnlyThereAreTheKeyspacesThereWere() {
     store.in(store.keyspace("users")).put(KEY, bytes("user"));
     reopen(KvOptions.builder().readOnly(true).build());

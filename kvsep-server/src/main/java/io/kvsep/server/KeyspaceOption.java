@@ -52,9 +52,12 @@ final class KeyspaceOption {
 
     @Override
     public String convert(String text) {
+      if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
+        throw new TypeConversionException(
+            "the name of a keyspace is text, this one has half of a surrogate pair");
+      }
       int length = text.getBytes(StandardCharsets.UTF_8).length;
-      boolean encodes = StandardCharsets.UTF_8.newEncoder().canEncode(text);
-      if (length == 0 || length > BYTES_MAX || !encodes) {
+      if (length == 0 || length > BYTES_MAX) {
         throw new TypeConversionException(
             "the name of a keyspace takes 1 to " + BYTES_MAX + " bytes in UTF-8");
       }

@@ -222,9 +222,12 @@ public final class KeyspaceCatalog {
   }
 
   private static void checkName(String name) {
+    if (!StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+      throw new IllegalArgumentException(
+          "the name of a keyspace is text, this one has half of a surrogate pair");
+    }
     int length = name.getBytes(StandardCharsets.UTF_8).length;
-    boolean encodes = StandardCharsets.UTF_8.newEncoder().canEncode(name);
-    if (length == 0 || length > Limits.KEYSPACE_NAME_BYTES_MAX || !encodes) {
+    if (length == 0 || length > Limits.KEYSPACE_NAME_BYTES_MAX) {
       throw new IllegalArgumentException(
           "the name of a keyspace takes 1 to "
               + Limits.KEYSPACE_NAME_BYTES_MAX
