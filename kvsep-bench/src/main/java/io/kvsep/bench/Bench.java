@@ -92,6 +92,7 @@ public final class Bench {
         --rounds R               the median counts                (3)
         --workloads W,W,..       load open get get1 get_view miss iterate keys single single_sync
                                  overwrite mixed                  (all)
+        --rest yes|no            whether engines with background work rest before reads (yes)
         --cache-mib C            for the caches of each engine    (256)
         --threads T              readers                          (2)
         --seconds S              most that each read workload takes (5)

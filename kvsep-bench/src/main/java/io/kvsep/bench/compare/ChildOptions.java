@@ -27,6 +27,7 @@ record ChildOptions(
     Duration time,
     long seed,
     List<String> workloads,
+    boolean rests,
     Tuning tuning) {
 
   static ChildOptions parse(List<String> words) {
@@ -47,6 +48,7 @@ record ChildOptions(
             seconds(needed(arguments, "seconds")),
             arguments.number("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE),
             List.of(needed(arguments, "workloads").split(",", -1)),
+            arguments.choice("rest", "yes", "no").equals("yes"),
             Tuning.parse(arguments.text("tune")));
     arguments.requireAllUsed();
     return options;
@@ -93,6 +95,9 @@ record ChildOptions(
         BigDecimal.valueOf(time.toMillis(), 3).stripTrailingZeros().toPlainString());
     add(words, "seed", seed);
     add(words, "workloads", String.join(",", workloads));
+    if (!rests && Engines.worksInBackground(engine)) {
+      add(words, "rest", "no");
+    }
     if (!tuning.isEmpty()) {
       add(words, "tune", tuning);
     }

@@ -184,6 +184,7 @@ public final class CompareCommand {
                 Duration.ofSeconds(options.seconds()),
                 options.seed() + round,
                 options.workloads(),
+                options.rests(),
                 go ? Tuning.parse(null) : options.tuning())
             .words());
     return command;

@@ -93,7 +93,7 @@ final class Sequence implements AutoCloseable {
 
   /** Lets the store do what it does when it has nothing to do. */
   private void rest(String after) {
-    if (!Engines.worksInBackground(options.engine())) {
+    if (!options.rests() || !Engines.worksInBackground(options.engine())) {
       return;
     }
     Engine opened = open(options.durability());
@@ -185,7 +185,7 @@ final class Sequence implements AutoCloseable {
   private long settle(Engine opened, long quietNanos) {
     opened.flush();
     opened.sync();
-    if (!Engines.worksInBackground(options.engine())) {
+    if (!options.rests() || !Engines.worksInBackground(options.engine())) {
       return 0;
     }
     long quietSince = System.nanoTime();
