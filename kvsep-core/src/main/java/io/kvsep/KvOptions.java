@@ -1,6 +1,6 @@
 package io.kvsep;
 
-import io.kvsep.internal.memory.SystemMemory;
+import io.kvsep.internal.runtime.EngineConfig.Shape;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -93,12 +93,8 @@ public final class KvOptions {
   public static final class Builder {
     private static final long MIB = 1L << 20;
 
-    private static final long MEMORY_BUDGET_MIN = 16 * MIB;
-
-    /** A quarter of the memory that this process may use, within limits. */
-    private static final long MEMORY_BUDGET_DEFAULT =
-        Math.max(
-            MEMORY_BUDGET_MIN, Math.min(256 * MIB, new SystemMemory().limitBytes() / 4));
+    /** Asked once: what the process may use hardly changes. */
+    private static final long MEMORY_BUDGET_DEFAULT = Shape.usualBudgetBytes();
 
     private Durability durability = Durability.async(Duration.ofSeconds(1));
     private long memoryBudgetBytes = MEMORY_BUDGET_DEFAULT;
@@ -274,7 +270,7 @@ public final class KvOptions {
     /** The options, or an {@link IllegalArgumentException} that names every problem. */
     public KvOptions build() {
       List<String> problems = new ArrayList<>();
-      check(problems, "memoryBudgetBytes", memoryBudgetBytes, MEMORY_BUDGET_MIN, 1L << 40);
+      check(problems, "memoryBudgetBytes", memoryBudgetBytes, Shape.BUDGET_BYTES_MIN, 1L << 40);
       check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
       check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
       check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);

@@ -12,7 +12,6 @@ import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.memory.SystemMemory;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.internal.runtime.EngineConfig.OpenMode;
@@ -110,8 +109,7 @@ final class OpenStore extends StoreView implements KvStore {
         new ThreadScheduler(options.backgroundThreads()),
         Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes())
             .retaining(options.changeRetentionBytes()),
-        options.verifyValues(),
-        new SystemMemory());
+        options.verifyValues());
   }
 
   @Override

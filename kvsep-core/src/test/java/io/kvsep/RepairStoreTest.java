@@ -187,9 +187,7 @@ final class RepairStoreTest {
     Path empty = Files.createDirectory(folder.resolve("empty"));
     assertThrows(CorruptionException.class, () -> KvStore.repair(empty, target));
     assertTrue(Files.notExists(target));
-    try (Stream<Path> made = Files.list(folder.resolve("parent"))) {
-      assertEquals(0, made.count());
-    }
+    assertTrue(Files.notExists(folder.resolve("parent")));
   }
 
   private static byte[] key(int index) {

@@ -37,7 +37,7 @@ final class StressTest {
 
   @Test
   void everybodyAtOnceFindsWhatMustBeThereOnFiles() {
-    seeds("everybodyAtOnceFindsWhatMustBeThereOnFiles", seed -> onFiles(seed, 2, 100));
+    seeds("everybodyAtOnceFindsWhatMustBeThereOnFiles", seed -> onFiles(seed, 2, 25));
   }
 
   private static void inMemory(long seed, int times, int writes) {

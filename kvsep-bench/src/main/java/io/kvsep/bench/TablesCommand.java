@@ -6,7 +6,6 @@ import io.kvsep.StoreStats;
 import io.kvsep.internal.base.Ticker;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
-import io.kvsep.internal.memory.SystemMemory;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.internal.runtime.EngineConfig.OpenMode;
@@ -137,8 +136,7 @@ final class TablesCommand {
           new SplittableRandom(SEED),
           new ThreadScheduler(2),
           Reclaim.holding(usual.spaceAmplificationMax(), usual.segmentBytes()),
-          /* verifiesValues= */ true,
-          new SystemMemory());
+          /* verifiesValues= */ true);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

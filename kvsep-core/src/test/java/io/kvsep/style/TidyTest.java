@@ -36,7 +36,7 @@ final class TidyTest {
   private static final Map<String, String> LONG_FILES =
       Map.of(
           "kvsep-core/src/main/java/io/kvsep/internal/engine/StorageEngine.java",
-          "opens, wires and closes all parts of a store, in the order in which they need each other");
+          "opens, wires and closes all parts of a store, in the order of their needs");
 
   private static final Map<String, String> LONG_FUNCTIONS = Map.of();
   private static final Map<String, String> LONG_LINES = Map.of();

@@ -128,16 +128,13 @@ public final class StorageEngine implements AutoCloseable {
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
-      Shape shape = config.shape();
       cold = new ColdReadPolicy(config.memory(), config.storage()::load);
       segments = new SegmentDirectory(cold);
       epochs = new Epochs<>(ReadContext.ofSlots(config, ledger));
       releases.push(epochs::free);
       releases.push(segments::free);
       remover = new FileRemover(config, epochs, segments);
-      tableCache =
-          new TableCache(
-              shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
+      tableCache = newTableCache();
       openedVersions = opener.openVersions(remover, tableCache);
       versions = openedVersions;
       opener.checkFiles(versions);
@@ -422,6 +419,12 @@ public final class StorageEngine implements AutoCloseable {
   private long cacheReads() {
     return tableCache.lookups()
         + epochs.sum(context -> context.tableReads() + context.lookup.packedReads());
+  }
+
+  private TableCache newTableCache() {
+    Shape shape = config.shape();
+    return new TableCache(
+        shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
   }
 
   private BackgroundWork backgroundWork(RefreshTargets targets) {

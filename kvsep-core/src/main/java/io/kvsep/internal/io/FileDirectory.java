@@ -38,8 +38,7 @@ final class FileDirectory implements NewDirectory {
   private boolean renamed;
   private boolean published;
 
-  private FileDirectory(
-      FileStorage source, Path target, Path parent, Path partial, List<Path> made)
+  private FileDirectory(FileStorage source, Path target, Path parent, Path partial, List<Path> made)
       throws IOException {
     this.source = source;
     this.target = target;

@@ -146,8 +146,7 @@ final class MultiGet {
   /** Brings the blocks with the keys from the next one to in front of {@code end} into memory. */
   private void lookUpTogether(ReadContext context, int end) {
     int start = results.size();
-    SharedLookups lookups =
-        new SharedLookups(points, view, moment, keyspace, keys, start, end);
+    SharedLookups lookups = new SharedLookups(points, view, moment, keyspace, keys, start, end);
     device.help(end - start - 1, lookups::run);
     lookups.finish(context);
   }

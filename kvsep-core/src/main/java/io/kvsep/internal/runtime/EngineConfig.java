@@ -7,6 +7,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.PhysicalMemory;
 import io.kvsep.internal.memory.ScratchBudget;
+import io.kvsep.internal.memory.SystemMemory;
 import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.vlog.ValueReader;
@@ -51,6 +52,40 @@ public record EngineConfig(
     Reclaim reclaim,
     boolean verifiesValues,
     ColdReadPolicy.Memory memory) {
+  /** On the memory of this machine, or of the control group of this process. */
+  public EngineConfig(
+      Storage storage,
+      OpenMode mode,
+      CommitSync sync,
+      long syncIntervalNanos,
+      int inlineValueBytesMax,
+      int compressionBytesMin,
+      long segmentBytes,
+      Shape shape,
+      Clock clock,
+      Ticker ticker,
+      RandomGenerator random,
+      Scheduler scheduler,
+      Reclaim reclaim,
+      boolean verifiesValues) {
+    this(
+        storage,
+        mode,
+        sync,
+        syncIntervalNanos,
+        inlineValueBytesMax,
+        compressionBytesMin,
+        segmentBytes,
+        shape,
+        clock,
+        ticker,
+        random,
+        scheduler,
+        reclaim,
+        verifiesValues,
+        new SystemMemory());
+  }
+
   /** The same in another directory. */
   public EngineConfig with(Storage other) {
     return new EngineConfig(
@@ -186,6 +221,11 @@ public record EngineConfig(
       boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
+    /** The least budget that a store can work with. */
+    public static final long BUDGET_BYTES_MIN = 16 * MIB;
+
+    private static final long BUDGET_BYTES_USUAL = 256 * MIB;
+
     /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
     private static final long READER_BYTES_MAX = 32 * MIB;
 
@@ -208,6 +248,12 @@ public record EngineConfig(
 
     /** The longest pages of memory that the system keeps files in. */
     private static final long PIECE_BYTES_MAX = 2 * MIB;
+
+    /** The usual budget, or a quarter of the memory that this process may use if that is less. */
+    public static long usualBudgetBytes() {
+      long quarter = new SystemMemory().limitBytes() / 4;
+      return Math.max(BUDGET_BYTES_MIN, Math.min(BUDGET_BYTES_USUAL, quarter));
+    }
 
     /**
      * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to

@@ -20,7 +20,11 @@ public final class TableCache {
    * @param cold whether pages of tables are loaded before they are touched
    */
   public TableCache(
-      long readerBytesMax, long blockBytesMax, Consumer<Runnable> retire, MemoryLedger ledger, ColdReadPolicy cold) {
+      long readerBytesMax,
+      long blockBytesMax,
+      Consumer<Runnable> retire,
+      MemoryLedger ledger,
+      ColdReadPolicy cold) {
     this.readers = new ReaderCache<>(readerBytesMax, retire);
     this.blocks = new ReaderCache<>(blockBytesMax, retire);
     this.ledger = ledger;

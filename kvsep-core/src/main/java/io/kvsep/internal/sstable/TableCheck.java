@@ -97,11 +97,9 @@ public final class TableCheck implements AutoCloseable {
     this.storeId = storeId;
     this.problems = problems;
     this.mapping = mapping;
-    this.bytes = new TableBytes(
-            name,
-            mapping,
-            TableFormat.checksumSeed(storeId, number),
-            ColdReadPolicy.WARM);
+    this.bytes =
+        new TableBytes(
+            name, mapping, TableFormat.checksumSeed(storeId, number), ColdReadPolicy.WARM);
     this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
   }
@@ -316,8 +314,7 @@ public final class TableCheck implements AutoCloseable {
       attempt(filterAt, () -> filter = BloomFilter.of(bytes, filterAt, indexAt));
     }
     if (holdsSection(footer + TableFormat.FOOTER_INDEX, propertiesAt)) {
-      attempt(
-          indexAt, () -> index = new TableIndex(bytes, indexAt, propertiesAt, filterAt));
+      attempt(indexAt, () -> index = new TableIndex(bytes, indexAt, propertiesAt, filterAt));
     }
     if (holdsSection(footer + TableFormat.FOOTER_PROPERTIES, footer)) {
       attempt(

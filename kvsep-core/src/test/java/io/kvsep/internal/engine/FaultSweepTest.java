@@ -98,8 +98,8 @@ final class FaultSweepTest {
       }
       return Sample.of(cases)
           .meeting(Case::options)
-          .meeting(
-              one -> List.of(FaultSweep.fileOperation(one.point().call()), one.point().fault()));
+          .meeting(one -> one.point().fault())
+          .meeting(one -> FaultSweep.fileOperation(one.point().call()));
     }
   }
 
@@ -184,8 +184,7 @@ final class FaultSweepTest {
     }
   }
 
-  private static boolean isNoticed(
-      Work work, long seed, BiPredicate<Operation, Kind> swallowed) {
+  private static boolean isNoticed(Work work, long seed, BiPredicate<Operation, Kind> swallowed) {
     return work.sample().drawn(CASES, seed).stream()
         .anyMatch(one -> isNoticed(work, one, swallowed));
   }

@@ -144,7 +144,7 @@ final class ScatteredFilesTest {
     files.fill(/* inOrder= */ false);
     files.rest();
     assertTrue(longReads() >= SEGMENTS - 1, longReads() + " long reads");
-    storage.clearTrace();
+    files.loads.clear();
     orderFromBytes = Long.MAX_VALUE;
     for (int i = 0; i < ENTRIES; i += 2) {
       files.put(i * STEP);
@@ -154,12 +154,9 @@ final class ScatteredFilesTest {
     assertEquals(0, longReads());
   }
 
-  /** Reads of the log of more than a record. */
+  /** Loads of more than a record. */
   private long longReads() {
-    return storage.trace().stream()
-        .filter(line -> line.startsWith("read ") && line.contains(".vlog "))
-        .filter(line -> Long.parseLong(line.substring(line.indexOf('+') + 1)) > 2 * VALUE_BYTES)
-        .count();
+    return files.loads.stream().filter(bytes -> bytes > 2 * VALUE_BYTES).count();
   }
 
   /** Files of the log that were made. */

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.io.ForwardingStorage;
+import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
@@ -16,6 +18,7 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -40,6 +43,10 @@ public final class ScatteredStore implements AutoCloseable {
   static final int STEP = 10;
 
   final CrashableStorage storage = new CrashableStorage();
+
+  /** Lengths of the parts of mappings that were loaded. */
+  final List<Integer> loads = new ArrayList<>();
+
   final StorageEngine engine;
   private final ManualScheduler scheduler = new ManualScheduler(3, 2);
   private final TreeMap<Integer, byte[]> model = new TreeMap<>();
@@ -47,7 +54,7 @@ public final class ScatteredStore implements AutoCloseable {
   ScatteredStore(LongSupplier orderFromBytes, long orderWarmFromBytes) {
     engine =
         StorageEngine.open(
-            ConfigDraft.of(Engines.config(storage, scheduler))
+            ConfigDraft.of(Engines.config(new Loading(storage), scheduler))
                 .compressionBytesMin(Integer.MAX_VALUE)
                 .segmentBytes(SEGMENT_BYTES)
                 .shape(Engines.withUnorderedFlushes())
@@ -59,6 +66,18 @@ public final class ScatteredStore implements AutoCloseable {
                         orderFromBytes,
                         orderWarmFromBytes))
                 .build());
+  }
+
+  private final class Loading extends ForwardingStorage {
+    Loading(Storage storage) {
+      super(storage);
+    }
+
+    @Override
+    public boolean load(ByteBuffer mapped) {
+      loads.add(mapped.remaining());
+      return super.load(mapped);
+    }
   }
 
   static byte[] key(int n) {

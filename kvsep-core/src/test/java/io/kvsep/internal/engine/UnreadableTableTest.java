@@ -50,7 +50,7 @@ final class UnreadableTableTest {
         @Override
         public ByteBuffer map(long length) throws IOException {
           if (name().equals(unreadable)) {
-            throw new InternalError("as a test wants it");
+            throw new InternalError("a fault occurred in an unsafe memory access operation");
           }
           return super.map(length);
         }

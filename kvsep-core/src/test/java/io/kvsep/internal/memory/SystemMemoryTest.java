@@ -24,7 +24,8 @@ final class SystemMemoryTest {
     proc = directory.resolve("proc");
     groups = directory.resolve("cgroup");
     memory = new SystemMemory(proc, groups);
-    write(proc.resolve("meminfo"), "MemTotal:  1024000 kB\nMemFree: 1 kB\nMemAvailable: 512000 kB\n");
+    write(
+        proc.resolve("meminfo"), "MemTotal:  1024000 kB\nMemFree: 1 kB\nMemAvailable: 512000 kB\n");
   }
 
   @Test

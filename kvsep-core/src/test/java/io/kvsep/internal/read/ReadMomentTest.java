@@ -67,7 +67,7 @@ final class ReadMomentTest {
           epochs,
           live,
           snapshots,
-          new ValueReader(new SegmentDirectory(), () -> 0),
+          new ValueReader(new SegmentDirectory()),
           Engines.config(versions.storage, scheduler),
           ledger);
 

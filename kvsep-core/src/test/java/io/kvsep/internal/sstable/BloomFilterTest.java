@@ -51,8 +51,8 @@ final class BloomFilterTest {
     BloomFilter.fill(table, 40, hashes, keyCount, bitsPerKey);
     Region file = ledger.allocate(MemoryPurpose.TABLE_BUILD, 40 + length);
     file.put(40, table, 0, length);
-    BloomFilter filter = BloomFilter.of(
-            new TableBytes("test", file, 0, ColdReadPolicy.WARM), 40, 40 + length);
+    BloomFilter filter =
+        BloomFilter.of(new TableBytes("test", file, 0, ColdReadPolicy.WARM), 40, 40 + length);
 
     long[] line = new long[Region.LINE_LONGS];
     for (int i = 0; i < keyCount; i++) {
