@@ -313,7 +313,7 @@ public final class BackgroundWork {
     return tableBytesWritten.get();
   }
 
-  /** Log bytes that one memtable may cover for the sake of the order of values. */
+  /** Log bytes that one memtable may cover, so that most values can be put in order. */
   public long coveredBytesMax(Version version) {
     return flushOrdering.coveredBytesMax(version);
   }

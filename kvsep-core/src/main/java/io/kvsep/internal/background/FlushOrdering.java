@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Has flushes put values in the order of their keys where the store does not fit into memory. In
- * the log they lie as they were written, so a scan would fetch nearly each of them by itself. The
- * flush of a memtable then copies its records into a relocated file beside the table of level 0,
- * and the pointers in that table name the file; docs/decisions/0039.
+ * the log they lie as they were written, so a scan would fetch nearly each with a read of its own.
+ * The flush of a memtable then copies its records into a relocated file beside the table of level
+ * 0, and the pointers in that table name the file; docs/decisions/0039.
  *
  * <p>Invariants:
  *
@@ -134,7 +134,7 @@ public final class FlushOrdering {
         : Long.MAX_VALUE;
   }
 
-  /** Whether the store does not fit into memory, of which a small one does not ask. */
+  /** Whether the store is larger than memory; a store with less than a file is not. */
   private boolean outgrowsMemory() {
     long bytes = space.bytes() + versions.current().tableBytes();
     return bytes >= leastBytes() && (segments.cold().isCold() || bytes > orderFromBytes());

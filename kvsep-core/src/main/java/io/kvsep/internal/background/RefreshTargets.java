@@ -241,7 +241,7 @@ public final class RefreshTargets {
         return found != null
             && liveBytes.getOrDefault(file, 0L) >= LIVE_SHARE_MIN * found.relocatedBytes();
       } catch (KvException | InternalError e) {
-        // Whoever reads a value in it says so.
+        // A read of a value in it reports the error.
         return false;
       }
     }

@@ -164,11 +164,15 @@ public final class CommitPipeline {
   /** With the lock, until nobody leads. Not by a condition: see {@link LiveView}. */
   private void awaitTurnAlone() {
     Thread waiter = Thread.currentThread();
+    boolean interrupted = false;
     exclusiveWaiters.add(waiter);
     try {
       while (leading) {
         queueLock.unlock();
         try {
+          // With the flag set, a pause would also take the permit of the thread that wakes this
+          // one.
+          interrupted |= Thread.interrupted();
           Uninterrupted.pause(TURN_WAIT_NANOS_MAX);
         } finally {
           queueLock.lock();
@@ -176,6 +180,9 @@ public final class CommitPipeline {
       }
     } finally {
       exclusiveWaiters.remove(waiter);
+      if (interrupted) {
+        waiter.interrupt();
+      }
     }
   }
 

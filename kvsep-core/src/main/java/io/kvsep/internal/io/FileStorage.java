@@ -386,7 +386,6 @@ public final class FileStorage implements Storage {
       part.load();
     } catch (Exception e) {
       // An IOException that the method does not declare: the first access reads the pages instead.
-      return true;
     }
     return true;
   }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The name that a process which has a lock for itself leaves in the lock file. On POSIX its lock is
  * lost as soon as any code in it closes a channel of that file, such as one that copies the
- * directory; then the name is what still keeps others out. One line, a line feed alone when nobody
- * has the lock or shares it:
+ * directory; then the name still keeps other processes out. One line; a line feed alone when no
+ * process has the lock for itself:
  *
  * <pre>
  * process id

@@ -163,7 +163,7 @@ public final class LoadInstallation {
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
     apply(load, edit, owned);
     try {
-      // Nobody who sees the load is to go by what was known of the time before it.
+      // A reader that sees the load must not use marks from before it.
       live.forgetMarks();
       pipeline.passOver(load.last(), load.userBytes());
       // Only now: a transaction that begins before that does not see the load, and may have looked

@@ -65,26 +65,18 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     }
   }
 
-  /** A control group with a limit of memory. */
-  private interface Group {
-    long limitBytes();
-
-    /** What is left of the limit for files. */
-    long fileBytes();
-  }
-
-  /** The groups of this process with their parents, of whichever version has the memory. */
+  /** The groups of this process with their parents, of the version that accounts for memory. */
   private List<Group> groups() {
     List<Group> found = new ArrayList<>();
     for (String line : lines(proc.resolve("self/cgroup"))) {
       String[] parts = line.split(":", 3);
       if (parts.length == 3 && parts[1].isEmpty()) {
         for (Path directory : upwards(groups, parts[2])) {
-          found.add(new SecondVersion(directory));
+          found.add(Group.ofSecondVersion(directory));
         }
       } else if (parts.length == 3 && List.of(parts[1].split(",", -1)).contains("memory")) {
         for (Path directory : upwards(groups.resolve("memory"), parts[2])) {
-          found.add(new FirstVersion(directory));
+          found.add(Group.ofFirstVersion(directory));
         }
       }
     }
@@ -106,38 +98,41 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     return found;
   }
 
-  private record FirstVersion(Path directory) implements Group {
-    @Override
-    public long limitBytes() {
-      return number(directory.resolve("memory.limit_in_bytes"));
+  /**
+   * A control group.
+   *
+   * @param limit name of the file with the limit
+   * @param usage name of the file with what the group and those below use, file contents included
+   * @param prefix of the fields in memory.stat that count those below, too
+   */
+  private record Group(Path directory, String limit, String usage, String prefix) {
+    static Group ofFirstVersion(Path directory) {
+      return new Group(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_");
     }
 
-    @Override
-    public long fileBytes() {
+    static Group ofSecondVersion(Path directory) {
+      return new Group(directory, "memory.max", "memory.current", "");
+    }
+
+    long limitBytes() {
+      return number(directory.resolve(limit));
+    }
+
+    /** What is left of the limit for files. */
+    long fileBytes() {
+      long most = limitBytes();
+      long used = number(directory.resolve(usage));
       Path statistics = directory.resolve("memory.stat");
-      long files =
-          field(statistics, "total_active_file", 1) + field(statistics, "total_inactive_file", 1);
-      return left(limitBytes(), number(directory.resolve("memory.usage_in_bytes")), files);
+      long active = field(statistics, prefix + "active_file", 1);
+      long inactive = field(statistics, prefix + "inactive_file", 1);
+      if (most == Long.MAX_VALUE
+          || used == Long.MAX_VALUE
+          || active == Long.MAX_VALUE
+          || inactive == Long.MAX_VALUE) {
+        return Long.MAX_VALUE;
+      }
+      return Math.max(0, most - Math.max(0, used - active - inactive));
     }
-  }
-
-  private record SecondVersion(Path directory) implements Group {
-    @Override
-    public long limitBytes() {
-      return number(directory.resolve("memory.max"));
-    }
-
-    @Override
-    public long fileBytes() {
-      Path statistics = directory.resolve("memory.stat");
-      long files = field(statistics, "active_file", 1) + field(statistics, "inactive_file", 1);
-      return left(limitBytes(), number(directory.resolve("memory.current")), files);
-    }
-  }
-
-  private static long left(long limit, long used, long files) {
-    boolean isKnown = limit != Long.MAX_VALUE && used != Long.MAX_VALUE && files >= 0;
-    return isKnown ? Math.max(0, limit - Math.max(0, used - files)) : Long.MAX_VALUE;
   }
 
   /** The only number in a file; {@link Long#MAX_VALUE} for none, or for no limit. */

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * known that it has met. A run is what one move of the walk steps over; it begins when that was
  * some dead keys already, so that other moves do nothing for this.
  *
- * <p>Not thread safe; its view is retained by whoever walks.
+ * <p>Not thread safe; the walk retains the view.
  */
 final class GapFinder {
   /** A move asks for a gap after so many dead keys, and again after as many more. */

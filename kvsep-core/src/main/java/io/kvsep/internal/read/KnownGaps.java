@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * tombstones of all entries that were taken before.
  *
  * <p>A gap is a fact about one moment, see {@link Gap}, and no state of memtables or tables. So
- * flushes and compactions do not change it, and writers do nothing for it: who wants to use it asks
- * the memtables what came since.
+ * flushes and compactions do not change it, and writers do nothing for it: a reader that uses it
+ * asks the memtables what came since.
  *
  * <p>Thread safe. Takes about 1 MiB of the heap at most: gaps between long keys are not kept, and
  * where there are too many the smaller ones are forgotten, which costs one walk over each that is

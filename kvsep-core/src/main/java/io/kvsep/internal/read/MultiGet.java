@@ -118,7 +118,7 @@ final class MultiGet {
     long deviceReads = values.deviceReads();
     boolean isShared = false;
     while (results.size() < end && bytes < GROUP_BYTES_MAX) {
-      if (!isShared && values.deviceReads() != deviceReads) {
+      if (!isShared && end - results.size() > 1 && values.deviceReads() != deviceReads) {
         isShared = true;
         lookUpTogether(context, end);
       }
