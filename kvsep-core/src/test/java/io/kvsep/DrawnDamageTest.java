@@ -24,7 +24,7 @@ final class DrawnDamageTest {
   private static final int STORES = Sample.LONG ? 1_200 : 300;
 
   /** Of a short run. */
-  private static final int DRAWN = 12;
+  private static final int DRAWN = 5;
 
   private static final int DAMAGES = 12;
 

@@ -11,7 +11,7 @@ final class KvStoreModelTest {
         KvStoreModelTest.class,
         "everyHistoryMatchesTheModel",
         /* all= */ 100,
-        /* count= */ 6,
+        /* count= */ 3,
         seed -> new KvStoreModelRun(seed).run(1_500));
   }
 }

@@ -71,6 +71,8 @@ final class LostEditTest {
       for (Map.Entry<String, byte[]> file : contents(directory).entrySet()) {
         Files.write(killed.resolve(file.getKey()), file.getValue());
       }
+      // With a lock file that was used, opening waits for no former holder of a deleted one.
+      Files.write(killed.resolve("LOCK"), new byte[] {'\n'});
     }
     return killed;
   }

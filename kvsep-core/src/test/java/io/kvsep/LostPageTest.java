@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.testing.JavaProcess;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -16,11 +17,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A page of a mapped file that was sound when its block or record was entered, is lost while a
@@ -32,20 +32,33 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class LostPageTest {
   @TempDir Path directory;
 
-  @ParameterizedTest
-  @ValueSource(strings = {"values", "steps", "lastBlock"})
-  void aCursorTellsOfWhatItReadInALostBlock(String part) throws Exception {
-    assertNothingWrong(CursorProgram.class, directory.toString(), part);
+  @Test
+  void aCursorTellsOfWhatItReadInALostBlock() {
+    Sample.of(List.of("values", "steps", "lastBlock"))
+        .run(
+            LostPageTest.class,
+            "aCursorTellsOfWhatItReadInALostBlock",
+            /* count= */ 1,
+            (parts, seed) -> parts.forEach(part -> check(CursorProgram.class, part)));
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"view", "cursor"})
-  void aWriteDoesNotSufferFromAnotherStoresView(String part) throws Exception {
-    assertNothingWrong(ViewProgram.class, directory.toString(), part);
+  @Test
+  void aWriteDoesNotSufferFromAnotherStoresView() {
+    Sample.of(List.of("view", "cursor"))
+        .run(
+            LostPageTest.class,
+            "aWriteDoesNotSufferFromAnotherStoresView",
+            /* count= */ 1,
+            (parts, seed) -> parts.forEach(part -> check(ViewProgram.class, part)));
   }
 
-  private static void assertNothingWrong(Class<?> program, String... arguments) throws Exception {
-    assertEquals("[]", JavaProcess.answer(program, arguments));
+  private void check(Class<?> program, String part) {
+    try {
+      String wrong = JavaProcess.answer(program, directory.resolve(part).toString(), part);
+      assertEquals("[]", wrong, part);
+    } catch (Exception e) {
+      throw new AssertionError(part, e);
+    }
   }
 
   /**

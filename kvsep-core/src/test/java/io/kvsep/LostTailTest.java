@@ -87,6 +87,8 @@ final class LostTailTest {
     for (Map.Entry<String, byte[]> file : files.entrySet()) {
       Files.write(damaged.resolve(file.getKey()), file.getValue());
     }
+    // With a lock file that was used, opening waits for no former holder of a deleted one.
+    Files.write(damaged.resolve(StoreFiles.LOCK), new byte[] {'\n'});
     return damaged;
   }
 

@@ -27,7 +27,7 @@ final class MetamorphicTest {
   private static final int HISTORIES = 200;
 
   /** Of a short run. */
-  private static final int DRAWN = 4;
+  private static final int DRAWN = 2;
 
   private static final int LENGTH = 500;
   private static final int TRIES_MAX = 400;

@@ -44,7 +44,7 @@ final class RedeployTest {
 
   /** Threads of its own call the store, and go on when it is closed. */
   static final class Server {
-    private static final int DEPLOYMENTS = 3;
+    private static final int DEPLOYMENTS = 2;
     private static final int TRIES_MAX = 100;
     private static final long TRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 

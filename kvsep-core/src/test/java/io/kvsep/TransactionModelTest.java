@@ -15,7 +15,7 @@ final class TransactionModelTest {
         TransactionModelTest.class,
         "everyHistoryMatchesTheModel",
         /* all= */ 100,
-        /* count= */ 6,
+        /* count= */ 4,
         seed -> {
           TransactionModelRun run = new TransactionModelRun(seed);
           run.run(2_000);

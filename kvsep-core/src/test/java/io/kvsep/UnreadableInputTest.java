@@ -13,6 +13,7 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.JavaProcess;
 import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -27,8 +28,6 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * What compactions and reclaim read lies in pages of mapped files that the device does not give, as
@@ -38,11 +37,27 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class UnreadableInputTest {
   @TempDir Path directory;
 
-  @ParameterizedTest
-  @CsvSource({".sst, 50, compact", ".sst, 50, reclaim", ".vlog, 5000, reclaim"})
-  void maintenanceFailsAndSucceedsOncePagesCanBeRead(String suffix, String valueBytes, String call)
-      throws Exception {
-    assertNothingWrong(Maintenance.class, directory.toString(), suffix, valueBytes, call);
+  @Test
+  void maintenanceFailsAndSucceedsOncePagesCanBeRead() {
+    Sample.of(
+            List.of(
+                List.of(".sst", "50", "compact"),
+                List.of(".sst", "50", "reclaim"),
+                List.of(".vlog", "5000", "reclaim")))
+        .run(
+            UnreadableInputTest.class,
+            "maintenanceFailsAndSucceedsOncePagesCanBeRead",
+            /* count= */ 1,
+            (cases, seed) -> cases.forEach(this::checkMaintenance));
+  }
+
+  private void checkMaintenance(List<String> one) {
+    Path own = directory.resolve(String.join("-", one));
+    try {
+      assertNothingWrong(Maintenance.class, own.toString(), one.get(0), one.get(1), one.get(2));
+    } catch (Exception e) {
+      throw new AssertionError(one.toString(), e);
+    }
   }
 
   /** Behind the last block no other is entered, at which it would show. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.testing.JavaProcess;
+import io.kvsep.testing.Sample;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -15,9 +16,8 @@ import java.util.List;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A page of a mapped file that the device does not give, here because the file was cut short under
@@ -26,22 +26,43 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class UnreadablePageTest {
   @TempDir Path directory;
 
-  @ParameterizedTest
-  @CsvSource({
-    ".sst, 50, 0, true",
-    ".sst, 50, 300000, true",
-    ".vlog, 5000, 0, true",
-    ".vlog, 5000, 300000, true",
-    ".vlog, 5000, 0, false",
-    ".vlog, 5000, 300000, false",
-    ".vlog, 20000, 300000, false"
-  })
-  void aReadFailsAsOfTheDeviceAndTheStoreGoesOn(
-      String suffix, String valueBytes, String readsBefore, String verifyValues) throws Exception {
-    assertEquals(
-        "[]",
-        JavaProcess.answer(
-            Program.class, directory.toString(), suffix, valueBytes, readsBefore, verifyValues));
+  /** What a run reads how often before pages are gone; often enough, and lookups are compiled. */
+  private record Case(String suffix, int valueBytes, int readsBefore, boolean verifyValues) {}
+
+  @Test
+  void aReadFailsAsOfTheDeviceAndTheStoreGoesOn() {
+    Sample.of(
+            List.of(
+                new Case(".sst", 50, 0, true),
+                new Case(".sst", 50, 300_000, true),
+                new Case(".vlog", 5_000, 0, true),
+                new Case(".vlog", 5_000, 300_000, true),
+                new Case(".vlog", 5_000, 0, false),
+                new Case(".vlog", 5_000, 300_000, false),
+                new Case(".vlog", 20_000, 300_000, false)))
+        .meeting(Case::suffix)
+        .meeting(one -> one.readsBefore() > 0)
+        .run(
+            UnreadablePageTest.class,
+            "aReadFailsAsOfTheDeviceAndTheStoreGoesOn",
+            /* count= */ 2,
+            (cases, seed) -> cases.forEach(this::check));
+  }
+
+  private void check(Case one) {
+    try {
+      String wrong =
+          JavaProcess.answer(
+              Program.class,
+              directory.resolve(one.toString()).toString(),
+              one.suffix(),
+              Integer.toString(one.valueBytes()),
+              Integer.toString(one.readsBefore()),
+              Boolean.toString(one.verifyValues()));
+      assertEquals("[]", wrong, one::toString);
+    } catch (Exception e) {
+      throw new AssertionError(one.toString(), e);
+    }
   }
 
   /** Prints what was not as it should be. */

@@ -33,10 +33,10 @@ final class CrashSweepTest {
   private static final Effort EFFORT = Sample.EXHAUSTIVE ? EXHAUSTIVE : EXHAUSTIVE.choosing(4, 2);
 
   /** Cases of a short run, and draws that have to notice a canary. */
-  private static final int TWO_STEPS = 44;
+  private static final int TWO_STEPS = 24;
 
-  private static final int THREE_STEPS = 44;
-  private static final int FILLED = 28;
+  private static final int THREE_STEPS = 24;
+  private static final int FILLED = 20;
   private static final int DRAWS = 3;
 
   private static final List<Step> STEPS =
@@ -242,7 +242,7 @@ final class CrashSweepTest {
         .run(
             CrashSweepTest.class,
             "aWriteThatFailedBeforeTheCrashDoesNotComeBack",
-            32,
+            20,
             (cases, seed) -> {
               CrashSweep sweep = new CrashSweep(effort, seed, plain -> plain);
               for (Failing one : cases) {

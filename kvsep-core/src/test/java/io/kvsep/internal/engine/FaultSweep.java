@@ -41,7 +41,7 @@ public final class FaultSweep {
   }
 
   /** A call of an action that fails; {@code at} counts from 0. */
-  record FaultPoint(int at, String call, Operation operation, Fault fault, boolean lasts) {
+  public record FaultPoint(int at, String call, Operation operation, Fault fault, boolean lasts) {
     @Override
     public String toString() {
       return call + " (" + at + ") " + fault + (lasts ? " from there on" : " once");
@@ -97,7 +97,7 @@ public final class FaultSweep {
   }
 
   /** All ways in which the n-th call of an action can fail, for each of its calls. */
-  List<FaultPoint> points(List<Step> before, Action action) {
+  public List<FaultPoint> points(List<Step> before, Action action) {
     List<FaultPoint> points = new ArrayList<>();
     List<String> calls = calls(before, action);
     for (int n = 0; n < calls.size(); n++) {
@@ -112,7 +112,7 @@ public final class FaultSweep {
     return points;
   }
 
-  void run(List<Step> before, String name, Action action, FaultPoint point) {
+  public void run(List<Step> before, String name, Action action, FaultPoint point) {
     CrashableStorage storage = new CrashableStorage();
     failures.check(
         options + ", " + name + ", " + point,
@@ -249,7 +249,7 @@ public final class FaultSweep {
   }
 
   /** The operation of a line of a trace, with the kind of its file. */
-  static String fileOperation(String line) {
+  public static String fileOperation(String line) {
     String[] words = line.split(" ", -1);
     String path = words.length > 1 ? words[1] : "";
     String file = path.startsWith("!") ? "" : path.substring(path.indexOf('/') + 1);

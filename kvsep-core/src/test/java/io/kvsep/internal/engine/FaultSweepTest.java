@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
  */
 final class FaultSweepTest {
   /** Cases of a short run, for each thing that a store does. */
-  private static final int CASES = 16;
+  private static final int CASES = 10;
 
   private static final int DRAWS = 3;
 

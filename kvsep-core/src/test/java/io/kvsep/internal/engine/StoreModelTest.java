@@ -11,7 +11,7 @@ final class StoreModelTest {
         StoreModelTest.class,
         "everyHistoryMatchesTheModel",
         /* all= */ 100,
-        /* count= */ 8,
+        /* count= */ 4,
         seed -> new ModelRun(seed).run(2_000));
   }
 }
