@@ -18,7 +18,14 @@ public final class StartupNotices {
       Logger.getLogger(
           "net.openhft.chronicle.core.internal.cleaner.ReflectionBasedByteBufferCleanerService");
 
+  private static final boolean HAS_PROVIDER = hasProvider();
+
   private StartupNotices() {}
+
+  private static boolean hasProvider() {
+    ClassLoader loader = StartupNotices.class.getClassLoader();
+    return loader != null && loader.getResource(SLF4J_PROVIDERS) != null;
+  }
 
   /** Takes effect for what Chronicle has not printed yet; calling it again does nothing more. */
   public static void silence() {
@@ -26,9 +33,7 @@ public final class StartupNotices {
       CLEANER.setLevel(Level.OFF);
     }
     // With a provider SLF4J has nothing to say; a program that set the verbosity itself keeps it.
-    ClassLoader loader = StartupNotices.class.getClassLoader();
-    boolean hasProvider = loader != null && loader.getResource(SLF4J_PROVIDERS) != null;
-    if (!hasProvider && System.getProperty(SLF4J_VERBOSITY) == null) {
+    if (!HAS_PROVIDER && System.getProperty(SLF4J_VERBOSITY) == null) {
       System.setProperty(SLF4J_VERBOSITY, "ERROR");
     }
   }
