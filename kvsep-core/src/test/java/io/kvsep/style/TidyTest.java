@@ -1,13 +1,8 @@
 package io.kvsep.style;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -16,7 +11,6 @@ import java.util.Map;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -383,50 +377,9 @@ final class TidyTest {
 
   private static List<Source> sources() {
     if (read.isEmpty()) {
-      read = readSources();
+      read = Sources.all().stream().map(file -> new Source(file.path(), file.text())).toList();
     }
     return read;
-  }
-
-  private static List<Source> readSources() {
-    Path project = projectFolder();
-    List<Source> sources = new ArrayList<>();
-    try (Stream<Path> modules = Files.list(project)) {
-      for (Path module :
-          modules.filter(path -> path.resolve("pom.xml").toFile().isFile()).toList()) {
-        for (String tree : List.of("src/main/java", "src/test/java")) {
-          addSources(project, module.resolve(tree), sources);
-        }
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    return sources;
-  }
-
-  private static void addSources(Path project, Path folder, List<Source> sources)
-      throws IOException {
-    if (!Files.isDirectory(folder)) {
-      return;
-    }
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.filter(path -> path.toString().endsWith(".java")).sorted().toList()) {
-        String path = project.relativize(file).toString().replace('\\', '/');
-        sources.add(new Source(path, Files.readString(file, UTF_8)));
-      }
-    }
-  }
-
-  /** Maven starts tests in the module, an editor often in the project: look upwards from here. */
-  private static Path projectFolder() {
-    Path folder = Path.of("").toAbsolutePath();
-    while (folder != null && !Files.isDirectory(folder.resolve("kvsep-core"))) {
-      folder = folder.getParent();
-    }
-    if (folder == null) {
-      throw new IllegalStateException("started outside the project");
-    }
-    return folder;
   }
 
   private interface Rule {

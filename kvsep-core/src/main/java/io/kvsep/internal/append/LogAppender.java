@@ -1,6 +1,7 @@
 package io.kvsep.internal.append;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.background.FlushLog;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All but {@link #sync}, {@link #applySealing} and {@link #resume} is for the leader.
  */
-public final class LogAppender {
+public final class LogAppender implements FlushLog {
   private static final long LIVE_BYTES_PER_SEGMENT_BYTE = 8;
 
   /** So many times what makes a spare worth having is worth a sync. */
@@ -163,6 +164,7 @@ public final class LogAppender {
   }
 
   /** Everything in front of this position is durable. */
+  @Override
   public LogPosition durable() {
     return writer.durable();
   }
@@ -182,6 +184,7 @@ public final class LogAppender {
   }
 
   /** Makes everything published durable. A failure is the store's. */
+  @Override
   public void sync() {
     try {
       writer.sync();
@@ -210,6 +213,7 @@ public final class LogAppender {
    * Puts an edit in force that says from where the log is replayed, and seals all segments that
    * have ended: one that is in front of that place and not sealed would not be found again.
    */
+  @Override
   public void applySealing(VersionEdit edit) {
     lock.lock();
     try {

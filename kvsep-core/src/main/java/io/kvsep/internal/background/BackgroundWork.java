@@ -2,7 +2,6 @@ package io.kvsep.internal.background;
 
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.append.LogAppender;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.SureLock;
@@ -16,6 +15,7 @@ import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.compaction.LevelZeroBeside;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.compaction.SettlingPicker;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -60,12 +60,12 @@ public final class BackgroundWork {
   private final EngineConfig config;
   private final LiveView live;
   private final VersionSet versions;
-  private final LogAppender log;
+  private final FlushLog log;
   private final SnapshotRegistry snapshots;
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
-  private final RefreshTargets refreshTargets;
+  private final PointerTargets pointerTargets;
   private final FlushOrdering flushOrdering;
   private final CompactionConfig compaction;
 
@@ -108,16 +108,16 @@ public final class BackgroundWork {
       EngineConfig config,
       LiveView live,
       VersionSet versions,
-      LogAppender log,
+      FlushLog log,
       SnapshotRegistry snapshots,
       FailureState failure,
       MemoryLedger ledger,
-      RefreshTargets refreshTargets,
+      PointerTargets pointerTargets,
       FlushOrdering flushOrdering) {
-    this.refreshTargets = refreshTargets;
+    this.pointerTargets = pointerTargets;
     this.flushOrdering = flushOrdering;
     this.config = config;
-    this.compaction = config.shape().compaction(versions.storeId());
+    this.compaction = CompactionConfig.of(config.shape(), versions.storeId());
     this.unhurried = compaction.inPieces(config.shape().pieceBytes());
     this.picker = new CompactionPicker(compaction);
     this.live = live;
@@ -125,11 +125,12 @@ public final class BackgroundWork {
     this.log = log;
     this.snapshots = snapshots;
     this.settling =
-        new Settling(new SettlingPicker(picker, compaction), snapshots, refreshTargets::pickDetour);
+        new Settling(new SettlingPicker(picker, compaction), snapshots, pointerTargets::pickDetour);
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
-    this.deadSegments = new DeadSegments(versions, live, failure, config.reclaim().goal());
+    this.deadSegments =
+        new DeadSegments(versions, live, failure, config.reclaim().goal().retainedBytes());
     this.unreadable =
         new UnreadableTables(
             spared,
@@ -262,13 +263,14 @@ public final class BackgroundWork {
    * Looks after what was left over, called at intervals.
    *
    * @param quiet whether nothing was written for a while
-   * @param reclaim was called before this
+   * @param reclaimAtRest whether reclaim has nothing to do
+   * @param filesRewritten by reclaim so far
    */
-  public void tick(boolean quiet, ReclaimWork reclaim) {
+  public void tick(boolean quiet, boolean reclaimAtRest, long filesRewritten) {
     if (!live.isOpen() || cancelled) {
       return;
     }
-    settling.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten());
+    settling.tick(quiet, reclaimAtRest, filesRewritten);
     unreadable.tick();
     if (!retryTicks.isDue(
         flushError != null || compactionError() != null || dropping.hasFailed())) {
@@ -557,7 +559,7 @@ public final class BackgroundWork {
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
     // The tables stay busy, so what they point to stays live and the files in force.
-    try (RefreshTargets.Pins pins = refreshTargets.pin(plan)) {
+    try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
       edit = CompactionJob.run(context(pins.pointers(), how), plan);
       failure.guard(() -> versions.apply(edit));
     } catch (IllegalArgumentException

@@ -2,7 +2,6 @@ package io.kvsep.internal.background;
 
 import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.read.LiveView;
-import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.runtime.FailureState;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
@@ -20,16 +19,16 @@ final class DeadSegments {
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
-  private final ReclaimGoal goal;
+  private final long retainedBytes;
 
   /** Held by whoever decides by the segments there are and then changes them. */
   private final SureLock lock = new SureLock();
 
-  DeadSegments(VersionSet versions, LiveView live, FailureState failure, ReclaimGoal goal) {
+  DeadSegments(VersionSet versions, LiveView live, FailureState failure, long retainedBytes) {
     this.versions = versions;
     this.live = live;
     this.failure = failure;
-    this.goal = goal;
+    this.retainedBytes = retainedBytes;
   }
 
   void remove() {
@@ -58,7 +57,7 @@ final class DeadSegments {
   }
 
   private Set<Long> deadIn(Version version) {
-    long end = Math.min(version.replayFrom().segment(), goal.retainedFrom(version));
+    long end = Math.min(version.replayFrom().segment(), version.retainedFrom(retainedBytes));
     Set<Long> dead = new HashSet<>();
     Set<Long> homes = new HashSet<>();
     for (SegmentState segment : version.segments().values()) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.background;
 
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
@@ -13,7 +14,6 @@ import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.reclaim.FlushPlan;
 import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.sstable.TableMeta;
-import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
@@ -68,7 +68,7 @@ public final class FlushOrdering {
   private final SegmentDirectory segments;
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
-  private final LogSpace space;
+  private final LongSupplier logBytes;
 
   /** The oldest segment that a reader of changes may still want. */
   private final LongSupplier followedFrom;
@@ -84,14 +84,14 @@ public final class FlushOrdering {
       SegmentDirectory segments,
       Epochs<?> epochs,
       MemoryLedger ledger,
-      LogSpace space,
+      LongSupplier logBytes,
       LongSupplier followedFrom) {
     this.config = config;
     this.versions = versions;
     this.segments = segments;
     this.epochs = epochs;
     this.ledger = ledger;
-    this.space = space;
+    this.logBytes = logBytes;
     this.followedFrom = followedFrom;
   }
 
@@ -136,7 +136,7 @@ public final class FlushOrdering {
 
   /** Whether the store is larger than memory; a store with less than a file is not. */
   private boolean outgrowsMemory() {
-    long bytes = space.bytes() + versions.current().tableBytes();
+    long bytes = logBytes.getAsLong() + versions.current().tableBytes();
     return bytes >= leastBytes() && (segments.cold().isCold() || bytes > orderFromBytes());
   }
 
@@ -255,7 +255,7 @@ public final class FlushOrdering {
                 ledger,
                 segments,
                 plan.records(),
-                TableOptions.PIECE_BYTES_MIN);
+                Limits.PIECE_BYTES_MIN);
         writer = current;
       }
       return current;

@@ -173,7 +173,7 @@ public final class ReclaimWork {
   }
 
   /** Whether no job runs or is about to. */
-  boolean isAtRest() {
+  public boolean isAtRest() {
     return !scheduled.get() && !jobLock.isLocked();
   }
 
@@ -223,7 +223,7 @@ public final class ReclaimWork {
         spared.namesIn(version));
   }
 
-  long filesRewritten() {
+  public long filesRewritten() {
     return filesRewritten.get();
   }
 
@@ -271,6 +271,11 @@ public final class ReclaimWork {
     return new ReclaimPicker(pressure.goal());
   }
 
+  /** What cannot be read, and files that a job must not touch for other reasons. */
+  private ReclaimPicker.Damage damage(Set<Long> others) {
+    return new ReclaimPicker.Damage(spared.logFilesAnd(others), spared.tableNumbers());
+  }
+
   /**
    * Does the next job; whether there was one.
    *
@@ -309,7 +314,7 @@ public final class ReclaimWork {
 
   private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, OptionalLong last) {
     sparedBefore = spared.names();
-    ReclaimPicker.Damage damage = spared.damage(pinned);
+    ReclaimPicker.Damage damage = damage(pinned);
     int filesMax = stubborn.filesMax();
     ReclaimPicker picker = picker();
     dueAtLook = last.isEmpty() && picker.isDue(version);
@@ -327,13 +332,12 @@ public final class ReclaimWork {
           return;
         }
         sparedBefore = spared.names();
-        ordering.look(looked, spared.damage(Set.of()), () -> cancelled);
+        ordering.look(looked, damage(Set.of()), () -> cancelled);
       } finally {
         looked.release();
       }
       try (RefreshTargets.Claim claim =
-          refreshTargets.claim(
-              (version, pinned) -> ordering.choose(version, spared.damage(pinned)))) {
+          refreshTargets.claim((version, pinned) -> ordering.choose(version, damage(pinned)))) {
         ReclaimPlan plan = claim.plan();
         if (plan != null) {
           Rewrite rewrite =

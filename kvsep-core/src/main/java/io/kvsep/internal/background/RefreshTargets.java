@@ -5,10 +5,11 @@ import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.Detours;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.SlotContext;
-import io.kvsep.internal.reclaim.ReclaimPicker;
+import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimPlan;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
@@ -39,9 +40,9 @@ import org.jspecify.annotations.Nullable;
  * soon after they were moved, compactions leave pointers alone and jobs wait for nobody. Thread
  * safe.
  */
-public final class RefreshTargets {
+public final class RefreshTargets implements PointerTargets {
   /** With more live bytes than that no job takes a file. */
-  private static final double LIVE_SHARE_MIN = 1 - ReclaimPicker.SHARE_MIN_ASKED;
+  private static final double LIVE_SHARE_MIN = 1 - ReclaimGoal.SHARE_MIN_ASKED;
 
   private final VersionSet versions;
   private final SegmentDirectory segments;
@@ -62,19 +63,20 @@ public final class RefreshTargets {
   }
 
   /** Files that a compaction may point into, until this is closed. */
-  final class Pins implements AutoCloseable {
+  private final class HomePins implements Pins {
     /** By the segment that used to have the records. */
     private final Map<Long, Segment> homes;
 
     /** The files; made ahead, since there may be no memory left when they are given back. */
     private final Long[] files;
 
-    Pins(Map<Long, Segment> homes) {
+    HomePins(Map<Long, Segment> homes) {
       this.homes = homes;
       this.files = homes.values().stream().map(Segment::id).distinct().toArray(Long[]::new);
     }
 
-    PointerRefresh pointers() {
+    @Override
+    public PointerRefresh pointers() {
       if (homes.isEmpty()) {
         return PointerRefresh.NONE;
       }
@@ -114,9 +116,10 @@ public final class RefreshTargets {
   }
 
   /** Pins the files in which values of the plan's tables are now, as far as they are settled. */
-  Pins pin(CompactionPlan plan) {
+  @Override
+  public Pins pin(CompactionPlan plan) {
     if (plan.move()) {
-      return new Pins(Map.of());
+      return new HomePins(Map.of());
     }
     Map<Long, Segment> wanted = inside(epochs, () -> settledHomes(plan));
     lock.lock();
@@ -130,7 +133,7 @@ public final class RefreshTargets {
                 long home = name.getValue().id();
                 return state == null || state.home() != home || victims.contains(home);
               });
-      Pins pins = new Pins(wanted);
+      HomePins pins = new HomePins(wanted);
       Map<Long, Integer> more = new HashMap<>(pinned);
       for (Long file : pins.files) {
         more.merge(file, 1, Integer::sum);
@@ -187,7 +190,8 @@ public final class RefreshTargets {
    * The next table to be rewritten because its values have moved, as {@link Detours#pick}: into
    * files that {@link #pin} takes, or the rewrite would be in vain.
    */
-  @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
+  @Override
+  public @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
     return inside(epochs, () -> Detours.pick(version, new SettledFiles(version)::test, mayRewrite));
   }
 

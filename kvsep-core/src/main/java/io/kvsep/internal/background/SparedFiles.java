@@ -4,7 +4,6 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.reclaim.ReclaimPicker;
 import io.kvsep.internal.runtime.Warnings;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -123,7 +122,7 @@ final class SparedFiles {
     return tablesIn(version, tableNumbers());
   }
 
-  private Set<Long> tableNumbers() {
+  Set<Long> tableNumbers() {
     Set<Long> numbers = new HashSet<>(tables.keySet());
     numbers.addAll(unreadableTables.keySet());
     return numbers;
@@ -153,11 +152,11 @@ final class SparedFiles {
     return null;
   }
 
-  /** What reclaim is to leave alone, with files that it must not touch for other reasons. */
-  ReclaimPicker.Damage damage(Set<Long> otherLogFiles) {
+  /** Files of the log that reclaim is to leave alone, with those it must not touch otherwise. */
+  Set<Long> logFilesAnd(Set<Long> others) {
     Set<Long> files = new HashSet<>(logFiles);
-    files.addAll(otherLogFiles);
-    return new ReclaimPicker.Damage(files, tableNumbers());
+    files.addAll(others);
+    return files;
   }
 
   /** Of all of them, those included that are gone meanwhile. */

@@ -23,5 +23,8 @@ public final class Limits {
   /** Bytes of a keyspace's name in UTF-8. */
   public static final int KEYSPACE_NAME_BYTES_MAX = 255;
 
+  /** Least bytes that files of tables and values are written in at once. */
+  public static final int PIECE_BYTES_MIN = 256 << 10;
+
   private Limits() {}
 }

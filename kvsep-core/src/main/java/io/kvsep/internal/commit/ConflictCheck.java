@@ -99,12 +99,13 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   /** Looks at what is there by now; false when there is a conflict. */
-  boolean advance() {
+  @Override
+  public boolean advance() {
     return look(/* leading= */ false);
   }
 
-  /** Whether so much has come since that it should be looked at before the leader has to. */
-  boolean isBehind() {
+  @Override
+  public boolean isBehind() {
     Epochs<ReadContext> epochs = reads.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {

@@ -219,10 +219,10 @@ public final class StoreWrites {
    * Writes all or nothing, in keyspaces besides the store's own, if nothing that was read before
    * has changed.
    *
-   * @param check knows what was read, null for nothing
+   * @param check knows what was read, null when nothing was
    * @return the sequence number of the last record, or {@link #CONFLICT}; they are consecutive
    */
-  public long write(RecordSource records, Set<Integer> keyspaces, @Nullable ConflictCheck check) {
+  public long write(RecordSource records, Set<Integer> keyspaces, @Nullable CommitCondition check) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
     try {

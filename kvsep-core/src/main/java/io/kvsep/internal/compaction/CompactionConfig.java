@@ -1,5 +1,7 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.runtime.EngineConfig.Shape;
 import io.kvsep.internal.sstable.TableOptions;
 
 /**
@@ -34,6 +36,24 @@ public record CompactionConfig(
 
   /** What is above is short-lived and read most. */
   private static final int PACKED_LEVEL_MIN = 2;
+
+  /** For the compactions of one store. */
+  public static CompactionConfig of(Shape shape, StoreId storeId) {
+    TableOptions defaults = TableOptions.defaults(storeId);
+    return new CompactionConfig(
+        shape.levelZeroTables(),
+        shape.levelBaseBytes(),
+        shape.tableBytes(),
+        HIDDEN_FRACTION,
+        shape.hiddenBytesMin(),
+        new TableOptions(
+            shape.blockBytes(),
+            defaults.restartInterval(),
+            defaults.filterBitsPerKey(),
+            shape.packsBlocks(),
+            defaults.pieceBytes(),
+            storeId));
+  }
 
   /** The same with tables written in longer pieces, see {@link TableOptions#pieceBytes}. */
   public CompactionConfig inPieces(int bytes) {

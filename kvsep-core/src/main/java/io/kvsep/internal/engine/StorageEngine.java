@@ -217,10 +217,22 @@ public final class StorageEngine implements AutoCloseable {
         });
   }
 
+  /** Fails when the store has, or the directory is another one; not for each write. */
+  private void checkDirectory() {
+    lookAtDirectory();
+    failure.check();
+  }
+
+  private void lookAtDirectory() {
+    if (!config.mode().readOnly()) {
+      failure.look(config.storage());
+    }
+  }
+
   private void maintain(Runnable work) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
-      failure.check(config);
+      checkDirectory();
       work.run();
     } catch (InternalError e) {
       throw UnreadablePage.error(e);
@@ -233,7 +245,7 @@ public final class StorageEngine implements AutoCloseable {
   public ReclaimResult reclaim() {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
-      failure.check(config);
+      checkDirectory();
       long start = config.ticker().nanos();
       Version first = versions.current();
       ReclaimResult.Start before =
@@ -356,7 +368,7 @@ public final class StorageEngine implements AutoCloseable {
     Attempts attempts = new Attempts();
     index.endWaits();
     boolean writersGone = attempts.run(writes::close);
-    attempts.run(() -> failure.check(config));
+    attempts.run(this::checkDirectory);
     if (!config.mode().readOnly() && !failure.hasFailed()) {
       // First what needs no space, so that a full disk loses nothing.
       attempts.run(appender::sync);
@@ -430,7 +442,7 @@ public final class StorageEngine implements AutoCloseable {
   private BackgroundWork backgroundWork(RefreshTargets targets) {
     FlushOrdering ordering =
         new FlushOrdering(
-            config, versions, segments, epochs, ledger, logSpace, () -> changes.readFrom());
+            config, versions, segments, epochs, ledger, logSpace::bytes, () -> changes.readFrom());
     return new BackgroundWork(
         config, live, versions, appender, snapshots, failure, ledger, targets, ordering);
   }
@@ -531,14 +543,14 @@ public final class StorageEngine implements AutoCloseable {
   /** What one of them fails of is no reason for the others to stand still. */
   private void tick() {
     Attempts steps = new Attempts();
-    steps.run(() -> failure.look(config));
+    steps.run(this::lookAtDirectory);
     steps.run(syncs::tick);
     steps.run(this::tickToRead);
     steps.run(remover::tick);
     steps.run(() -> rotation.tick(pipeline.commits()));
     boolean quiet = rotation.isQuiet() && !loads.isAtWork();
     steps.run(() -> reclaim.tick(quiet));
-    steps.run(() -> background.tick(quiet, reclaim));
+    steps.run(() -> background.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten()));
     steps.throwFirst();
   }
 

@@ -50,7 +50,11 @@ public final class ReadContext implements SlotContext {
 
   /** Those of the slots of a store; what their values take counts against one budget. */
   public static Supplier<ReadContext> ofSlots(EngineConfig config, MemoryLedger ledger) {
-    ScratchBudget memory = config.shape().readMemory();
+    long keptBytesMax = config.shape().keptBytesMax();
+    long slotBytesMax = ValueReader.SLOT_BYTES_MAX;
+    // One read can always go on.
+    ScratchBudget memory =
+        new ScratchBudget(Math.max(keptBytesMax, slotBytesMax), keptBytesMax, slotBytesMax);
     return () -> {
       ReadContext context = new ReadContext(ledger, memory.newShare());
       context.key.ensure(KEY_RESERVED_BYTES);

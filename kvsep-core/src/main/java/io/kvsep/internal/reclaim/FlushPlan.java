@@ -5,6 +5,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.RecordOrder;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -40,7 +41,7 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
         records.merge(segment, 1L, Long::sum);
         count++;
         bytes += length;
-        inOrder += segment == lastSegment && WrittenOrder.follows(end, offset, length) ? 1 : 0;
+        inOrder += segment == lastSegment && RecordOrder.follows(end, offset, length) ? 1 : 0;
         lastSegment = segment;
         end = offset + length;
       }
@@ -55,7 +56,6 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
 
   private static boolean takes(Region pointer, long pointerOffset, long before) {
     return ValuePointer.segment(pointer, pointerOffset) < before
-        && ValuePointer.recordLength(pointer, pointerOffset)
-            < ReclaimPicker.SCATTERED_RECORD_BYTES_MAX;
+        && ValuePointer.recordLength(pointer, pointerOffset) < RecordOrder.SCATTERED_BYTES_MAX;
   }
 }

@@ -1,10 +1,5 @@
 package io.kvsep.internal.reclaim;
 
-import io.kvsep.internal.version.SegmentState;
-import io.kvsep.internal.version.Version;
-import java.util.Objects;
-import java.util.SortedMap;
-
 /**
  * How much garbage the value log may hold.
  *
@@ -31,6 +26,9 @@ public record ReclaimGoal(
   /** Below this part of garbage a file is not worth copying in the background. */
   private static final double SHARE_MIN = 0.1;
 
+  /** Below this part of garbage no job takes a file, not even when asked. */
+  public static final double SHARE_MIN_ASKED = 0.03;
+
   /** Part of the allowed garbage that a series of jobs leaves. */
   private static final double ENOUGH = 0.3;
 
@@ -55,28 +53,6 @@ public record ReclaimGoal(
     return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, retainedBytes, bytes);
   }
 
-  /**
-   * The oldest segment of the log that is to stay as it is, with all after it: the newest finished
-   * ones that together have the bytes to be retained. Costs a walk over the segments.
-   */
-  public long retainedFrom(Version version) {
-    long from = Long.MAX_VALUE;
-    if (retainedBytes == 0) {
-      return from;
-    }
-    SortedMap<Long, SegmentState> segments = version.segments();
-    long newer = 0;
-    while (newer < retainedBytes && !segments.isEmpty()) {
-      SegmentState newest = Objects.requireNonNull(segments.get(segments.lastKey()));
-      if (newest.isLog()) {
-        from = newest.id();
-        newer += newest.isSealed() ? newest.sealedLength() : 0;
-      }
-      segments = segments.headMap(newest.id());
-    }
-    return from;
-  }
-
   /** Garbage in the active segment of the log for the sake of which it is ended. */
   public long sealBytes(long liveBytes) {
     return Math.max(dueBytes(liveBytes) / 2, retainedPart());
@@ -98,7 +74,7 @@ public record ReclaimGoal(
   }
 
   /** Garbage that is left when a job has done enough. */
-  long enoughBytes(long neededBytes) {
+  public long enoughBytes(long neededBytes) {
     return Math.max((long) (ENOUGH / DUE * pendingBytes), part(neededBytes, ENOUGH));
   }
 
@@ -107,9 +83,9 @@ public record ReclaimGoal(
    * is allowed, half of the part that it would be of all files: else it could all be in files with
    * less. Never so little that a job hardly gives anything back.
    */
-  double shareMin() {
+  public double shareMin() {
     double allowed = (spaceAmplificationMax - 1) / spaceAmplificationMax;
-    return Math.max(ReclaimPicker.SHARE_MIN_ASKED, Math.min(SHARE_MIN, allowed / 2));
+    return Math.max(SHARE_MIN_ASKED, Math.min(SHARE_MIN, allowed / 2));
   }
 
   private long part(long neededBytes, double part) {

@@ -4,6 +4,7 @@ import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.RecordOrder;
 import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,12 +29,6 @@ import org.jspecify.annotations.Nullable;
  * as they are not retained.
  */
 public final class ReclaimPicker {
-  /** Below this part of garbage no job takes a file, not even when asked. */
-  public static final double SHARE_MIN_ASKED = 0.03;
-
-  /** What order is worth for longer records was not measured. */
-  static final long SCATTERED_RECORD_BYTES_MAX = 32 << 10;
-
   /** Bounds the memory for old and new places: eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
 
@@ -64,7 +59,7 @@ public final class ReclaimPicker {
    * relocations that a rewrite would need as garbage.
    */
   public Balance balance(Version version) {
-    long retainedFrom = goal.retainedFrom(version);
+    long retainedFrom = version.retainedFrom(goal.retainedBytes());
     long bytes = 0;
     long needed = 0;
     long retained = 0;
@@ -150,7 +145,7 @@ public final class ReclaimPicker {
         file ->
             file.id() >= before
                 || !Objects.requireNonNull(version.segments().get(file.id())).isLog()
-                || file.neededBytes() / file.records() >= SCATTERED_RECORD_BYTES_MAX);
+                || file.neededBytes() / file.records() >= RecordOrder.SCATTERED_BYTES_MAX);
     return files;
   }
 
@@ -162,7 +157,7 @@ public final class ReclaimPicker {
    */
   public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last, int filesMax) {
     Records records = new Records(version);
-    List<LogFile> candidates = candidates(version, records, damage, SHARE_MIN_ASKED);
+    List<LogFile> candidates = candidates(version, records, damage, ReclaimGoal.SHARE_MIN_ASKED);
     candidates.removeIf(file -> file.id() > last);
     return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax(), filesMax);
   }
@@ -228,7 +223,7 @@ public final class ReclaimPicker {
     }
     Map<Long, Long> live = version.liveBytesByFile();
     Map<Long, Records.Count> counts = records.byFile(version);
-    long retainedFrom = goal.retainedFrom(version);
+    long retainedFrom = version.retainedFrom(goal.retainedBytes());
     List<LogFile> candidates = new ArrayList<>();
     for (SegmentState segment : version.segments().values()) {
       if (isCandidate(version, segment, retainedFrom) && !spared.contains(segment.id())) {

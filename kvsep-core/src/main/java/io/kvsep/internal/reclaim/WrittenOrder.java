@@ -9,6 +9,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.vlog.RecordOrder;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -35,9 +36,6 @@ public final class WrittenOrder {
 
   /** Tables that are walked before there is a first answer, and something to do. */
   private static final int TABLES_MAX = 8;
-
-  /** Records between two that still lie in order: those in between may be dead. */
-  private static final int GAP_RECORDS_MAX = 3;
 
   private final MemoryLedger ledger;
   private final Map<Long, Boolean> scattered = new HashMap<>();
@@ -85,11 +83,6 @@ public final class WrittenOrder {
       scattered.putIfAbsent(segment, false);
     }
     return true;
-  }
-
-  /** Whether a record lies behind another one that ends at {@code end}, or nearly. */
-  static boolean follows(long end, long offset, int length) {
-    return offset >= end && offset - end <= (long) GAP_RECORDS_MAX * length;
   }
 
   /** How many records of a segment came up, and how many of these lie in order. */
@@ -169,7 +162,7 @@ public final class WrittenOrder {
 
     private void look(long nextSegment, long offset, int length) {
       if (end >= 0) {
-        boolean near = nextSegment == segment && follows(end, offset, length);
+        boolean near = nextSegment == segment && RecordOrder.follows(end, offset, length);
         tallies.computeIfAbsent(segment, id -> new Tally()).add(near);
       }
       segment = nextSegment;

@@ -1,16 +1,12 @@
 package io.kvsep.internal.runtime;
 
-import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Ticker;
-import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.PhysicalMemory;
-import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SystemMemory;
 import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.sstable.TableOptions;
-import io.kvsep.internal.vlog.ValueReader;
 import java.io.File;
 import java.time.Clock;
 import java.util.function.LongSupplier;
@@ -267,7 +263,7 @@ public record EngineConfig(
       long piece =
           Math.min(
               PIECE_BYTES_MAX,
-              Math.max(TableOptions.PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
+              Math.max(Limits.PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
       return new Shape(
           memtable,
           3,
@@ -307,31 +303,6 @@ public record EngineConfig(
      */
     public long keptBytesMax() {
       return commitBytesMax / 4;
-    }
-
-    /** What reads may take, of which one can always go on. */
-    public ScratchBudget readMemory() {
-      long slotBytesMax = ValueReader.SLOT_BYTES_MAX;
-      return new ScratchBudget(
-          Math.max(keptBytesMax(), slotBytesMax), keptBytesMax(), slotBytesMax);
-    }
-
-    /** What of this the compactions of one store go by. */
-    public CompactionConfig compaction(StoreId storeId) {
-      TableOptions defaults = TableOptions.defaults(storeId);
-      return new CompactionConfig(
-          levelZeroTables,
-          levelBaseBytes,
-          tableBytes,
-          CompactionConfig.HIDDEN_FRACTION,
-          hiddenBytesMin,
-          new TableOptions(
-              blockBytes,
-              defaults.restartInterval(),
-              defaults.filterBitsPerKey(),
-              packsBlocks,
-              defaults.pieceBytes(),
-              storeId));
     }
   }
 }

@@ -2,6 +2,7 @@ package io.kvsep.internal.runtime;
 
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.io.LostDirectoryException;
+import io.kvsep.internal.io.Storage;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -26,23 +27,17 @@ public final class FailureState {
   }
 
   /**
-   * Looks whether the directory is still the store's, unless the store is only read or has failed.
-   * Where the system does not let it look, what goes by a name meets the same.
+   * Looks whether the directory is still the store's, unless the store has failed. Where the system
+   * does not let it look, what goes by a name meets the same.
    */
-  public void look(EngineConfig config) {
-    if (!config.mode().readOnly() && !hasFailed()) {
+  public void look(Storage storage) {
+    if (!hasFailed()) {
       try {
-        config.storage().checkDirectory();
+        storage.checkDirectory();
       } catch (IOException e) {
         return;
       }
     }
-  }
-
-  /** As {@link #check}, after a look at the directory; not for each write. */
-  public void check(EngineConfig config) {
-    look(config);
-    check();
   }
 
   public void check() {

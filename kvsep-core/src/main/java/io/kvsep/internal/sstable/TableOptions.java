@@ -1,5 +1,6 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 
 /**
@@ -21,8 +22,6 @@ public record TableOptions(
     int pieceBytes,
     boolean loaded,
     StoreId storeId) {
-  /** The shortest pieces that are written at hardly any cost for the call. */
-  public static final int PIECE_BYTES_MIN = 256 << 10;
 
   public TableOptions {
     if (blockBytes < 64 || blockBytes > 1 << 24) {
@@ -34,7 +33,7 @@ public record TableOptions(
     if (filterBitsPerKey < 1 || filterBitsPerKey > 64) {
       throw new IllegalArgumentException("filterBitsPerKey=" + filterBitsPerKey);
     }
-    if (pieceBytes < PIECE_BYTES_MIN) {
+    if (pieceBytes < Limits.PIECE_BYTES_MIN) {
       throw new IllegalArgumentException("pieceBytes=" + pieceBytes);
     }
   }
@@ -88,6 +87,7 @@ public record TableOptions(
   }
 
   public static TableOptions defaults(StoreId storeId) {
-    return new TableOptions(4096, 16, 10, /* packsBlocks= */ false, PIECE_BYTES_MIN, storeId);
+    return new TableOptions(
+        4096, 16, 10, /* packsBlocks= */ false, Limits.PIECE_BYTES_MIN, storeId);
   }
 }

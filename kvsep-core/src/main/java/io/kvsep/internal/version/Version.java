@@ -3,6 +3,7 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.memory.Region;
 import java.util.List;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -226,5 +227,27 @@ public final class Version {
 
   SegmentLiveness liveness() {
     return liveness;
+  }
+
+  /**
+   * The oldest segment of the log that is to stay as it is, with all after it: the newest finished
+   * ones that together have the bytes to be retained. Costs a walk over the segments.
+   */
+  public long retainedFrom(long retainedBytes) {
+    long from = Long.MAX_VALUE;
+    if (retainedBytes == 0) {
+      return from;
+    }
+    SortedMap<Long, SegmentState> segments = segments();
+    long newer = 0;
+    while (newer < retainedBytes && !segments.isEmpty()) {
+      SegmentState newest = Objects.requireNonNull(segments.get(segments.lastKey()));
+      if (newest.isLog()) {
+        from = newest.id();
+        newer += newest.isSealed() ? newest.sealedLength() : 0;
+      }
+      segments = segments.headMap(newest.id());
+    }
+    return from;
   }
 }
