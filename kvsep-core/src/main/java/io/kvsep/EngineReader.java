@@ -1,12 +1,12 @@
 package io.kvsep;
 
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.memory.UnreadablePage;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.read.SnapshotHold;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.UnreadablePage;
+import io.kvsep.internal.view.SnapshotHold;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;

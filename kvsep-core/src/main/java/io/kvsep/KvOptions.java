@@ -1,6 +1,6 @@
 package io.kvsep;
 
-import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.engine.ChangeReader;
-import io.kvsep.internal.engine.LoggedChange;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.feed.ChangeReader;
+import io.kvsep.internal.feed.LoggedChange;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package io.kvsep;
 
+import io.kvsep.internal.memory.UnreadablePage;
 import io.kvsep.internal.read.EntryCursor;
-import io.kvsep.internal.runtime.UnreadablePage;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.OptionalLong;

@@ -1,7 +1,9 @@
 package io.kvsep;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.concurrent.Ticker;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
@@ -10,8 +12,6 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.ReadableFiles;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.OpenMode;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;

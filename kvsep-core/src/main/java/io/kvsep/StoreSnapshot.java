@@ -2,7 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.read.SnapshotHold;
+import io.kvsep.internal.view.SnapshotHold;
 import java.util.Objects;
 
 /** A snapshot: a reader at a sequence number that the engine holds for it. */

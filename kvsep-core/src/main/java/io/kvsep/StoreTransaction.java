@@ -2,7 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.runtime.UnreadablePage;
+import io.kvsep.internal.memory.UnreadablePage;
 import java.util.Objects;
 
 /** A transaction of the API over one of the engine. */

@@ -1,7 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.error.ConflictException;
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import java.security.SecureRandom;
 import java.util.SplittableRandom;
 import java.util.function.Function;

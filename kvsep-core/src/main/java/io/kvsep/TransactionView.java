@@ -1,9 +1,9 @@
 package io.kvsep;
 
-import io.kvsep.internal.engine.EngineTransaction;
+import io.kvsep.internal.memory.UnreadablePage;
 import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.runtime.UnreadablePage;
+import io.kvsep.internal.txn.EngineTransaction;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;

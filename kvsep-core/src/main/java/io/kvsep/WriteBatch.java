@@ -1,8 +1,8 @@
 package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.write.WriteBuffer;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Objects;

@@ -3,11 +3,11 @@ package io.kvsep;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvsep.error.KvException;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ModelHistory;
 import io.kvsep.testing.ModelState;

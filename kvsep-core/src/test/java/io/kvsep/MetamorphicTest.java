@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.MetamorphicHistory.Call;
 import io.kvsep.MetamorphicOptions.Pause;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StoreFiles.Kind;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.LyingStorage;
 import io.kvsep.testing.LyingStorage.Lie;

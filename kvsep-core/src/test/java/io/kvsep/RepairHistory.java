@@ -3,14 +3,14 @@ package io.kvsep;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.error.KvException;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.Reclaim;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.reclaim.ReclaimGoal;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.repair.RepairResult;
-import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -2,12 +2,12 @@ package io.kvsep;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.concurrent.ThreadScheduler;
+import io.kvsep.internal.concurrent.Ticker;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.ThreadScheduler;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;

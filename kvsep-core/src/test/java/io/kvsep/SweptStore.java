@@ -5,12 +5,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.Scheduler;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -2,10 +2,10 @@ package io.kvsep;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.OpenMode;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingScheduler;

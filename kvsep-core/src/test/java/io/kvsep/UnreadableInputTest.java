@@ -3,12 +3,12 @@ package io.kvsep;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.JavaProcess;

@@ -63,12 +63,12 @@ final class TidyTest {
                   .and(path -> !path.startsWith(CORE + "internal/io/"))),
           new Ban(
               "\\bLockSupport(\\.|::)parkNanos\\b",
-              "internal.base.Uninterrupted, which waits in an interrupted thread, too",
-              in(CORE).and(path -> !path.startsWith(CORE + "internal/base/"))),
+              "internal.concurrent.Uninterrupted, which waits in an interrupted thread, too",
+              in(CORE).and(path -> !path.startsWith(CORE + "internal/concurrent/"))),
           new Ban(
               "\\bSystem\\.(currentTimeMillis|nanoTime)\\b",
-              "the injected clock of internal.base",
-              in(CORE).and(path -> !path.startsWith(CORE + "internal/base/"))));
+              "the injected clock of internal.concurrent",
+              in(CORE).and(path -> !path.startsWith(CORE + "internal/concurrent/"))));
 
   /** Written in two halves, or this file would break its own rule. */
   private static final Pattern UNFINISHED = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
@@ -169,7 +169,7 @@ final class TidyTest {
     assertBanned("FIX" + "ME", test("A", "/* FIX" + "ME */"));
 
     assertEquals(List.of(), bannedTokens(core("internal/io/A", "FileChannel c;")));
-    assertEquals(List.of(), bannedTokens(core("internal/base/A", "System.nanoTime();")));
+    assertEquals(List.of(), bannedTokens(core("internal/concurrent/A", "System.nanoTime();")));
     assertEquals(List.of(), bannedTokens(core("internal/memory/A", "UnsafeMemory.f();")));
     assertEquals(List.of(), bannedTokens(core("A", "/** Not {@code Thread.sleep}. */")));
     assertEquals(List.of(), bannedTokens(core("A", "f(\"\"\"\n Thread.sleep \" \n\"\"\");")));

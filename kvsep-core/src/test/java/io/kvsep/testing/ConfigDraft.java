@@ -1,13 +1,13 @@
 package io.kvsep.testing;
 
-import io.kvsep.internal.base.Ticker;
+import io.kvsep.internal.concurrent.Ticker;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.OpenMode;
+import io.kvsep.internal.config.EngineConfig.Reclaim;
+import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
-import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.OpenMode;
-import io.kvsep.internal.runtime.EngineConfig.Reclaim;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 

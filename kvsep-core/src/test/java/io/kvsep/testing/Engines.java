@@ -1,16 +1,16 @@
 package io.kvsep.testing;
 
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.OpenMode;
+import io.kvsep.internal.config.EngineConfig.Reclaim;
+import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.OpenMode;
-import io.kvsep.internal.runtime.EngineConfig.Reclaim;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
-import io.kvsep.internal.runtime.Scheduler;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import java.io.IOException;

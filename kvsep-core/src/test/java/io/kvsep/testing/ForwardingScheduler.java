@@ -1,6 +1,6 @@
 package io.kvsep.testing;
 
-import io.kvsep.internal.runtime.Scheduler;
+import io.kvsep.internal.concurrent.Scheduler;
 
 /**
  * Leaves everything to the scheduler behind it, so that a scheduler for tests only has to say what

@@ -3,8 +3,8 @@ package io.kvsep.testing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.ModelState.Change;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.kvsep.testing;
 
-import io.kvsep.internal.runtime.Scheduler;
+import io.kvsep.internal.concurrent.Scheduler;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;

@@ -4,7 +4,6 @@ import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
@@ -17,24 +16,25 @@ import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.compaction.SettlingPicker;
+import io.kvsep.internal.concurrent.RetryTicks;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.jfr.CompactionEvent;
+import io.kvsep.internal.jfr.FlightEvents;
+import io.kvsep.internal.jfr.FlushEvent;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
-import io.kvsep.internal.metrics.CompactionEvent;
-import io.kvsep.internal.metrics.FlightEvents;
-import io.kvsep.internal.metrics.FlushEvent;
-import io.kvsep.internal.read.LiveView;
-import io.kvsep.internal.read.SnapshotRegistry;
-import io.kvsep.internal.read.View;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.FailureState;
-import io.kvsep.internal.runtime.RetryTicks;
-import io.kvsep.internal.runtime.Scheduler;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.SnapshotRegistry;
+import io.kvsep.internal.view.View;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
@@ -142,12 +142,12 @@ public final class BackgroundWork {
     this.dropping = new Dropping(versions, live, snapshots, failure, running, spared, deadSegments);
   }
 
-  DeadSegments deadSegments() {
+  public DeadSegments deadSegments() {
     return deadSegments;
   }
 
   /** What is left alone, by reclaim too. */
-  SparedFiles sparedFiles() {
+  public SparedFiles sparedFiles() {
     return spared;
   }
 
@@ -283,7 +283,7 @@ public final class BackgroundWork {
   }
 
   /** Bytes of the log that tables need, though what replaces them is in tables above: a guess. */
-  double hiddenInLog(Version version) {
+  public double hiddenInLog(Version version) {
     return picker.hiddenInLog(version, snapshots.oldest());
   }
 

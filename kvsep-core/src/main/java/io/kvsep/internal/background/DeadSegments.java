@@ -1,12 +1,12 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.base.SureLock;
-import io.kvsep.internal.read.LiveView;
-import io.kvsep.internal.runtime.FailureState;
+import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.view.LiveView;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -15,7 +15,7 @@ import java.util.Set;
  * reading them. Those of the log are wholly before the position from which it would be replayed,
  * and not retained. Thread safe.
  */
-final class DeadSegments {
+public final class DeadSegments {
   private final VersionSet versions;
   private final LiveView live;
   private final FailureState failure;
@@ -31,7 +31,7 @@ final class DeadSegments {
     this.retainedBytes = retainedBytes;
   }
 
-  void remove() {
+  public void remove() {
     lock.lock();
     try {
       VersionEdit edit = new VersionEdit();
@@ -47,7 +47,7 @@ final class DeadSegments {
   }
 
   /** Runs {@code action} while nobody else changes the set of segments but by adding some. */
-  void exclusively(Runnable action) {
+  public void exclusively(Runnable action) {
     lock.lock();
     try {
       action.run();

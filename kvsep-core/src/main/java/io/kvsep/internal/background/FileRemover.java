@@ -1,10 +1,10 @@
 package io.kvsep.internal.background;
 
+import io.kvsep.internal.concurrent.RetryTicks;
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.RetryTicks;
 import io.kvsep.internal.version.ObsoleteFiles;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.TableTotal;
@@ -94,11 +94,11 @@ public final class FileRemover implements ObsoleteFiles {
   }
 
   /** Segment files that nobody finds any more, but are still there. */
-  int hiddenSegments() {
+  public int hiddenSegments() {
     return hiddenSegments.get();
   }
 
-  long hiddenSegmentBytes() {
+  public long hiddenSegmentBytes() {
     return hiddenSegmentBytes.get();
   }
 

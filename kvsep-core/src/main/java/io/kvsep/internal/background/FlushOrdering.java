@@ -2,6 +2,7 @@ package io.kvsep.internal.background;
 
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.ValuePointer;
@@ -11,8 +12,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.memtable.Memtable;
-import io.kvsep.internal.reclaim.FlushPlan;
-import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;

@@ -1,8 +1,8 @@
 package io.kvsep.internal.background;
 
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.metrics.CompactionEvent;
-import io.kvsep.internal.metrics.FlushEvent;
+import io.kvsep.internal.jfr.CompactionEvent;
+import io.kvsep.internal.jfr.FlushEvent;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.VersionEdit;
 import org.jspecify.annotations.Nullable;

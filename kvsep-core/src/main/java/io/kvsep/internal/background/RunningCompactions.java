@@ -1,10 +1,10 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.base.SureLock;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.CoveredTables.Covered;
-import io.kvsep.internal.read.LiveView;
+import io.kvsep.internal.concurrent.SureLock;
 import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.view.LiveView;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -2,9 +2,9 @@ package io.kvsep.internal.background;
 
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.SettlingPicker;
-import io.kvsep.internal.read.SnapshotRegistry;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.SnapshotRegistry;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Predicate;

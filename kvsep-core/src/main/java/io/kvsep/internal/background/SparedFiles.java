@@ -3,8 +3,8 @@ package io.kvsep.internal.background;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
+import io.kvsep.internal.base.Warnings;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.runtime.Warnings;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.ArrayList;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * be read: another try would fail again, and keep those from their turn that can be done. Damage is
  * forgotten when the store is closed; what the device refused, when it gives it again. Thread safe.
  */
-final class SparedFiles {
+public final class SparedFiles {
   /** What was found, by the number of the table. */
   private final Map<Long, KvException> tables = new ConcurrentHashMap<>();
 
@@ -71,24 +71,24 @@ final class SparedFiles {
   /**
    * Spares the file that an error names, unless it is one of the {@code known}; whether it does.
    */
-  boolean spareAnother(KvException error, List<String> known) {
+  public boolean spareAnother(KvException error, List<String> known) {
     String file = damagedFile(error);
     return file != null && !known.contains(file) && spare(error);
   }
 
   /** Spares a file of the log that the device does not let anybody read. */
-  void spareUnreadable(long file) {
+  public void spareUnreadable(long file) {
     logFiles.add(file);
     Warnings.tell("unreadable, and left: ", StoreFiles.segment(file));
   }
 
   /** Undoes {@link #spareUnreadable}. */
-  void release(Set<Long> files) {
+  public void release(Set<Long> files) {
     logFiles.removeAll(files);
   }
 
   /** Spares a table that the device does not let anybody read, until {@link #forgetUnreadable}. */
-  void spareUnreadable(TableFile table, KvException cause) {
+  public void spareUnreadable(TableFile table, KvException cause) {
     long number = table.meta().number();
     boolean added = unreadableTables.put(number, cause) == null;
     if (added) {
@@ -122,7 +122,7 @@ final class SparedFiles {
     return tablesIn(version, tableNumbers());
   }
 
-  Set<Long> tableNumbers() {
+  public Set<Long> tableNumbers() {
     Set<Long> numbers = new HashSet<>(tables.keySet());
     numbers.addAll(unreadableTables.keySet());
     return numbers;
@@ -153,19 +153,19 @@ final class SparedFiles {
   }
 
   /** Files of the log that reclaim is to leave alone, with those it must not touch otherwise. */
-  Set<Long> logFilesAnd(Set<Long> others) {
+  public Set<Long> logFilesAnd(Set<Long> others) {
     Set<Long> files = new HashSet<>(logFiles);
     files.addAll(others);
     return files;
   }
 
   /** Of all of them, those included that are gone meanwhile. */
-  List<String> names() {
+  public List<String> names() {
     return names(logFiles, tableNumbers());
   }
 
   /** Of those that a version has. */
-  List<String> namesIn(Version version) {
+  public List<String> namesIn(Version version) {
     Set<Long> segments = new HashSet<>(logFiles);
     segments.retainAll(version.segments().keySet());
     Set<Long> numbers = new HashSet<>();

@@ -1,7 +1,7 @@
 package io.kvsep.internal.compaction;
 
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.sstable.TableOptions;
 
 /**

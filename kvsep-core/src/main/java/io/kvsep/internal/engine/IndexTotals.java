@@ -1,9 +1,9 @@
 package io.kvsep.internal.engine;
 
 import io.kvsep.internal.memtable.Memtable;
-import io.kvsep.internal.read.View;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.View;
 
 /** What the index of one view holds, guessed from counters of memtables and tables. */
 final class IndexTotals {

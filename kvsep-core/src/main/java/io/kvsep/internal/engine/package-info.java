@@ -1,11 +1,10 @@
 /**
- * One open store: how it is opened, recovered, wired together and closed, its transactions, its
- * change feed, and checking all of it.
+ * One open store: how its parts are opened, recovered, wired together and closed.
  *
  * <p>Threads: callers read and commit on their own threads; a leader among the committing ones
  * writes for all that wait. Flush, compaction and the sync timer run on the {@link
- * io.kvsep.internal.runtime.Scheduler}, and so do reads that help a caller whose values are not in
- * memory. Locks, outermost first: commit leadership, {@code LiveView}'s state lock, the version
+ * io.kvsep.internal.concurrent.Scheduler}, and so do reads that help a caller whose values are not
+ * in memory. Locks, outermost first: commit leadership, {@code LiveView}'s state lock, the version
  * set's. Readers take none of them.
  */
 @NullMarked

@@ -1,6 +1,6 @@
 package io.kvsep.internal.iterator;
 
-import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.concurrent.Attempts;
 import io.kvsep.internal.memory.MemoryLedger;
 import java.util.ArrayList;
 import java.util.List;

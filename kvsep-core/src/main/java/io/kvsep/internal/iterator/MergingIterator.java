@@ -1,7 +1,7 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.memory.Attempts;
+import io.kvsep.internal.concurrent.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;

@@ -2,11 +2,11 @@ package io.kvsep.internal.load;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.read.ReadContext;
+import io.kvsep.internal.write.WriteBuffer;
 import java.io.IOException;
 
 /**

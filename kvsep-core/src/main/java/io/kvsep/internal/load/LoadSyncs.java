@@ -1,9 +1,9 @@
 package io.kvsep.internal.load;
 
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.concurrent.Scheduler.Lane;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
-import io.kvsep.internal.runtime.Scheduler;
-import io.kvsep.internal.runtime.Scheduler.Lane;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;

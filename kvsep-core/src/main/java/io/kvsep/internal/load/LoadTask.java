@@ -1,6 +1,6 @@
 package io.kvsep.internal.load;
 
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;

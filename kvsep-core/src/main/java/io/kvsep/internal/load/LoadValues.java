@@ -1,10 +1,10 @@
 package io.kvsep.internal.load;
 
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordFile;

@@ -1,7 +1,7 @@
 package io.kvsep.internal.load;
 
-import io.kvsep.internal.runtime.Scheduler;
-import io.kvsep.internal.runtime.Scheduler.Lane;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.concurrent.Scheduler.Lane;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 

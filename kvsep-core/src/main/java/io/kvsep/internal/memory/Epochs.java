@@ -1,7 +1,8 @@
 package io.kvsep.internal.memory;
 
-import io.kvsep.internal.base.SureLock;
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedList;

@@ -1,9 +1,9 @@
 package io.kvsep.internal.read;
 
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.concurrent.Scheduler.Lane;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.runtime.Scheduler;
-import io.kvsep.internal.runtime.Scheduler.Lane;
 import io.kvsep.internal.vlog.ReadBatch;
 import java.util.function.Consumer;
 

@@ -2,15 +2,16 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
-import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.view.View;
 import io.kvsep.internal.vlog.StoredValue;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;

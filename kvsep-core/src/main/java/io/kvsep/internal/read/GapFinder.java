@@ -4,6 +4,8 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.EntryTest;
 import io.kvsep.internal.read.KnownGaps.Gap;
+import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.View;
 import java.time.Clock;
 import java.util.Arrays;
 import java.util.TreeSet;

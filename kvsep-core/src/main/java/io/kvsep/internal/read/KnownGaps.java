@@ -1,5 +1,6 @@
 package io.kvsep.internal.read;
 
+import io.kvsep.internal.view.MemtableMark;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;

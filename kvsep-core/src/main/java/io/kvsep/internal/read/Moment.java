@@ -4,6 +4,8 @@ import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.View;
 import org.jspecify.annotations.Nullable;
 
 /** What was committed at one moment, held in memory and on disk until this is closed. */

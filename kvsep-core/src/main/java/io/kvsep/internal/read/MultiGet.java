@@ -4,6 +4,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.view.View;
 import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.ValueReader;

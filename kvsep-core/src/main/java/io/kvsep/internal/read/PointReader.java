@@ -11,6 +11,7 @@ import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.View;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
 import java.time.Clock;

@@ -5,6 +5,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.View;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

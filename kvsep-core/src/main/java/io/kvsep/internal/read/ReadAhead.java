@@ -2,9 +2,9 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.concurrent.Attempts;
 import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.Payload;
-import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;

@@ -1,7 +1,8 @@
 package io.kvsep.internal.read;
 
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.view.View;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 

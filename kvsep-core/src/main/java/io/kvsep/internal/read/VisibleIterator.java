@@ -1,13 +1,13 @@
 package io.kvsep.internal.read;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.concurrent.Attempts;
 import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
-import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;

@@ -1,7 +1,6 @@
 /**
- * The read path of one open store: views, snapshots, lookups, cursors and reading ahead. Owns the
- * {@link io.kvsep.internal.read.View} that is in force; others put new ones in force through {@link
- * io.kvsep.internal.read.LiveView}. Readers take no lock: they enter an epoch and read one view.
+ * The read path of one open store: lookups, cursors and reading ahead. Readers take no lock: they
+ * enter an epoch and read one {@link io.kvsep.internal.view.View}.
  */
 @NullMarked
 package io.kvsep.internal.read;

@@ -1,5 +1,6 @@
 package io.kvsep.internal.reclaim;
 
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;

@@ -1,6 +1,7 @@
 /**
- * Gives the space of dead values back: which files of the value log are worth rewriting, and the
- * job that moves their survivors, in key order, to a new file. Tables are never touched.
+ * Reclaims the space of dead values: when it is due, which files of the value log are worth
+ * rewriting, and the job that copies their live values, in key order, to a new file. Tables are
+ * never touched. Also orders values by key where a store is larger than memory.
  */
 @NullMarked
 package io.kvsep.internal.reclaim;

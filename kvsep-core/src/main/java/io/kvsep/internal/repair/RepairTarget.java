@@ -1,9 +1,9 @@
 package io.kvsep.internal.repair;
 
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.commit.WriteBuffer;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.write.WriteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;

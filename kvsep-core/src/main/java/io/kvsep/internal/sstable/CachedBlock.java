@@ -1,6 +1,5 @@
 package io.kvsep.internal.sstable;
 
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.memory.Region;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;

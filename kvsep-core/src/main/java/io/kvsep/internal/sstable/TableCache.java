@@ -1,6 +1,5 @@
 package io.kvsep.internal.sstable;
 
-import io.kvsep.internal.cache.ReaderCache;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;

@@ -6,7 +6,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;

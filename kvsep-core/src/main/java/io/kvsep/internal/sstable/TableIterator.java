@@ -1,12 +1,12 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.concurrent.Attempts;
 import io.kvsep.internal.iterator.EntriesAhead;
 import io.kvsep.internal.iterator.Foreseen;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
-import io.kvsep.internal.memory.Attempts;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;

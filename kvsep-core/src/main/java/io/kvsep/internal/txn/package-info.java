@@ -1,6 +1,6 @@
 /**
- * What one transaction remembers: its own writes, and what it has read. Nothing in here looks at
- * the store.
+ * Optimistic, serializable transactions: their own writes, what they have read, and the check at
+ * commit that nothing of it has changed.
  */
 @NullMarked
 package io.kvsep.internal.txn;

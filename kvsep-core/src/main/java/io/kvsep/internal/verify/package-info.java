@@ -1,6 +1,6 @@
 /**
- * Reads every byte of a store and holds everything that is said twice against its double: log,
- * relocated files, tables, live bytes. What does not hold is collected and never thrown.
+ * Reads every byte of a store and compares everything that is stored twice: log, relocated files,
+ * tables, live bytes. Collects every difference and throws none.
  */
 @NullMarked
 package io.kvsep.internal.verify;

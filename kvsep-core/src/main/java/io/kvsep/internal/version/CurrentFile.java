@@ -1,7 +1,7 @@
 package io.kvsep.internal.version;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;

@@ -1,6 +1,6 @@
 package io.kvsep.internal.version;
 
-import io.kvsep.internal.format.FileKind;
+import io.kvsep.internal.io.FileKind;
 
 /**
  * Bytes of CURRENT and of a manifest, little-endian. Authority: docs/formats/manifest.md.
@@ -10,7 +10,7 @@ import io.kvsep.internal.format.FileKind;
  * manifest := header record record* mark?  the first record makes the whole state from nothing
  *
  * header := 40 bytes with magic "KVSEPCUR" or "KVSEPMAN" and the number of a manifest, see {@link
- *           io.kvsep.internal.format.FileHeader}
+ *           io.kvsep.internal.io.FileHeader}
  *
  * record
  * offset bytes field

@@ -1,6 +1,6 @@
 package io.kvsep.internal.version;
 
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.GrowingRegion;

@@ -4,7 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;

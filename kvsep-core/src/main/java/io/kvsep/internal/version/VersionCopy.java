@@ -1,7 +1,7 @@
 package io.kvsep.internal.version;
 
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;

@@ -3,8 +3,8 @@ package io.kvsep.internal.vlog;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.format.FileHeader;
-import io.kvsep.internal.format.FileKind;
+import io.kvsep.internal.io.FileHeader;
+import io.kvsep.internal.io.FileKind;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 

@@ -1,7 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.KvException;
-import io.kvsep.internal.base.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterrupted;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;

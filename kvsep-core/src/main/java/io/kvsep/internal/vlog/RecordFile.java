@@ -2,7 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;

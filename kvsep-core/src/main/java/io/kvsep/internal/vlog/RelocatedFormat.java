@@ -1,6 +1,6 @@
 package io.kvsep.internal.vlog;
 
-import io.kvsep.internal.format.FileKind;
+import io.kvsep.internal.io.FileKind;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 

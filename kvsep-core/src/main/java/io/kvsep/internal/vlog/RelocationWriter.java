@@ -3,7 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;

@@ -2,7 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.MemoryLedger;

@@ -3,7 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.concurrent.SureLock;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;

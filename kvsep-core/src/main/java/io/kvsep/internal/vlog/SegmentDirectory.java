@@ -1,7 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.base.SureLock;
+import io.kvsep.internal.concurrent.SureLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;

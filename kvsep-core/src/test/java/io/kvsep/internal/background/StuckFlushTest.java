@@ -7,14 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.Scheduler;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

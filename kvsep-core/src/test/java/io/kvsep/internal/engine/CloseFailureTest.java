@@ -9,10 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.Scheduler;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

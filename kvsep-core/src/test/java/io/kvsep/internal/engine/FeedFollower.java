@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.feed.ChangeReader;
+import io.kvsep.internal.feed.LoggedChange;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +64,9 @@ final class FeedFollower {
         open = engine.changes().open(given().position());
         reader = open;
       }
-      for (LoggedChange change = open.poll(); change != null; change = open.poll()) {
+      for (LoggedChange change = open.poll(each -> each);
+          change != null;
+          change = open.poll(each -> each)) {
         assertTrue(change.sequence() > given().position(), "changes out of order");
         changes.add(change);
         content = after(change, content);
@@ -101,7 +105,9 @@ final class FeedFollower {
     List<String> found = new ArrayList<>();
     try {
       ChangeReader reader = engine.changes().open(given.after());
-      for (LoggedChange change = reader.poll(); change != null; change = reader.poll()) {
+      for (LoggedChange change = reader.poll(each -> each);
+          change != null;
+          change = reader.poll(each -> each)) {
         found.add(text(change));
       }
     } catch (ChangesLostException e) {

@@ -9,10 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
 import io.kvsep.internal.background.EngineStats;
-import io.kvsep.internal.background.ReclaimResult;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.FileStorage;
-import io.kvsep.internal.metrics.FlightEvents;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.jfr.FlightEvents;
+import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.testing.Documents;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;

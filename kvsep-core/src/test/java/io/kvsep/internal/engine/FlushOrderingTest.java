@@ -13,6 +13,11 @@ import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Reclaim;
+import io.kvsep.internal.config.ReclaimGoal;
+import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
@@ -20,15 +25,11 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.read.SnapshotHold;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.Reclaim;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.view.SnapshotHold;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -354,12 +355,12 @@ final class FlushOrderingTest {
     fill();
     engine.flush();
     for (int i = 0; i < 2 * KEYS; i++) {
-      assertNotNull(feed.poll(), "change " + i);
+      assertNotNull(feed.poll(each -> each), "change " + i);
     }
-    assertNull(feed.poll());
+    assertNull(feed.poll(each -> each));
     feed.close();
     check();
-    assertNotNull(engine.changes().open(0).poll());
+    assertNotNull(engine.changes().open(0).poll(each -> each));
     // Nobody follows any more, so the log goes with the next flush.
     fill();
     engine.flush();
@@ -378,7 +379,7 @@ final class FlushOrderingTest {
     assertEquals(1, filesAsWritten());
     ChangeReader feed = engine.changes().open(0);
     for (int i = 0; i < KEYS; i++) {
-      assertNotNull(feed.poll(), "change " + i);
+      assertNotNull(feed.poll(each -> each), "change " + i);
     }
     feed.close();
     check();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.ConflictException;
 import io.kvsep.internal.read.EntryCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.internal.txn.ReadSet;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -3,12 +3,12 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.read.SnapshotHold;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ModelHistory;
 import io.kvsep.testing.ModelState;

@@ -1,9 +1,9 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;

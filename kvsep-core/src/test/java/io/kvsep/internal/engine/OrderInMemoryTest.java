@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.feed.ChangeReader;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -151,7 +152,7 @@ final class OrderInMemoryTest {
       files.rest();
       assertEquals(0, files.rewritten());
       for (int i = 0; i < ENTRIES; i++) {
-        assertNotNull(changes.poll(), "change " + i);
+        assertNotNull(changes.poll(each -> each), "change " + i);
       }
       changes.close();
       files.rest();

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
@@ -120,7 +121,7 @@ final class ScatteredFilesTest {
     files.rest();
     assertEquals(0, files.inOrder());
     for (int i = 0; i < ENTRIES; i++) {
-      assertNotNull(changes.poll(), "change " + i);
+      assertNotNull(changes.poll(each -> each), "change " + i);
     }
     changes.close();
     files.rest();

@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.config.EngineConfig.Reclaim;
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.runtime.EngineConfig.Reclaim;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -2,7 +2,7 @@ package io.kvsep.internal.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 

@@ -3,7 +3,7 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import io.kvsep.internal.runtime.EngineConfig;
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.testing.ManualScheduler;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;

@@ -3,12 +3,12 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.error.KvException;
-import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualScheduler;

@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.concurrent.Scheduler.Lane;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.reclaim.ReclaimGoal;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.Scheduler.Lane;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

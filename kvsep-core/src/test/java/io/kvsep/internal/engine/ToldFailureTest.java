@@ -9,12 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.commit.StoreWrites;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.write.StoreWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.commit.WriteBuffer;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
+import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
 import java.util.ArrayList;
 import java.util.Arrays;

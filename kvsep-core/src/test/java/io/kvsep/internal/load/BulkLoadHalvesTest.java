@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
-import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.runtime.ThreadScheduler;
+import io.kvsep.internal.verify.VerifyResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

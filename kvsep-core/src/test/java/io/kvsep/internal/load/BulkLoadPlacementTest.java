@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
-import io.kvsep.internal.engine.VerifyResult;
 import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.verify.VerifyResult;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;

@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.engine.EngineTransaction;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;

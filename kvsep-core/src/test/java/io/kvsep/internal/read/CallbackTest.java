@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.EngineStats;
-import io.kvsep.internal.engine.EngineTransaction;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.engine.TrackedEngine;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.view.SnapshotHold;
 import io.kvsep.testing.CrashableStorage;
 import java.util.Arrays;
 import java.util.List;

@@ -3,9 +3,9 @@ package io.kvsep.internal.read;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles.Kind;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
 import io.kvsep.testing.CountingStorage;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
 import io.kvsep.internal.engine.TestLoad.Item;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
+import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.SnapshotHold;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -10,12 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.concurrent.Scheduler;
+import io.kvsep.internal.concurrent.ThreadScheduler;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.runtime.EngineConfig;
-import io.kvsep.internal.runtime.EngineConfig.CommitSync;
-import io.kvsep.internal.runtime.EngineConfig.Shape;
-import io.kvsep.internal.runtime.Scheduler;
-import io.kvsep.internal.runtime.ThreadScheduler;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.view.SnapshotHold;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;

@@ -4,13 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.runtime.EngineConfig;
 import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;

@@ -3,6 +3,7 @@ package io.kvsep.internal.reclaim;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
 import io.kvsep.internal.reclaim.ReclaimPicker.Damage;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryPurpose;

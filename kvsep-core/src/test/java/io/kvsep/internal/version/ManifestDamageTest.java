@@ -8,7 +8,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.format.FileHeader;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.testing.CrashableStorage;

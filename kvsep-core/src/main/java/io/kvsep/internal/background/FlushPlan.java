@@ -1,0 +1,61 @@
+package io.kvsep.internal.background;
+
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.RecordOrder;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Which records of the log a flush copies to put them in the order of their keys.
+ *
+ * @param before those of older segments alone
+ * @param records how many there may be, by segment
+ * @param bytes of these together
+ * @param scattered whether most of them do not lie in the order of their keys as it is
+ */
+public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolean scattered) {
+  /**
+   * Walks a memtable.
+   *
+   * @param before the oldest segment that stays as it is, with all after it
+   */
+  public static FlushPlan of(InternalIterator memtable, long before) {
+    Map<Long, Long> records = new HashMap<>();
+    long bytes = 0;
+    long inOrder = 0;
+    long count = 0;
+    long lastSegment = -1;
+    long end = 0;
+    for (memtable.seekToFirst(); memtable.isValid(); memtable.next()) {
+      int kind = Tag.kind(memtable.tag());
+      Region payload = memtable.payloadRegion();
+      long pointer = memtable.payloadOffset() + Payload.headerLength(kind);
+      if (Tag.baseKind(kind) == Tag.POINTER && takes(payload, pointer, before)) {
+        long segment = ValuePointer.segment(payload, pointer);
+        long offset = ValuePointer.offset(payload, pointer);
+        int length = ValuePointer.recordLength(payload, pointer);
+        records.merge(segment, 1L, Long::sum);
+        count++;
+        bytes += length;
+        inOrder += segment == lastSegment && RecordOrder.follows(end, offset, length) ? 1 : 0;
+        lastSegment = segment;
+        end = offset + length;
+      }
+    }
+    return new FlushPlan(before, records, bytes, inOrder < count - inOrder);
+  }
+
+  /** Whether the record that a pointer of the memtable names is to be copied. */
+  public boolean takes(Region pointer, long pointerOffset) {
+    return takes(pointer, pointerOffset, before);
+  }
+
+  private static boolean takes(Region pointer, long pointerOffset, long before) {
+    return ValuePointer.segment(pointer, pointerOffset) < before
+        && ValuePointer.recordLength(pointer, pointerOffset) < RecordOrder.SCATTERED_BYTES_MAX;
+  }
+}

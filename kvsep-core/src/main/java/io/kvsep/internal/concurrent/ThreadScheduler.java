@@ -1,0 +1,153 @@
+package io.kvsep.internal.concurrent;
+
+import io.kvsep.internal.base.Warnings;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The real scheduler: three threads for the log, one for flushes, one for reclaim, some for
+ * compactions, two timers; threads for reads, and one for a bulk load, as long as there are any.
+ * Daemon threads, made when first needed.
+ */
+public final class ThreadScheduler implements Scheduler {
+  /** How long a thread for reads, or for a load, waits for the next task. */
+  private static final long IDLE_SECONDS = 5;
+
+  /** The next segment, room in the active one, and what is written of it do not wait in a line. */
+  private static final int LOGS = 3;
+
+  /** What deletes files that readers have left must not hold up a sync that is due. */
+  private static final int TIMERS = 2;
+
+  private final ExecutorService logs;
+  private final ExecutorService flushes;
+  private final ExecutorService compactions;
+  private final ExecutorService reclaims;
+  private final ThreadPoolExecutor loads;
+  private final ThreadPoolExecutor reads;
+  private final ScheduledExecutorService timer;
+  private final int compactionsMax;
+
+  public ThreadScheduler(int threads) {
+    compactionsMax = Math.max(1, threads - 1);
+    logs = Executors.newFixedThreadPool(LOGS, named("kvsep-log"));
+    flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
+    compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
+    reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
+    loads = passing(1, named("kvsep-load"));
+    reads = passing(READS, named("kvsep-read"));
+    timer = Executors.newScheduledThreadPool(TIMERS, named("kvsep-timer"));
+  }
+
+  @Override
+  @SuppressWarnings(
+      "FutureReturnValueIgnored") // execute() would let a task's error kill the thread
+  public void execute(Lane lane, Runnable task) {
+    try {
+      executor(lane).submit(task);
+    } catch (RejectedExecutionException e) {
+      // Closed meanwhile: pending work is dropped by contract.
+      return;
+    }
+  }
+
+  private ExecutorService executor(Lane lane) {
+    return switch (lane) {
+      case LOG -> logs;
+      case FLUSH -> flushes;
+      case COMPACTION -> compactions;
+      case RECLAIM -> reclaims;
+      case LOAD -> loads;
+      case READ -> reads;
+    };
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
+  public void repeat(long intervalNanos, Runnable task) {
+    timer.scheduleWithFixedDelay(
+        surviving(task), intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
+  public void after(long delayNanos, Runnable task) {
+    try {
+      timer.schedule(surviving(task), delayNanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // Closed meanwhile: pending work is dropped by contract.
+      return;
+    }
+  }
+
+  /** One failed run must not end a repetition; what matters is kept by the task itself. */
+  private static Runnable surviving(Runnable task) {
+    return () -> {
+      try {
+        task.run();
+      } catch (RuntimeException | Error e) {
+        Warnings.tellWithTrace("background task", e);
+      }
+    };
+  }
+
+  @Override
+  public int compactionsMax() {
+    return compactionsMax;
+  }
+
+  @Override
+  public boolean help() {
+    return false;
+  }
+
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    logs.shutdown();
+    flushes.shutdown();
+    compactions.shutdown();
+    reclaims.shutdown();
+    loads.shutdown();
+    reads.shutdown();
+    boolean interrupted = false;
+    for (ExecutorService executor :
+        new ExecutorService[] {timer, logs, flushes, compactions, reclaims, loads, reads}) {
+      while (!executor.isTerminated()) {
+        try {
+          executor.awaitTermination(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Threads that end when there is nothing to do for some time. */
+  private static ThreadPoolExecutor passing(int threads, ThreadFactory factory) {
+    ThreadPoolExecutor executor =
+        new ThreadPoolExecutor(
+            threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+    executor.allowCoreThreadTimeOut(true);
+    return executor;
+  }
+
+  private static ThreadFactory named(String name) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+}

@@ -1,0 +1,5 @@
+/** The settings of one open store, as plain numbers. Immutable. */
+@NullMarked
+package io.kvsep.internal.config;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,175 @@
+package io.kvsep.internal.io;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
+import io.kvsep.error.KvException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.HexFormat;
+import java.util.zip.CRC32C;
+
+/**
+ * The first bytes of a file, little-endian; the same in every format version of every kind.
+ *
+ * <pre>
+ * offset  bytes  field
+ *      0      8  magic          of the {@link FileKind}
+ *      8      4  formatVersion
+ *     12     16  storeId
+ *     28      8  number         of the file; in CURRENT of the manifest in force
+ *     36      4  crc32c         of bytes 0 .. 35, as it is
+ * </pre>
+ *
+ * They tell foreign, too old, too new and damaged files apart. What the checksum does not cover as
+ * written is damage, and only a sound header is asked for its version and its store. A file with
+ * another magic is foreign, unless the rest of its header says that it is one of a store's: the
+ * checksum holds with the right magic, or as it is and the magic is that of another kind, or all
+ * bytes are zero, as those that never came to the device are.
+ */
+public record FileHeader(StoreId storeId, long number) {
+  /** Bytes a header takes. */
+  public static final int BYTES = 40;
+
+  private static final int VERSION_AT = 8;
+  private static final int STORE_ID_AT = 12;
+  private static final int NUMBER_AT = 28;
+  private static final int CRC_AT = 36;
+
+  /** What the magic of every kind begins with, in letters of either case. */
+  private static final String FAMILY = "kvsep";
+
+  /** Puts it at the start of {@code target}, for a file of this kind in its newest version. */
+  public void put(Region target, FileKind kind, NativeWindow window) {
+    target.putLong(0, kind.magicNumber());
+    target.putInt(VERSION_AT, kind.version());
+    target.putLong(STORE_ID_AT, storeId.high());
+    target.putLong(STORE_ID_AT + Long.BYTES, storeId.low());
+    target.putLong(NUMBER_AT, number);
+    target.putInt(CRC_AT, window.crc32c(target, 0, CRC_AT));
+  }
+
+  /**
+   * Reads the header at the start of {@code region}, of which {@code length} bytes are the file.
+   * Whether store and number are the expected ones is for {@link #require} to say.
+   *
+   * @throws CorruptionException when it is damaged or cut
+   * @throws IncompatibleFormatException when it is no file of this kind, or of another version
+   * @throws InternalError as {@link Region#requirePagesRead} does
+   */
+  public static FileHeader read(
+      Region region, long length, FileKind kind, String file, NativeWindow window) {
+    try {
+      return sound(region, length, kind, file, window);
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      // What lies in a page that could not be read says nothing about the file.
+      Region.requirePagesRead();
+      throw e;
+    }
+  }
+
+  private static FileHeader sound(
+      Region region, long length, FileKind kind, String file, NativeWindow window) {
+    // The magic comes first, so that a shorter file of another program is told from a cut one.
+    if (length >= Long.BYTES && region.getLong(0) != kind.magicNumber()) {
+      byte[] start = new byte[(int) Math.min(length, BYTES)];
+      region.get(0, start, 0, start.length);
+      throw otherMagic(start, kind, file);
+    }
+    if (length < BYTES) {
+      throw new CorruptionException(
+          file, length, "a header of " + BYTES + " bytes", "the end of the file");
+    }
+    int crc = window.crc32c(region, 0, CRC_AT);
+    int stored = region.getInt(CRC_AT);
+    if (stored != crc) {
+      throw new CorruptionException(
+          file, CRC_AT, String.format("crc %08x", crc), String.format("crc %08x", stored));
+    }
+    int version = region.getInt(VERSION_AT);
+    if (version < kind.versionMin() || version > kind.version()) {
+      boolean older = Integer.compareUnsigned(version, kind.versionMin()) < 0;
+      throw new IncompatibleFormatException(
+          file,
+          older ? Reason.TOO_OLD : Reason.TOO_NEW,
+          String.format(
+              "format version %d, this release reads %d to %d",
+              Integer.toUnsignedLong(version), kind.versionMin(), kind.version()));
+    }
+    StoreId storeId =
+        new StoreId(region.getLong(STORE_ID_AT), region.getLong(STORE_ID_AT + Long.BYTES));
+    return new FileHeader(storeId, region.getLong(NUMBER_AT));
+  }
+
+  /**
+   * Throws unless it is the header of that file of that store.
+   *
+   * @throws IncompatibleFormatException when it is of another store
+   * @throws CorruptionException when it has another number
+   */
+  public void require(StoreId expectedId, long expectedNumber, FileKind kind, String file) {
+    if (!storeId.equals(expectedId)) {
+      throw new IncompatibleFormatException(
+          file,
+          Reason.FOREIGN,
+          kind.noun() + " of another store, " + storeId + " and not " + expectedId);
+    }
+    if (number != expectedNumber) {
+      throw new CorruptionException(
+          file,
+          NUMBER_AT,
+          kind.noun() + " with number " + expectedNumber,
+          "one with number " + number);
+    }
+  }
+
+  private static KvException otherMagic(byte[] start, FileKind kind, String file) {
+    if (!isZero(start) && !isOfStore(start, kind)) {
+      return new IncompatibleFormatException(
+          file, Reason.FOREIGN, "not " + kind.noun() + " of kvsep");
+    }
+    HexFormat hex = HexFormat.of();
+    return new CorruptionException(
+        file,
+        0,
+        "magic " + hex.formatHex(kind.magic().getBytes(ISO_8859_1)),
+        "magic " + hex.formatHex(start, 0, Long.BYTES));
+  }
+
+  /** Whether nothing is wrong with the header but its magic. */
+  private static boolean isOfStore(byte[] start, FileKind kind) {
+    if (start.length < BYTES) {
+      return false;
+    }
+    boolean isAnotherKind =
+        new String(start, 0, FAMILY.length(), ISO_8859_1).equalsIgnoreCase(FAMILY)
+            && crcHolds(start);
+    byte[] mended = start.clone();
+    littleEndian(mended).putLong(0, kind.magicNumber());
+    return isAnotherKind || crcHolds(mended);
+  }
+
+  private static boolean crcHolds(byte[] header) {
+    CRC32C crc = new CRC32C();
+    crc.update(header, 0, CRC_AT);
+    return (int) crc.getValue() == littleEndian(header).getInt(CRC_AT);
+  }
+
+  private static ByteBuffer littleEndian(byte[] bytes) {
+    return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static boolean isZero(byte[] start) {
+    for (byte b : start) {
+      if (b != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,117 @@
+package io.kvsep.internal.reclaim;
+
+import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.background.FileRemover;
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.TableTotal;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How much room the files of the value log take, and how much of that is live. What tables need of
+ * a relocated file is counted there and not in the segments that its records once came from. Every
+ * figure costs a walk over the files. Thread safe. Where it says what live or pinned files take,
+ * the caller is inside the epochs.
+ */
+public final class LogSpace {
+  private final SegmentDirectory segments;
+  private final VersionSet versions;
+  private final FileRemover remover;
+
+  public LogSpace(SegmentDirectory segments, VersionSet versions, FileRemover remover) {
+    this.segments = segments;
+    this.versions = versions;
+    this.remover = remover;
+  }
+
+  /** Bytes of all files that are there. */
+  public long bytes() {
+    return segments.bytes() + remover.hiddenSegmentBytes();
+  }
+
+  /** Files that are there. */
+  public int fileCount() {
+    return segments.all().size() + remover.hiddenSegments();
+  }
+
+  /** Bytes of the files that are part of a version, but for one that was made ahead of need. */
+  public long bytesInForce(Version version) {
+    Map<Long, SegmentState> inForce = version.segments();
+    long bytes = 0;
+    for (Segment segment : segments.all()) {
+      boolean used = segment.publishedEnd() > Segment.EMPTY_BYTES;
+      bytes += used && isInForce(segment, inForce) ? segment.publishedEnd() : 0;
+    }
+    return bytes;
+  }
+
+  /** Record bytes that the version's tables need, and all that lies behind its last flush. */
+  public long liveBytes(Version version) {
+    return version.liveBytes() + unflushedBytes(version);
+  }
+
+  /** Record bytes behind the version's last flush, which are in memtables alone. */
+  public long unflushedBytes(Version version) {
+    long bytes = 0;
+    for (Segment segment : segments.all()) {
+      bytes += unflushedBytes(segment, version.replayFrom());
+    }
+    return bytes;
+  }
+
+  /** Segments are looked at before the version, which has every one that is not pinned. */
+  public EngineStats.Pinned pinned(TableTotal tables, long memtableBytes) {
+    List<Segment> there = segments.all();
+    Map<Long, SegmentState> inForce = versions.current().segments();
+    int count = remover.hiddenSegments();
+    long bytes = remover.hiddenSegmentBytes();
+    for (Segment segment : there) {
+      if (!isInForce(segment, inForce)) {
+        count++;
+        bytes += segment.publishedEnd();
+      }
+    }
+    return new EngineStats.Pinned(tables.count(), tables.bytes(), count, bytes, memtableBytes);
+  }
+
+  /** Each file, by ascending id. They are looked at before the version, as for what is pinned. */
+  public List<EngineStats.SegmentFile> files() {
+    List<Segment> there = segments.all();
+    Version version = versions.current();
+    Map<Long, Long> live = version.liveBytesByFile();
+    Map<Long, SegmentState> inForce = version.segments();
+    List<EngineStats.SegmentFile> files = new ArrayList<>();
+    for (Segment segment : there) {
+      long needed =
+          live.getOrDefault(segment.id(), 0L) + unflushedBytes(segment, version.replayFrom());
+      files.add(
+          new EngineStats.SegmentFile(
+              segment.name(),
+              segment.publishedEnd(),
+              needed,
+              segment.isRelocated(),
+              !isInForce(segment, inForce)));
+    }
+    return files;
+  }
+
+  private static boolean isInForce(Segment segment, Map<Long, SegmentState> inForce) {
+    SegmentState state = inForce.get(segment.id());
+    return state != null && state.hasFile();
+  }
+
+  /** What memtables may point to; relocated files have higher numbers and nothing of that. */
+  private static long unflushedBytes(Segment segment, LogPosition from) {
+    if (segment.isRelocated() || segment.id() < from.segment()) {
+      return 0;
+    }
+    long start = segment.id() == from.segment() ? from.offset() : 0;
+    return Math.max(0, segment.publishedEnd() - Math.max(start, Segment.EMPTY_BYTES));
+  }
+}

@@ -1,0 +1,61 @@
+package io.kvsep.internal.reclaim;
+
+import io.kvsep.internal.version.SegmentState;
+import io.kvsep.internal.version.Version;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What a call of reclaim did.
+ *
+ * @param filesExamined files of the value log that were there at the beginning
+ * @param filesRewritten those of them whose live records were moved
+ * @param filesRemoved those of them that are no part of the store any more
+ * @param bytesRead bytes of records that were copied
+ * @param bytesWritten bytes of the files they were copied to
+ * @param bytesFreed by how much the files of the value log together became shorter
+ * @param nanos how long it took
+ * @param damagedFiles names of files that are kept because they cannot be read
+ */
+public record ReclaimResult(
+    long filesExamined,
+    long filesRewritten,
+    long filesRemoved,
+    long bytesRead,
+    long bytesWritten,
+    long bytesFreed,
+    long nanos,
+    List<String> damagedFiles) {
+
+  /** How things were before. */
+  public record Start(
+      Set<Long> files, long logBytes, long filesRewritten, long bytesRead, long bytesWritten) {
+    public static Start of(Version version, long logBytes, ReclaimWork work) {
+      return new Start(
+          filesIn(version), logBytes, work.filesRewritten(), work.bytesRead(), work.bytesWritten());
+    }
+
+    public ReclaimResult result(Version version, long logBytesNow, ReclaimWork work, long nanos) {
+      Set<Long> removed = new HashSet<>(files);
+      removed.removeAll(filesIn(version));
+      return new ReclaimResult(
+          files.size(),
+          work.filesRewritten() - filesRewritten,
+          removed.size(),
+          work.bytesRead() - bytesRead,
+          work.bytesWritten() - bytesWritten,
+          Math.max(0, logBytes - logBytesNow),
+          nanos,
+          work.damagedFiles());
+    }
+
+    private static Set<Long> filesIn(Version version) {
+      Set<Long> files = new HashSet<>();
+      for (SegmentState segment : version.segments().values()) {
+        files.add(segment.home());
+      }
+      return files;
+    }
+  }
+}

@@ -1,0 +1,492 @@
+package io.kvsep.internal.txn;
+
+import io.kvsep.error.ConflictException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.EntryCursor;
+import io.kvsep.internal.read.FoundEntry;
+import io.kvsep.internal.read.ReadContext;
+import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.write.Counters;
+import io.kvsep.internal.write.KeyspaceCatalog;
+import io.kvsep.internal.write.StoreWrites;
+import io.kvsep.internal.write.WriteBuffer;
+import java.nio.ByteBuffer;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An optimistic transaction: reads at a snapshot, keeps its writes on the heap, and remembers what
+ * it has read. The commit writes all of it as one batch if nothing that was read has changed since,
+ * which is checked where nobody else can commit ({@link ConflictCheck}). So every transaction that
+ * wrote something might as well have run alone, at the moment of its commit, and every other one at
+ * the moment it began.
+ *
+ * <p>What its own writes answer is no read of the store. A cursor reads from where it was put to
+ * where it got, whatever is or is not in between.
+ *
+ * <p>Used by one thread at a time: a second one is refused while a call is under way. The end
+ * closes the cursors and lets the snapshot go.
+ */
+public final class EngineTransaction {
+  private static final long UNCOMMITTED = -1;
+
+  private final StoreReads reads;
+  private final StoreWrites writes;
+  private final KeyspaceCatalog keyspaces;
+  private final Clock clock;
+  private final LongSupplier now;
+  private final MemtableMark.Moment start;
+  private final OwnWrites own = new OwnWrites();
+  private final ReadSet readSet = new ReadSet();
+  private final Set<TransactionCursor> cursors = new HashSet<>();
+  private final SureLock use = new SureLock();
+  private volatile boolean over;
+  private volatile boolean conflicted;
+
+  /** Sequence number of the last write; {@link #UNCOMMITTED} until there is one. */
+  private volatile long version = UNCOMMITTED;
+
+  public EngineTransaction(
+      StoreReads reads, StoreWrites writes, KeyspaceCatalog keyspaces, Clock clock) {
+    this.reads = reads;
+    this.writes = writes;
+    this.keyspaces = keyspaces;
+    this.clock = clock;
+    this.now = clock::millis;
+    this.start = reads.begin();
+  }
+
+  /** Sequence number of the last commit it sees. */
+  public long sequence() {
+    return start.hold().sequence();
+  }
+
+  public byte @Nullable [] get(int keyspace, byte[] key) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.get(keyspace, key, start.hold());
+      }
+      return write.isDelete() ? null : write.value().clone();
+    } finally {
+      end(holds);
+    }
+  }
+
+  public boolean contains(int keyspace, byte[] key) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      OwnWrite write = ownOrRead(keyspace, key);
+      return write == null ? reads.contains(keyspace, key, start.hold()) : !write.isDelete();
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Without the value, null when the key is absent; an own write has no sequence number yet. */
+  public @Nullable FoundEntry info(int keyspace, byte[] key) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.info(keyspace, key, start.hold());
+      }
+      return write.isDelete() ? null : info(write);
+    } finally {
+      end(holds);
+    }
+  }
+
+  private FoundEntry info(OwnWrite write) {
+    long expiry =
+        write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
+    return new FoundEntry(0, write.value().length, expiry);
+  }
+
+  public <R extends @Nullable Object> @Nullable R read(
+      int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.read(keyspace, key, start.hold(), reader);
+      }
+      return write.isDelete() ? null : reader.apply(view(write));
+    } finally {
+      end(holds);
+    }
+  }
+
+  /**
+   * Hands out the entry with a view of its value.
+   *
+   * @param valueBytesMax longer values are not read, and null in their place
+   */
+  public <R extends @Nullable Object> @Nullable R readWithInfo(
+      int keyspace,
+      byte[] key,
+      int valueBytesMax,
+      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      OwnWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.readWithInfo(keyspace, key, start.hold(), valueBytesMax, reader);
+      }
+      if (write.isDelete()) {
+        return null;
+      }
+      FoundEntry own = info(write);
+      return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Appends the value to {@code target}; its length, -1 when the key is absent. */
+  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      ReadContext.checkKeyLength(key.readRemaining());
+      OwnWrite write = ownOrRead(keyspace, key.toByteArray());
+      if (write == null) {
+        return reads.get(keyspace, key, target, start.hold());
+      }
+      if (write.isDelete()) {
+        return -1;
+      }
+      target.write(write.value());
+      return write.value().length;
+    } finally {
+      end(holds);
+    }
+  }
+
+  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      List<byte @Nullable []> values = new ArrayList<>(keys.size());
+      List<byte[]> missing = new ArrayList<>();
+      List<Integer> places = new ArrayList<>();
+      for (byte[] key : keys) {
+        OwnWrite write = ownOrRead(keyspace, key);
+        if (write == null) {
+          places.add(values.size());
+          missing.add(key);
+        }
+        values.add(write == null || write.isDelete() ? null : write.value().clone());
+      }
+      List<byte @Nullable []> found = reads.getAll(keyspace, missing, start.hold());
+      for (int i = 0; i < places.size(); i++) {
+        values.set(places.get(i), found.get(i));
+      }
+      return values;
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** A cursor over the store and the transaction's writes of now; the end closes it. */
+  public EntryCursor cursor(ScanBounds bounds) {
+    long holds = holds();
+    try {
+      begin(bounds.keyspace());
+      EngineCursor store = reads.cursor(bounds.unlimited(), start.hold());
+      boolean known = false;
+      try {
+        TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
+        known = cursors.add(cursor);
+        return cursor;
+      } finally {
+        if (!known) {
+          store.close();
+        }
+      }
+    } finally {
+      end(holds);
+    }
+  }
+
+  /**
+   * Sets the key.
+   *
+   * @param timeToLiveMillis from the commit on, 0 for no end; the negative of a moment is that
+   *     moment
+   */
+  public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      ReadContext.checkKeyLength(key.length);
+      WriteBuffer.checkValueLength(value.length);
+      own.put(keyspace, key, value.clone(), timeToLiveMillis);
+    } finally {
+      end(holds);
+    }
+  }
+
+  public void delete(int keyspace, byte[] key) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      ReadContext.checkKeyLength(key.length);
+      own.delete(keyspace, key);
+    } finally {
+      end(holds);
+    }
+  }
+
+  public void deleteRange(int keyspace, byte[] from, byte[] to) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      WriteBuffer.checkBoundLength(from);
+      WriteBuffer.checkBoundLength(to);
+      own.deleteRange(keyspace, from, to);
+    } finally {
+      end(holds);
+    }
+  }
+
+  public long increment(int keyspace, byte[] key, long delta) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      byte[] value = readWithInfo(keyspace, key, Counters.BYTES, Counters::bytes);
+      long sum = Counters.add(Counters.count(value), delta);
+      own.put(keyspace, key, Counters.value(sum), 0);
+      return sum;
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Writes everything, or nothing; ends the transaction in any case. */
+  public void commit() {
+    long holds = holds();
+    try {
+      claim();
+      try {
+        write();
+      } finally {
+        finish();
+      }
+    } finally {
+      end(holds);
+    }
+  }
+
+  private void write() {
+    if (own.isEmpty()) {
+      version = 0;
+      return;
+    }
+    own.keyspaces().forEach(keyspaces::requirePresent);
+    cursors.forEach(TransactionCursor::tellRead);
+    ConflictCheck check =
+        readSet.isEmpty()
+            ? null
+            : new ConflictCheck(reads, readSet.toRanges(), sequence(), start.mark());
+    long last = writes.write(own.records(clock.millis()), own.keyspaces(), check);
+    if (last == StoreWrites.CONFLICT) {
+      conflicted = true;
+      throw new ConflictException("something that the transaction read was changed since");
+    }
+    version = last;
+  }
+
+  /** Forgets everything; refused when it is over or the store is closed. */
+  public void rollback() {
+    long holds = holds();
+    try {
+      claim();
+      finish();
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Forgets everything; does nothing when it is over. Waits for a call in another thread. */
+  public void close() {
+    long holds = holds();
+    try {
+      use.lock();
+      if (!over) {
+        finish();
+      }
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Whether it was committed or rolled back, with or without success. */
+  public boolean isOver() {
+    return over;
+  }
+
+  /** Whether a commit failed for a conflict. */
+  public boolean isConflicted() {
+    return conflicted;
+  }
+
+  /** Sequence number of its last write, 0 when it wrote nothing; refused before the commit. */
+  public long version() {
+    if (version == UNCOMMITTED) {
+      throw new IllegalStateException("the transaction was not committed");
+    }
+    return version;
+  }
+
+  /** Throws when a call with this keyspace would be refused. */
+  public void check(int keyspace) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Begins a call in a keyspace, as {@link #claim}. */
+  private void begin(int keyspace) {
+    claim();
+    if (keyspace != Keyspaces.DEFAULT) {
+      keyspaces.requirePresent(keyspace);
+    }
+  }
+
+  /** How many calls the thread is in, one inside another; to be asked before each. */
+  long holds() {
+    return use.getHoldCount();
+  }
+
+  /**
+   * Begins a call. Within the {@code try} that ends it, since what an unreadable page of a mapping
+   * raises late may surface as this returns; so there is nothing to undo where it throws.
+   */
+  void claim() {
+    requireOpen();
+    if (!use.tryLock()) {
+      requireOpen();
+      throw new IllegalStateException("the transaction is in use by another thread");
+    }
+    if (over) {
+      throw overError();
+    }
+  }
+
+  /** Ends a call, if it was begun. */
+  void end(long holds) {
+    try {
+      release(holds);
+    } catch (InternalError e) {
+      // Of a page that was read before; it comes once.
+      release(holds);
+      throw e;
+    }
+  }
+
+  private void release(long holds) {
+    while (use.getHoldCount() > holds) {
+      use.unlock();
+    }
+  }
+
+  /** What is closed says so, also to threads that come at the same time. */
+  private void requireOpen() {
+    if (over) {
+      throw overError();
+    }
+    reads.live().get();
+  }
+
+  /** Ends a cursor, also when the transaction is over; waits for a call in another thread. */
+  void close(TransactionCursor cursor) {
+    long holds = holds();
+    try {
+      use.lock();
+      if (cursors.remove(cursor)) {
+        try {
+          cursor.tellRead();
+        } finally {
+          cursor.release();
+        }
+      }
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** What a cursor has read, as stored keys. */
+  void read(byte[] from, byte[] to, boolean inclusive) {
+    boolean noted = false;
+    try {
+      readSet.add(from, inclusive ? ReadSet.successor(to) : to);
+      noted = true;
+    } finally {
+      if (!noted) {
+        readSet.lose();
+      }
+    }
+  }
+
+  static ByteBuffer view(OwnWrite write) {
+    return ByteBuffer.wrap(write.value()).asReadOnlyBuffer();
+  }
+
+  /**
+   * What the transaction's writes say of the key now: a put whose moment has passed hides what the
+   * store has, as a delete does. Where they say nothing, the key counts as read.
+   */
+  private @Nullable OwnWrite ownOrRead(int keyspace, byte[] key) {
+    ReadContext.checkKeyLength(key.length);
+    byte[] stored = Keyspaces.storedKey(keyspace, key);
+    OwnWrite write = own.view().find(stored);
+    if (write == null) {
+      readSet.add(stored);
+      return null;
+    }
+    return write.isAbsent(now) ? OwnWrite.DELETE : write;
+  }
+
+  private void finish() {
+    over = true;
+    try {
+      Attempts closes = new Attempts();
+      for (TransactionCursor cursor : cursors) {
+        closes.run(cursor::release);
+      }
+      cursors.clear();
+      closes.throwFirst();
+    } finally {
+      reads.releaseSnapshot(start.hold());
+    }
+  }
+
+  private static StoreClosedException overError() {
+    return new StoreClosedException("the transaction is over");
+  }
+}

@@ -1,0 +1,85 @@
+package io.kvsep.internal.write;
+
+import io.kvsep.internal.concurrent.Ticker;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.jfr.FlightEvents;
+import io.kvsep.internal.jfr.WriteStallEvent;
+import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.View;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts and records the times when writers are held back. Stalls begin and end on one thread at a
+ * time, one after the other; the sums may be read by any thread.
+ */
+public final class WriteStalls {
+  /** Why writers are held back. */
+  enum Cause {
+    MEMTABLES_FULL("memtables full"),
+    LEVEL_ZERO_FULL("level 0 full"),
+    LEVEL_ZERO_SLOWDOWN("level 0 slow-down"),
+    GARBAGE_SLOWDOWN("garbage slow-down");
+
+    private final String text;
+
+    Cause(String text) {
+      this.text = text;
+    }
+  }
+
+  private final LiveView live;
+  private final Ticker ticker;
+  private final String store;
+  private final AtomicLong count = new AtomicLong();
+  private final AtomicLong nanos = new AtomicLong();
+
+  // Of the stall under way.
+  private long startNanos;
+  private @Nullable WriteStallEvent event;
+
+  WriteStalls(EngineConfig config, LiveView live) {
+    this.live = live;
+    this.ticker = config.ticker();
+    this.store = config.storage().location();
+  }
+
+  void begin() {
+    startNanos = ticker.nanos();
+    WriteStallEvent begun = FlightEvents.beginWriteStall();
+    if (begun != null) {
+      View view = live.get();
+      begun.memtables = view.memtables.size();
+      begun.levelZeroTables = view.version.tables(0).length;
+    }
+    event = begun;
+  }
+
+  /**
+   * @param delayNanos what a slow-down was to take; 0 when writers waited for room
+   */
+  void end(Cause cause, long delayNanos) {
+    count.incrementAndGet();
+    nanos.addAndGet(ticker.nanos() - startNanos);
+    WriteStallEvent ended = event;
+    event = null;
+    if (ended == null) {
+      return;
+    }
+    ended.end();
+    if (ended.shouldCommit()) {
+      ended.store = store;
+      ended.cause = cause.text;
+      ended.delayNanos = delayNanos;
+      ended.commit();
+    }
+  }
+
+  public long count() {
+    return count.get();
+  }
+
+  public long nanos() {
+    return nanos.get();
+  }
+}
