@@ -3,8 +3,12 @@ package io.kvsep.server.http;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.util.concurrent.PromiseCombiner;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,6 +26,38 @@ final class Connections {
   void add(Channel channel) {
     open.add(channel);
     ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> open.remove(channel));
+  }
+
+  /**
+   * Has those of HTTP/1.1 closed before their listener is. The library closes that when no request
+   * is under way any more, or when there is no more time, and then waits a second for each of
+   * these.
+   */
+  void closeBefore(Channel listener) {
+    listener
+        .pipeline()
+        .addLast(
+            new ChannelOutboundHandlerAdapter() {
+              @Override
+              public void close(ChannelHandlerContext context, ChannelPromise promise) {
+                ChannelPromise closed = context.newPromise();
+                ChannelFuture unusedClose =
+                    closed.addListener(
+                        done -> {
+                          ChannelFuture unusedEnd = context.close(promise);
+                        });
+                closeHttp1(new PromiseCombiner(context.executor()), closed);
+              }
+            });
+  }
+
+  private void closeHttp1(PromiseCombiner closes, ChannelPromise closed) {
+    for (Channel channel : open) {
+      if (channel.pipeline().get(Http2ConnectionHandler.class) == null) {
+        closes.add(channel.close());
+      }
+    }
+    closes.finish(closed);
   }
 
   int count() {

@@ -1,10 +1,16 @@
 package io.kvsep.server.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.CombinedChannelDuplexHandler;
+import io.netty.channel.socket.ChannelOutputShutdownEvent;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -12,8 +18,12 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +36,20 @@ import org.jspecify.annotations.Nullable;
  * <p>Sits between the codec and what the library makes requests with. That gets a request it cannot
  * but refuse, so that the answer comes in its turn behind those of requests before, and the
  * connection ends with it; nothing that comes behind gets through.
+ *
+ * <p>Behind the last answer of a connection it ends the output. The library closes the connection
+ * three seconds later, so that a client can still send the rest of a body that was refused; a
+ * client that reads to the end would wait for as long.
  */
-final class Http1Check extends ChannelInboundHandlerAdapter {
+final class Http1Check extends ChannelDuplexHandler {
   private final Routes routes;
   private boolean hasRefused;
+
+  /** Requests whose answers are not written yet. */
+  private int unanswered;
+
+  private boolean isInformational;
+  private boolean isClosing;
 
   private Http1Check(Routes routes) {
     this.routes = routes;
@@ -57,6 +77,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
       ReferenceCountUtil.release(message);
       return;
     }
+    if (message instanceof HttpRequest) {
+      unanswered++;
+    }
     Problem problem =
         message instanceof HttpRequest request && request.decoderResult().isSuccess()
             ? problem(request)
@@ -71,6 +94,36 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     HttpRequest refused = new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/");
     refused.setDecoderResult(DecoderResult.failure(problem));
     context.fireChannelRead(refused);
+  }
+
+  @Override
+  public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+    if (message instanceof HttpResponse answer) {
+      isInformational = answer.status().codeClass() == HttpStatusClass.INFORMATIONAL;
+      isClosing = answer.headers().contains("connection", "close", /* ignoreCase= */ true);
+    }
+    ChannelPromise written = promise.unvoid();
+    // Once the last request is known, answers of those before it tell of closing too.
+    if (message instanceof LastHttpContent && !isInformational && --unanswered == 0 && isClosing) {
+      ChannelFuture unusedEnd = written.addListener(done -> endOutput(context.channel()));
+    }
+    ChannelFuture unusedWrite = context.write(message, written);
+  }
+
+  private static void endOutput(Channel channel) {
+    // With encryption the end is a message of its own, which the library sends when it closes.
+    if (channel instanceof DuplexChannel duplex
+        && channel.pipeline().get(SslHandler.class) == null) {
+      ChannelFuture unusedEnd = duplex.shutdownOutput();
+    }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    // The library would warn of what it does not expect.
+    if (!(event instanceof ChannelOutputShutdownEvent)) {
+      context.fireUserEventTriggered(event);
+    }
   }
 
   private @Nullable Problem problem(HttpRequest request) {

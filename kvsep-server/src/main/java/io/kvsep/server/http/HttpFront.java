@@ -12,6 +12,8 @@ import io.kvsep.KvStore;
 import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -101,7 +103,7 @@ public final class HttpFront implements AutoCloseable {
     }
     return builder
         .workerGroup(loops, false)
-        .bossGroupFactory(HttpFront::acceptor)
+        .bossGroupFactory(this::acceptor)
         .meterRegistry(insight.registry())
         .blockingTaskExecutor(workers, true)
         .childChannelPipelineCustomizer(
@@ -128,12 +130,18 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /** By default it would be waited for two seconds at the end, for nothing. */
-  private static EventLoopGroup acceptor(String name) {
+  private EventLoopGroup acceptor(String name) {
     IoHandlerFactory io =
         Flags.transportType() == TransportType.EPOLL
             ? EpollIoHandler.newFactory()
             : NioIoHandler.newFactory();
     return new MultiThreadIoEventLoopGroup(1, ThreadFactories.newThreadFactory(name, true), io) {
+      @Override
+      public ChannelFuture register(Channel listener) {
+        connections.closeBefore(listener);
+        return super.register(listener);
+      }
+
       @Override
       public Future<?> shutdownGracefully() {
         return shutdownGracefully(0, 5, TimeUnit.SECONDS);

@@ -112,6 +112,22 @@ final class FramingHttpTest extends SharedServer {
     }
   }
 
+  /** Else a client that reads to the end would wait, or could send no more of a long body. */
+  @Test
+  void theOutputEndsBehindTheLastAnswerAndTheInputLater() throws IOException {
+    byte[] body = new byte[100_000];
+    String head =
+        "POST /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ";
+    try (Socket socket = served.socket()) {
+      socket.getOutputStream().write((head + 20 * body.length + "\r\n\r\n").getBytes(UTF_8));
+      String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
+      assertTrue(answer.startsWith("HTTP/1.1 404 "), answer);
+      for (int i = 0; i < 20; i++) {
+        socket.getOutputStream().write(body);
+      }
+    }
+  }
+
   @Test
   void aRequestNamesOneHost() throws IOException {
     served.put("/v1/keys/k", "old").is(204);
