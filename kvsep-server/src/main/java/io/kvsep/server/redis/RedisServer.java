@@ -163,14 +163,21 @@ public final class RedisServer implements AutoCloseable {
    *     the same
    */
   @Override
-  public synchronized void close() {
+  public void close() {
+    close(CLOSING_MAX);
+  }
+
+  /**
+   * @param most how long it may take
+   */
+  synchronized void close(Duration most) {
     if (closed) {
       return;
     }
     closed = true;
-    long deadline = System.nanoTime() + CLOSING_MAX.toNanos();
+    long deadline = System.nanoTime() + most.toNanos();
     if (listener != null) {
-      listener.close().awaitUninterruptibly(CLOSING_MAX.toMillis());
+      listener.close().awaitUninterruptibly(most.toMillis());
     }
     stopListening(deadline);
     // A thread that is interrupted does not park.
@@ -186,7 +193,7 @@ public final class RedisServer implements AutoCloseable {
     for (Channel connection : connections) {
       connection.writeAndFlush(Unpooled.EMPTY_BUFFER).awaitUninterruptibly(millisUntil(deadline));
     }
-    connections.close().awaitUninterruptibly(1000);
+    connections.close().awaitUninterruptibly(most.toMillis() / 10);
     lanes.values().forEach(Lane::stop);
     longCommands.shutdown();
     awaitThreads(deadline);

@@ -14,6 +14,7 @@ import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -186,7 +187,7 @@ final class ClosingTest {
             RawClient behind = redis.connect()) {
           behind.expect("PING", "+PONG^");
 
-          redis.server.close();
+          redis.server.close(Duration.ofMillis(100));
 
           assertFalse(held.isDone());
           mayGoOn.countDown();
