@@ -123,6 +123,7 @@ final class CrashRounds {
     return List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-Xmx128m",
+        "-XX:TieredStopAtLevel=1",
         "-Dsun.misc.unsafe.memory.access=allow",
         "--enable-native-access=ALL-UNNAMED",
         "-cp",

@@ -25,6 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The command in a process of its own, since it ends with that. */
 final class ServeCommandTest {
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
   @TempDir Path folder;
 
   @Test
@@ -139,12 +141,12 @@ final class ServeCommandTest {
 
   private static String text(String address, String path) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
-    return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+    return CLIENT.send(request, BodyHandlers.ofString()).body();
   }
 
   private static int status(String address, String path) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
-    return HttpClient.newHttpClient().send(request, BodyHandlers.discarding()).statusCode();
+    return CLIENT.send(request, BodyHandlers.discarding()).statusCode();
   }
 
   private static int put(String address, String path, String value, boolean isSynced)
@@ -154,6 +156,6 @@ final class ServeCommandTest {
     if (isSynced) {
       request.header("Kvsep-Durability", "sync");
     }
-    return HttpClient.newHttpClient().send(request.build(), BodyHandlers.discarding()).statusCode();
+    return CLIENT.send(request.build(), BodyHandlers.discarding()).statusCode();
   }
 }

@@ -59,9 +59,9 @@ final class LimitsHttpTest {
         served(
             shared.resolve("hasty"),
             limits -> {
-              limits.requestMillis = 1_000;
-              limits.scanMillis = 1_000;
-              limits.idleMillis = 1_000;
+              limits.requestMillis = 300;
+              limits.scanMillis = 300;
+              limits.idleMillis = 600;
             });
   }
 
@@ -175,7 +175,7 @@ final class LimitsHttpTest {
     CountDownLatch entered = new CountDownLatch(1);
     CountDownLatch mayGoOn = new CountDownLatch(1);
     HttpOptions options =
-        HttpOptions.builder().limits(with(limits -> limits.requestMillis = 2_000)).build();
+        HttpOptions.builder().limits(with(limits -> limits.requestMillis = 1_000)).build();
     try (Served served = Served.at(folder, options, blocking("sync", entered, mayGoOn))) {
       try {
         served.delete("/v1/keys/a", "Kvsep-Durability", "sync").isProblem(503, "timeout");
@@ -247,8 +247,12 @@ final class LimitsHttpTest {
 
   @Test
   void connectionsThatAskNothingAreClosed() throws Exception {
-    assertEquals("", hasty.raw(""));
-    assertEquals("", hasty.raw("GET / HT"));
+    try (Socket silent = hasty.socket();
+        Socket halfway = hasty.socket()) {
+      halfway.getOutputStream().write("GET / HT".getBytes(UTF_8));
+      assertEquals(-1, silent.getInputStream().read());
+      assertEquals(-1, halfway.getInputStream().read());
+    }
   }
 
   @Test

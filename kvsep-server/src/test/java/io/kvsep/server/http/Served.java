@@ -29,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
@@ -82,10 +83,7 @@ final class Served implements AutoCloseable {
     return store;
   }
 
-  /**
-   * Deletes everything, for the next test. A server of its own for each would take a second at its
-   * end: for so long Armeria waits for connections that are open, and the client keeps one.
-   */
+  /** Deletes everything, for the next test. */
   void empty() {
     store.keyspaces().forEach(name -> store.dropKeyspace(store.keyspace(name)));
     WriteBatch batch = new WriteBatch();
@@ -240,7 +238,8 @@ final class Served implements AutoCloseable {
     long end = System.nanoTime() + PATIENCE_NANOS;
     while (!condition.getAsBoolean()) {
       assertTrue(System.nanoTime() - end < 0, "it did not come about");
-      Thread.onSpinWait();
+      // Others need the processor to bring it about.
+      LockSupport.parkNanos(1_000_000);
     }
   }
 

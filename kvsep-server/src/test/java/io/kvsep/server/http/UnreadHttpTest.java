@@ -198,15 +198,15 @@ final class UnreadHttpTest {
     serveNames(
         bytes,
         limit -> {
-          limit.requestMillis = 2_000;
-          limit.bytesPerSecond = 1 << 18;
+          limit.requestMillis = 500;
+          limit.bytesPerSecond = 1 << 19;
         });
     try (Socket slow = narrow()) {
       Frames frames = new Frames(slow, 0);
       frames.get(1, "/v1/keyspaces");
       awaitHead(frames, 1);
       // Twice the time that a piece has.
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(5_000);
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1_500);
       while (System.nanoTime() < end) {
         LockSupport.parkNanos(end - System.nanoTime());
       }
@@ -235,8 +235,8 @@ final class UnreadHttpTest {
           head.append((char) input.read());
         }
         values += input.readNBytes(VALUE_BYTES).length;
-        // Three times the limit, all in all.
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(100);
+        // One and a half times the limit, all in all.
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(50);
         while (System.nanoTime() < end) {
           LockSupport.parkNanos(end - System.nanoTime());
         }

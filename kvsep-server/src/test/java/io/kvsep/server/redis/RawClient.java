@@ -77,8 +77,8 @@ final class RawClient implements AutoCloseable {
     String line = readLine(bytes);
     int count = line.length() > 1 && "$=*~%".indexOf(line.charAt(0)) >= 0 ? number(line) : -1;
     if (line.startsWith("$") || line.startsWith("=")) {
-      for (int i = 0; count >= 0 && i < count + 2; i++) {
-        bytes.write(readByte());
+      if (count >= 0) {
+        readBulk(bytes, count + 2);
       }
     } else {
       int elements = line.startsWith("%") ? 2 * count : count;
@@ -86,6 +86,14 @@ final class RawClient implements AutoCloseable {
         readReply(bytes);
       }
     }
+  }
+
+  private void readBulk(ByteArrayOutputStream bytes, int length) throws IOException {
+    byte[] bulk = input.readNBytes(length);
+    if (bulk.length < length) {
+      throw new EOFException("the server has closed the connection");
+    }
+    bytes.writeBytes(bulk);
   }
 
   private static int number(String line) {
