@@ -1,5 +1,7 @@
 package io.kvsep.bench;
 
+import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -81,6 +83,24 @@ public final class Arguments {
       throw new UsageException("--" + name + " must be from " + min + " to " + max + ": " + value);
     }
     return number;
+  }
+
+  /** A time in seconds, with up to three digits behind a point: at most {@code max} seconds. */
+  public Duration seconds(String name, long missing, long max) {
+    String value = text(name);
+    if (value == null) {
+      return Duration.ofSeconds(missing);
+    }
+    long millis;
+    try {
+      millis = new BigDecimal(value.replace("_", "")).movePointRight(3).longValueExact();
+    } catch (NumberFormatException | ArithmeticException e) {
+      throw new UsageException("--" + name + " must be a number: " + value);
+    }
+    if (millis <= 0 || millis > max * 1000) {
+      throw new UsageException("--" + name + " must be above 0, up to " + max + ": " + value);
+    }
+    return Duration.ofMillis(millis);
   }
 
   public int count(String name, int missing, int min, int max) {

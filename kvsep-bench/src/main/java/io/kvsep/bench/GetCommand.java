@@ -2,6 +2,7 @@ package io.kvsep.bench;
 
 import io.kvsep.KvStore;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -27,7 +28,7 @@ final class GetCommand {
     StoreArguments chosen = StoreArguments.forExisting(arguments);
     long entries = arguments.number("entries", 1_000_000, 1, Dataset.ENTRIES_MAX);
     int threads = arguments.count("threads", 1, 1, 1024);
-    long seconds = arguments.number("seconds", 10, 1, 86_400);
+    Duration time = arguments.seconds("seconds", 10, 86_400);
     String via = arguments.choice("via", "array", "bytes", "view", "contains", "all");
     int batch = arguments.count("batch", 100, 1, 1_000_000);
     arguments.requireAllUsed();
@@ -39,7 +40,7 @@ final class GetCommand {
         Workers.Outcome outcome =
             Workers.run(
                 threads,
-                name.equals("get") ? seconds : Math.max(1, seconds / 2),
+                name.equals("get") ? time : time.dividedBy(2),
                 (worker, running) ->
                     via.equals("all")
                         ? readAll(batch, store, dataset, worker, running)

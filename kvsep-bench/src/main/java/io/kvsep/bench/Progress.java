@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Locale;
 
 /**
@@ -39,8 +40,8 @@ public final class Progress implements AutoCloseable {
   }
 
   /** For a step that takes a known time; drawn by {@link #update()}. */
-  static Progress ofTime(String label, long seconds, PrintStream target) {
-    return new Progress(label, seconds * 1_000_000_000, /* timed= */ true, target);
+  static Progress ofTime(String label, Duration time, PrintStream target) {
+    return new Progress(label, time.toNanos(), /* timed= */ true, target);
   }
 
   /** Draws how much of the time of {@link #ofTime} is over. */

@@ -3,6 +3,7 @@ package io.kvsep.bench;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -37,7 +38,7 @@ final class ReadCommand {
     Arguments arguments = Arguments.parse(words, Set.of("full-scan", "cold"));
     StoreArguments chosen = StoreArguments.forReading(arguments);
     int threads = arguments.count("threads", 1, 1, 1024);
-    long seconds = arguments.number("seconds", 10, 1, Workers.SECONDS_MAX);
+    Duration time = arguments.seconds("seconds", 10, Workers.SECONDS_MAX);
     int sampleMax = arguments.count("sample", 1_000_000, 1, 100_000_000);
     boolean viaView = arguments.choice("via", "array", "view").equals("view");
     boolean fullScan = arguments.flag("full-scan");
@@ -51,14 +52,14 @@ final class ReadCommand {
       } else {
         // Warms up the code and the file cache.
         new ReadCommand(store, sample, viaView)
-            .measure("warm-up", threads, Math.max(1, seconds / 2), figures);
+            .measure("warm-up", threads, time.dividedBy(2), figures);
       }
-      new ReadCommand(store, sample, viaView).measure("read", threads, seconds, figures);
+      new ReadCommand(store, sample, viaView).measure("read", threads, time, figures);
       if (fullScan) {
         if (cold) {
           FileCache.drop(figures);
         }
-        Walk.all(store).measure("full scan", 1, Workers.SECONDS_MAX, figures);
+        Walk.all(store).measure("full scan", 1, Workers.TIME_MAX, figures);
       }
       figures.mebibytes("off-heap peak", store.stats().memoryPeakBytes());
     }
@@ -79,14 +80,14 @@ final class ReadCommand {
     return sample;
   }
 
-  private void measure(String name, int threads, long seconds, Figures figures) {
+  private void measure(String name, int threads, Duration time, Figures figures) {
     List<Latencies> latencies = Latencies.ofThreads(threads);
     Workers.Outcome outcome;
-    try (Progress progress = Progress.ofTime(name, seconds, System.err)) {
+    try (Progress progress = Progress.ofTime(name, time, System.err)) {
       outcome =
           Workers.run(
               threads,
-              seconds,
+              time,
               (worker, running) -> {
                 BooleanSupplier shown =
                     () -> {

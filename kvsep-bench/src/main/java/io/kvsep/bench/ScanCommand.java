@@ -2,6 +2,7 @@ package io.kvsep.bench;
 
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
@@ -20,7 +21,7 @@ final class ScanCommand {
     long limit = arguments.number("entries", Long.MAX_VALUE, 1, Long.MAX_VALUE);
     int prefetch = arguments.count("prefetch", ADAPTIVE, 0, 4096);
     int threads = arguments.count("threads", 1, 1, 1024);
-    long seconds = arguments.number("seconds", Workers.SECONDS_MAX, 1, Workers.SECONDS_MAX);
+    Duration time = arguments.seconds("seconds", Workers.SECONDS_MAX, Workers.SECONDS_MAX);
     boolean cold = arguments.flag("cold");
     arguments.requireAllUsed();
     ScanOptions options = keysOnly ? ScanOptions.all().keysOnly() : ScanOptions.all();
@@ -31,8 +32,8 @@ final class ScanCommand {
     try (KvStore store = KvStore.open(chosen.existing(), chosen.options())) {
       Walk walk = new Walk(store, directed, keysOnly, limit);
       for (int pass = 1; pass <= passes; pass++) {
-        long left = seconds - (System.nanoTime() - start) / 1_000_000_000;
-        if (left <= 0) {
+        Duration left = time.minusNanos(System.nanoTime() - start);
+        if (left.isNegative()) {
           break;
         }
         if (cold) {

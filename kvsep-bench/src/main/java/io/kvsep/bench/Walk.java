@@ -3,6 +3,7 @@ package io.kvsep.bench;
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -22,7 +23,7 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
   }
 
   /** One walk of each thread, with a cursor of its own; it ends early when the time is up. */
-  void measure(String name, int threads, long seconds, Figures figures) {
+  void measure(String name, int threads, Duration time, Figures figures) {
     List<Latencies> latencies = Latencies.ofThreads(threads);
     LongAdder bytes = new LongAdder();
     long expected = Math.min(limit, store.stats().entriesEstimate());
@@ -31,7 +32,7 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
       outcome =
           Workers.run(
               threads,
-              seconds,
+              time,
               (worker, running) -> {
                 Pass pass = new Pass(latencies.get(worker));
                 try (KvCursor cursor = store.cursor(options)) {

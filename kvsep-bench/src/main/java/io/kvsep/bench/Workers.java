@@ -22,6 +22,8 @@ public final class Workers {
   /** Longer than anybody waits. */
   static final long SECONDS_MAX = 1_000_000_000;
 
+  static final Duration TIME_MAX = Duration.ofSeconds(SECONDS_MAX);
+
   private Workers() {}
 
   static Outcome run(int threads, long seconds, Work work) {

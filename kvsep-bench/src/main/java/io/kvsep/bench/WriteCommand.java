@@ -4,6 +4,7 @@ import io.kvsep.KvStore;
 import io.kvsep.StoreStats;
 import io.kvsep.WriteBatch;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -35,7 +36,7 @@ final class WriteCommand {
     StoreArguments store = StoreArguments.forNew(arguments, "none");
     long entries = arguments.number("entries", 1_000_000, 1, Dataset.ENTRIES_MAX);
     int threads = arguments.count("threads", 1, 1, 1024);
-    long seconds = arguments.number("seconds", Workers.SECONDS_MAX, 1, Workers.SECONDS_MAX);
+    Duration time = arguments.seconds("seconds", Workers.SECONDS_MAX, Workers.SECONDS_MAX);
     int batch = arguments.count("batch", 1000, 1, 1_000_000);
     boolean shuffled = arguments.choice("order", "shuffled", "ascending").equals("shuffled");
     arguments.requireAllUsed();
@@ -44,18 +45,18 @@ final class WriteCommand {
     store.runInNew(
         directory -> {
           try (KvStore target = KvStore.open(directory, store.options())) {
-            command.measure(target, directory, seconds);
+            command.measure(target, directory, time);
           }
         });
   }
 
-  private void measure(KvStore target, Path directory, long seconds) {
+  private void measure(KvStore target, Path directory, Duration time) {
     Workers.Outcome outcome;
     try (Progress progress = new Progress("write", dataset.entryCount(), System.err)) {
       outcome =
           Workers.run(
               latencies.size(),
-              seconds,
+              time,
               (worker, running) -> write(target, worker, running, progress));
     }
     long count = outcome.operations();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -42,6 +43,16 @@ final class ArgumentsTest {
   void numberOutsideItsLimitsIsRefused() {
     assertThrows(UsageException.class, () -> parse("--batch", "0").number("batch", 1, 1, 10));
     assertThrows(UsageException.class, () -> parse("--batch", "x").number("batch", 1, 1, 10));
+  }
+
+  @Test
+  void secondsMayHaveAFraction() {
+    assertEquals(Duration.ofMillis(200), parse("--seconds", "0.2").seconds("seconds", 5, 10));
+    assertEquals(Duration.ofSeconds(10), parse("--seconds", "10").seconds("seconds", 5, 10));
+    assertEquals(Duration.ofSeconds(5), parse().seconds("seconds", 5, 10));
+    for (String wrong : List.of("0", "-1", "10.001", "0.0001", "x", "1e99")) {
+      assertThrows(UsageException.class, () -> parse("--seconds", wrong).seconds("seconds", 5, 10));
+    }
   }
 
   @Test

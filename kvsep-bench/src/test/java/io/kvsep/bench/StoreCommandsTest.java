@@ -97,7 +97,7 @@ final class StoreCommandsTest {
   @Test
   void writeEndsWhenTheTimeIsUp() {
     Map<String, String> figures =
-        figures(WriteCommand::run, "--entries 10_000_000_000 --seconds 1 --batch 1");
+        figures(WriteCommand::run, "--entries 10_000_000_000 --seconds 0.2 --batch 1");
     long written = Long.parseLong(figures.getOrDefault("entries written", "none").replace(",", ""));
     assertTrue(written > 0 && written < 10_000_000_000L, figures::toString);
     assertEquals(figures.get("commits"), figures.get("entries written"));
@@ -121,7 +121,8 @@ final class StoreCommandsTest {
     Map<String, Long> before = lengthsOfFiles();
     Map<String, String> figures =
         figures(
-            ReadCommand::run, "--seconds 1 --threads 2 --sample 2 --full-scan --cold --via " + via);
+            ReadCommand::run,
+            "--seconds 0.2 --threads 2 --sample 2 --full-scan --cold --via " + via);
     assertEquals("3", figures.get("entries"));
     assertEquals("2", figures.get("keys in the sample"));
     assertEquals("3", figures.get("full scan, entries"));
@@ -135,7 +136,7 @@ final class StoreCommandsTest {
     write(1_000);
     for (String via : List.of("contains", "array")) {
       Map<String, String> figures =
-          figures(GetCommand::run, "--entries 1_000 --value-bytes 64 --seconds 1 --via " + via);
+          figures(GetCommand::run, "--entries 1_000 --value-bytes 64 --seconds 0.2 --via " + via);
       String rate = figures.getOrDefault("get", "none");
       assertEquals(via.equals("array"), rate.endsWith(" MB/s"), rate);
     }
@@ -182,7 +183,7 @@ final class StoreCommandsTest {
   void scanEndsWhenTheTimeIsUp() {
     write(20_000);
     Map<String, String> figures =
-        figures(ScanCommand::run, "--passes 1_000_000 --seconds 1 --keys-only");
+        figures(ScanCommand::run, "--passes 1_000_000 --seconds 0.2 --keys-only");
     assertTrue(figures.containsKey("pass 1, entries"), figures::toString);
     assertFalse(figures.containsKey("pass 1000000, entries"), figures::toString);
   }

@@ -45,26 +45,13 @@ record ChildOptions(
             arguments.number("gets", 1_000_000, 1, Long.MAX_VALUE),
             arguments.number("misses", 1_000_000, 1, Long.MAX_VALUE),
             arguments.count("threads", 2, 1, 1024),
-            seconds(needed(arguments, "seconds")),
+            arguments.seconds("seconds", 5, 86_400),
             arguments.number("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE),
             List.of(needed(arguments, "workloads").split(",", -1)),
             arguments.choice("rest", "yes", "no").equals("yes"),
             Tuning.parse(arguments.text("tune")));
     arguments.requireAllUsed();
     return options;
-  }
-
-  /** Tests use less than a second. */
-  private static Duration seconds(String word) {
-    try {
-      long millis = new BigDecimal(word).movePointRight(3).longValueExact();
-      if (millis > 0 && millis <= 86_400_000) {
-        return Duration.ofMillis(millis);
-      }
-    } catch (NumberFormatException | ArithmeticException e) {
-      throw new UsageException("--seconds must be a number: " + word);
-    }
-    throw new UsageException("--seconds must be above 0, up to a day: " + word);
   }
 
   private static String needed(Arguments arguments, String name) {

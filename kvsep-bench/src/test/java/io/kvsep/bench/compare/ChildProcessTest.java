@@ -68,7 +68,7 @@ final class ChildProcessTest {
   void oneThatIsSilentIsKilled() {
     long start = System.nanoTime();
     ChildProcess.Outcome outcome =
-        run(Duration.ofSeconds(3), "echo progress workload=get done=1 total=2; exec sleep 300");
+        run(Duration.ofSeconds(1), "echo progress workload=get done=1 total=2; exec sleep 300");
     assertTrue(reason(outcome).startsWith("get: silent for"), outcome::toString);
     assertTrue(System.nanoTime() - start < 200_000_000_000L);
   }
@@ -79,7 +79,7 @@ final class ChildProcessTest {
     List<ProcessHandle> killed = new ArrayList<>();
     ChildProcess.run(
         List.of("/bin/sh", "-c", "echo progress workload=get done=1 total=2; exec sleep 300"),
-        Duration.ofSeconds(3),
+        Duration.ofSeconds(1),
         done -> ProcessHandle.current().children().forEach(killed::add));
     killed.removeAll(before);
     assertEquals(1, killed.size());

@@ -37,7 +37,7 @@ final class CompareCommandTest {
       CompareCommand.run(
           List.of(
               ("--engines kvsep,lmdb-writemap --sets 100:500 --rounds 2 --seconds 1 --gets 100"
-                      + " --workloads get --cache-mib 16 --csv "
+                      + " --workloads get --rest no --cache-mib 16 --csv "
                       + csv
                       + " --charts "
                       + charts

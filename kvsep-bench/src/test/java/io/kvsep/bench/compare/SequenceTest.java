@@ -21,6 +21,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
 
@@ -54,9 +56,12 @@ final class SequenceTest {
 
   @ParameterizedTest
   @FieldSource("ENGINES")
+  @Execution(ExecutionMode.CONCURRENT)
   void everythingIsDone(String engine) {
     ChildOptions options = options(engine, "300/2000", String.join(",", Workload.ALL));
     List<String> command = new ArrayList<>(CompareCommand.java(engine, 16));
+    // A child lives too short to be worth better code.
+    command.add(1, "-XX:TieredStopAtLevel=1");
     command.addAll(options.words());
     ChildProcess.Outcome outcome = ChildProcess.run(command, Duration.ofMinutes(5), progress -> {});
     assertNull(outcome.failed(), outcome::toString);
