@@ -61,7 +61,7 @@ final class LimitsHttpTest {
             limits -> {
               limits.requestMillis = 300;
               limits.scanMillis = 300;
-              limits.idleMillis = 600;
+              limits.idleMillis = 1_000;
             });
   }
 
