@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * Has flushes put values in the order of their keys where the store does not fit into memory. In
  * the log they lie as they were written, so a scan would fetch nearly each with a read of its own.
  * The flush of a memtable then copies its records into a relocated file beside the table of level
- * 0, and the pointers in that table name the file; docs/decisions/0039.
+ * 0, and the pointers in that table name the file; docs/decisions/11.
  *
  * <p>Invariants:
  *

@@ -192,7 +192,7 @@ public final class Region {
   /**
    * As {@link #touch}, for a range whose neighbours were not read before it. In the order of its
    * lines a processor has but one or two pages in sight, and waits for the address of each anew; of
-   * several pages eight parts are read side by side. Figures: docs/decisions/0029.
+   * several pages eight parts are read side by side. Figures: docs/decisions/06.
    */
   public void touchApart(long offset, int count) {
     checkRange(offset, count);
@@ -245,7 +245,7 @@ public final class Region {
    * leaves its target alone. It throws when this thread next comes back to Java code from the
    * runtime; from Java 25 on, when compiled code next returns, which may be far up the callers,
    * past those who would have caught the error. Making an array of two dimensions takes Java to its
-   * runtime; one without elements costs least, see docs/decisions/0018. That takes 16 bytes of the
+   * runtime; one without elements costs least, see docs/decisions/07. That takes 16 bytes of the
    * heap, so lookups go by {@link #copyLine} and {@link #requireReadable} instead.
    *
    * @throws InternalError as Java does for such pages

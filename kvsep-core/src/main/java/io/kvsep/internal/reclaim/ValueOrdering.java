@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides when values are put in the order of their keys, and which: when nobody writes. In a store
  * that is too large to be in memory as a whole all of them, so that scans read the device from end
- * to end (docs/decisions/0021). In one that is not, but is too large for a processor's caches,
- * those that are likely to stay: the newest part is left as it is, and so is a store whose values
- * are being replaced, as reclaim puts in order what it leaves of them (docs/decisions/0027).
+ * to end (docs/decisions/11). In one that is not, but is too large for a processor's caches, those
+ * that are likely to stay: the newest part is left as it is, and so is a store whose values are
+ * being replaced, as reclaim puts in order what it leaves of them (docs/decisions/11).
  *
  * <p>Nobody needs it, so nobody hears of it when it fails, and it is not tried again before
  * something was written. {@link #tick} is the timer's, {@link #isDue} anybody's; the rest is for

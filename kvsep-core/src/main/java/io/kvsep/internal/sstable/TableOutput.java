@@ -12,8 +12,8 @@ import java.io.IOException;
 
 /**
  * Appends to a table file in pieces of one length at multiples of it: where that is the system's
- * long page, the table is kept and mapped by such pages, see docs/decisions/0031. What comes last
- * is shorter.
+ * long page, the table is kept and mapped by such pages, see docs/decisions/07. What comes last is
+ * shorter.
  */
 final class TableOutput implements AutoCloseable {
   private final StorageFile file;

@@ -173,7 +173,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
    * absent keys alone. While there are none, it is not asked, which saves waiting for its line;
    * after one, it is asked for some hundred lookups. So at most one lookup in as many searches a
    * block that it would have spared. Where that block is damaged, the filter is heard all the same:
-   * a key that it knows to be absent is not made unreadable. Figures: docs/decisions/0031.
+   * a key that it knows to be absent is not made unreadable. Figures: docs/decisions/02.
    */
   public boolean getLast(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {

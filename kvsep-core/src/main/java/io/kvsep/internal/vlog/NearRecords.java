@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Records that are about to be read one after the other, touched all at once. Records that lie
  * scattered in memory are waited for one by one otherwise, since a processor looks ahead by some
- * hundred instructions, and checking a record takes more. Figures: docs/decisions/0018.
+ * hundred instructions, and checking a record takes more. Figures: docs/decisions/06.
  *
  * <p>Only what is mapped is touched, and nothing is checked: what is wrong with a record is left to
  * whoever reads it. The caller is inside the epochs from {@link #begin} until {@link #touch} has

@@ -22,7 +22,7 @@ import java.util.Map;
  * place, so that what was computed when the record was first written still protects it.
  *
  * <p>Records are written in pieces of a fixed length at multiples of it, so that where that is the
- * system's long page the file is kept and mapped by such pages: see docs/decisions/0027.
+ * system's long page the file is kept and mapped by such pages: see docs/decisions/07.
  *
  * <p>Holds a buffer of a piece and 256 KiB off-heap, and on the heap eight bytes for each record
  * that may come. Not thread safe. After any failure only {@link #close} is left.

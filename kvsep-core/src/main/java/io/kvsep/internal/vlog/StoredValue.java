@@ -76,7 +76,7 @@ public final class StoredValue {
    * A read-only view that stays safe however long it is held: of the mapping, or of a copy. A view
    * of a mapping keeps its file until the garbage collector has seen that it is gone: so none is
    * given of short values, nor of any but very long ones while much is kept already, and none at
-   * all where a file cannot be deleted as long as it is mapped. See docs/decisions/0030.
+   * all where a file cannot be deleted as long as it is mapped. See docs/decisions/07.
    */
   public ByteBuffer toView() {
     if (region != null && mayExpose(region)) {

@@ -31,7 +31,7 @@ public final class ValueReader {
   /**
    * Of a record that is looked up by itself, so much is touched at once before it is read: its
    * lines then come together, where checking it waits for the first ones by themselves. Figures:
-   * docs/decisions/0018.
+   * docs/decisions/06.
    */
   private static final int TOUCHED_BYTES_MAX = 32 << 10;
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where scans go on: a cursor is a random number, and here is the key that stands behind it. See
- * the decision record 0022 of the documentation.
+ * the decision record 14 of the documentation.
  *
  * <p>An iteration keeps two of them, the one its client has and the one before, which a client may
  * repeat that did not get the reply. Together they take no more than some megabytes: the ones used
