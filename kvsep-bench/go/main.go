@@ -1,5 +1,5 @@
-// The child of kvsep bench compare for the engines that are written in Go. docs/compare.md says what
-// it is told, does and writes.
+// The child of kvsep bench compare for the engines that are written in Go.
+// docs/internals/bench-protocol.md says what it is told, does and writes.
 package main
 
 import (

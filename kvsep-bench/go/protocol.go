@@ -12,8 +12,8 @@ import (
 // progressPause keeps progress lines to at most ten a second.
 const progressPause = 100 * time.Millisecond
 
-// protocol writes the lines of docs/compare.md, each as soon as it is known. Safe for several
-// goroutines.
+// protocol writes the lines of docs/internals/bench-protocol.md, each as soon as it is known. Safe
+// for several goroutines.
 type protocol struct {
 	mutex    sync.Mutex
 	target   io.Writer

@@ -83,7 +83,8 @@ public final class Bench {
         --batch B                entries per write                (100)
         --rounds R               of cost, with reclaim and without; of scan, before and after (3)
       compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads,
-                reads, walks, single puts, overwrites; prints medians (see docs/compare.md)
+                reads, walks, single puts, overwrites; prints medians
+                (see docs/internals/bench-protocol.md)
         --engines E,E,..         kvsep kvsep-unverified rocksdb rocksdb-blob lmdb lmdb-writemap
                                  mvstore xodus badger bbolt       (all but kvsep-unverified)
         --sets S,S,..            128, 1024, 16384, alternating, LENGTH:ENTRIES (the first four)

@@ -4,7 +4,10 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A line that a child says; see docs/compare.md. Lines that are none of these mean nothing. */
+/**
+ * A line that a child says; see docs/internals/bench-protocol.md. Lines that are none of these mean
+ * nothing.
+ */
 sealed interface ChildLine {
   Pattern ENGINE = Pattern.compile("engine name=(\\S+) version=(\\S+) settings=(\\S*)");
   Pattern PROGRESS = Pattern.compile("progress workload=(\\S+) done=(\\d{1,18}) total=(\\d{1,18})");

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 
-/** What a child is told; see docs/compare.md. */
+/** What a child is told; see docs/internals/bench-protocol.md. */
 record ChildOptions(
     String engine,
     Path directory,

@@ -4,7 +4,7 @@ import io.kvsep.bench.Latencies;
 import java.io.PrintStream;
 import java.util.Locale;
 
-/** What a child says, line by line; see docs/compare.md. Thread safe. */
+/** What a child says, line by line; see docs/internals/bench-protocol.md. Thread safe. */
 final class ChildOutput {
   private static final long PROGRESS_NANOS = 100_000_000;
 

@@ -4,7 +4,10 @@ import io.kvsep.bench.Parent;
 import io.kvsep.bench.UsageException;
 import java.util.Arrays;
 
-/** The process that runs one engine of the JVM through all workloads; see docs/compare.md. */
+/**
+ * The process that runs one engine of the JVM through all workloads; see
+ * docs/internals/bench-protocol.md.
+ */
 public final class CompareChild {
   private static final int FAILED = 1;
   private static final int USAGE = 2;

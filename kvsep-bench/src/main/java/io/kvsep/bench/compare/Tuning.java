@@ -8,8 +8,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of engines that differ from those of docs/benchmarks.md, as {@code name=value,...}, to
- * find out which of an engine's alternatives is the faster one. Immutable.
+ * Settings of engines that differ from those of docs/internals/bench-protocol.md, as {@code
+ * name=value,...}, to find out which of an engine's alternatives is the faster one. Immutable.
  */
 final class Tuning {
   /** Every name that an engine asks for. */
