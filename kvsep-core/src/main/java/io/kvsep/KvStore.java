@@ -74,8 +74,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * may be lost. An older value is never put in the place of one that is known to be lost.
    *
    * <p>It works whatever is damaged or missing. Without a manifest the tables and the log tell what
-   * there is; without tables the log does, as far back as reclaim has left it. The page repair.md
-   * of the documentation says what is certain in which case.
+   * there is; without tables the log does, as far back as reclaim has left it. docs/guide/repair.md
+   * says what is certain in which case.
    *
    * <p>What the device does not give counts as damaged: files that cannot be read as a whole are
    * copied beside the new store, as far as they can, and take that space until the call ends.
