@@ -19,9 +19,9 @@ public final class QuickStart {
     byte[] grace = "user/2".getBytes(UTF_8);
     try (KvStore store = KvStore.open(directory)) {
       store.put(ada, "Ada".getBytes(UTF_8));
-      byte[] name = store.get(ada); // null when the key is absent
-      System.out.println(name == null ? "nobody" : new String(name, UTF_8));
-      store.write(new WriteBatch().put(grace, "Grace".getBytes(UTF_8)).delete(ada)); // all or none
+      byte[] name = store.get(ada); // null if the key is absent
+      System.out.println(name == null ? "absent" : new String(name, UTF_8));
+      store.write(new WriteBatch().put(grace, "Grace".getBytes(UTF_8)).delete(ada)); // atomic
       try (KvCursor cursor = store.cursor(ScanOptions.prefix("user/".getBytes(UTF_8)))) {
         while (cursor.next()) {
           System.out.println(new String(cursor.value(), UTF_8));
