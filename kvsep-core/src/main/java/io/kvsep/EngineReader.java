@@ -1,12 +1,12 @@
 package io.kvsep;
 
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.memory.UnreadablePage;
-import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
@@ -28,7 +28,7 @@ class EngineReader implements KvReader {
   }
 
   /** What holds that which is read, {@link StoreReads#LATEST} for the newest. */
-  SnapshotHold hold() {
+  SnapshotLease hold() {
     return StoreReads.LATEST;
   }
 
@@ -43,7 +43,7 @@ class EngineReader implements KvReader {
       confirm();
       return value;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -55,7 +55,7 @@ class EngineReader implements KvReader {
       confirm();
       return present;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -67,7 +67,7 @@ class EngineReader implements KvReader {
       confirm();
       return found == null ? null : info(found);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -89,7 +89,7 @@ class EngineReader implements KvReader {
       confirm();
       return values;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -102,7 +102,7 @@ class EngineReader implements KvReader {
       confirm();
       return result;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -132,7 +132,7 @@ class EngineReader implements KvReader {
       confirm();
       return result;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -157,7 +157,7 @@ class EngineReader implements KvReader {
       confirm();
       return length;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -169,11 +169,11 @@ class EngineReader implements KvReader {
   @Override
   public KvCursor cursor(ScanOptions options) {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
-    EngineCursor cursor;
+    SnapshotCursor cursor;
     try {
       cursor = engine.reads().cursor(bounds, hold());
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
     boolean handedOver = false;
     try {

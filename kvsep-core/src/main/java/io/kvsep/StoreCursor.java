@@ -1,16 +1,16 @@
 package io.kvsep;
 
-import io.kvsep.internal.memory.UnreadablePage;
-import io.kvsep.internal.read.EntryCursor;
+import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.read.InternalCursor;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.OptionalLong;
 
 /** A cursor of the API over one of the engine. */
 final class StoreCursor implements KvCursor {
-  private final EntryCursor cursor;
+  private final InternalCursor cursor;
 
-  StoreCursor(EntryCursor cursor) {
+  StoreCursor(InternalCursor cursor) {
     this.cursor = cursor;
   }
 
@@ -19,7 +19,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.next();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -28,7 +28,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.previous();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -37,7 +37,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.seek(Objects.requireNonNull(key, "key"));
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -46,7 +46,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.seekFloor(Objects.requireNonNull(key, "key"));
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -60,7 +60,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.key();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -69,7 +69,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.value();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -78,7 +78,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.keyView();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -87,7 +87,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.valueView();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -96,7 +96,7 @@ final class StoreCursor implements KvCursor {
     try {
       return cursor.valueLength();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -104,9 +104,9 @@ final class StoreCursor implements KvCursor {
   public OptionalLong expiresAtMillis() {
     try {
       long expiry = cursor.expiresAtMillis();
-      return expiry == EntryCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
+      return expiry == InternalCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 

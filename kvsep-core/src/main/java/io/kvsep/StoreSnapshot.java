@@ -2,12 +2,12 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import java.util.Objects;
 
 /** A snapshot: a reader at a sequence number that the engine holds for it. */
 final class StoreSnapshot extends EngineReader implements Snapshot {
-  private final SnapshotHold hold;
+  private final SnapshotLease hold;
 
   StoreSnapshot(StorageEngine engine) {
     super(engine, Keyspaces.DEFAULT);
@@ -20,7 +20,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
     engine.keyspaces().requirePresentAt(id, sequence());
     return new EngineReader(engine, id) {
       @Override
-      SnapshotHold hold() {
+      SnapshotLease hold() {
         return StoreSnapshot.this.hold();
       }
     };
@@ -32,7 +32,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
   }
 
   @Override
-  SnapshotHold hold() {
+  SnapshotLease hold() {
     // What is closed says so first, whatever else is wrong with the call. Reads ask the store.
     hold.heldSequence();
     return hold;

@@ -2,7 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.memory.UnreadablePage;
+import io.kvsep.internal.memory.PageFaults;
 import java.util.Objects;
 
 /** A transaction of the API over one of the engine. */
@@ -26,7 +26,7 @@ final class StoreTransaction extends TransactionView implements Transaction {
     try {
       transaction.commit();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 

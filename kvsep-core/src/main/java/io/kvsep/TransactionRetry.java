@@ -1,7 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.error.ConflictException;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.security.SecureRandom;
 import java.util.SplittableRandom;
 import java.util.function.Function;
@@ -38,7 +38,7 @@ final class TransactionRetry {
 
   static TransactionRetry standard() {
     return new TransactionRetry(
-        new SplittableRandom(new SecureRandom().nextLong()), Uninterrupted::pause);
+        new SplittableRandom(new SecureRandom().nextLong()), Uninterruptibles::pause);
   }
 
   <R extends @Nullable Object> R run(

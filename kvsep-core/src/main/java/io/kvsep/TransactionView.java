@@ -1,6 +1,6 @@
 package io.kvsep;
 
-import io.kvsep.internal.memory.UnreadablePage;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.EngineTransaction;
@@ -30,7 +30,7 @@ class TransactionView implements KvView {
     try {
       return transaction.get(keyspace, key);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -40,7 +40,7 @@ class TransactionView implements KvView {
     try {
       return transaction.contains(keyspace, key);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -51,7 +51,7 @@ class TransactionView implements KvView {
       FoundEntry found = transaction.info(keyspace, key);
       return found == null ? null : EngineReader.info(found);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -63,7 +63,7 @@ class TransactionView implements KvView {
     try {
       return transaction.getAll(keyspace, keys);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -74,7 +74,7 @@ class TransactionView implements KvView {
     try {
       return transaction.read(keyspace, key, reader);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -98,7 +98,7 @@ class TransactionView implements KvView {
           valueBytesMax,
           (found, view) -> reader.apply(EngineReader.info(found), view));
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -109,7 +109,7 @@ class TransactionView implements KvView {
     try {
       return transaction.get(keyspace, key, target);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -124,7 +124,7 @@ class TransactionView implements KvView {
     try {
       return new StoreCursor(transaction.cursor(bounds));
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 
@@ -183,7 +183,7 @@ class TransactionView implements KvView {
     try {
       return transaction.increment(keyspace, key, delta);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 }

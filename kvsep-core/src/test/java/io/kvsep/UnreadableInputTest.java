@@ -31,8 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * What compactions and reclaim read lies in pages of mapped files that the device does not give, as
- * in {@link UnreadablePageTest}, and then gives again. In processes of their own, which such a page
- * can take down where code of the JVM itself reads it.
+ * in {@link PageFaultsTest}, and then gives again. In processes of their own, which such a page can
+ * take down where code of the JVM itself reads it.
  */
 final class UnreadableInputTest {
   @TempDir Path directory;

@@ -28,9 +28,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Pages of the log that the device does not give, as in {@link UnreadablePageTest}: when the store
- * is opened they are not what a crash has left, and a write is not to blame for what was read of
- * them before. In processes of their own.
+ * Pages of the log that the device does not give, as in {@link PageFaultsTest}: when the store is
+ * opened they are not what a crash has left, and a write is not to blame for what was read of them
+ * before. In processes of their own.
  */
 final class UnreadableLogTest {
   @TempDir Path directory;

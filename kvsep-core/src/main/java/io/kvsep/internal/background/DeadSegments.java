@@ -1,12 +1,12 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -17,14 +17,15 @@ import java.util.Set;
  */
 public final class DeadSegments {
   private final VersionSet versions;
-  private final LiveView live;
+  private final CurrentReadState live;
   private final FailureState failure;
   private final long retainedBytes;
 
   /** Held by whoever decides by the segments there are and then changes them. */
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  DeadSegments(VersionSet versions, LiveView live, FailureState failure, long retainedBytes) {
+  DeadSegments(
+      VersionSet versions, CurrentReadState live, FailureState failure, long retainedBytes) {
     this.versions = versions;
     this.live = live;
     this.failure = failure;

@@ -1,6 +1,6 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.concurrent.RetryTicks;
+import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -35,7 +35,7 @@ public final class FileRemover implements ObsoleteFiles {
   /** Names that could not be deleted. */
   private final Set<String> left = ConcurrentHashMap.newKeySet();
 
-  private final RetryTicks retryTicks = new RetryTicks(TICKS_BETWEEN_TRIES_MAX);
+  private final RetryBackoff retryTicks = new RetryBackoff(TICKS_BETWEEN_TRIES_MAX);
   private final AtomicInteger waitingTables = new AtomicInteger();
   private final AtomicLong waitingTableBytes = new AtomicLong();
   private final AtomicInteger hiddenSegments = new AtomicInteger();

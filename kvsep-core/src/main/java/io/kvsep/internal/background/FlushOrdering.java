@@ -16,7 +16,7 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.vlog.RelocationWriter;
+import io.kvsep.internal.vlog.BlobFileWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
@@ -191,9 +191,9 @@ public final class FlushOrdering {
   private final class Values implements PointerRefresh, AutoCloseable {
     private final FlushPlan plan;
     private final long fileBytesMax =
-        Math.min(config.segmentBytes(), RelocationWriter.FILE_BYTES_MAX / 2);
+        Math.min(config.segmentBytes(), BlobFileWriter.FILE_BYTES_MAX / 2);
     private final List<Segment> files = new ArrayList<>();
-    private @Nullable RelocationWriter writer;
+    private @Nullable BlobFileWriter writer;
 
     /** Whether an edit may have named the files. */
     private boolean named;
@@ -209,7 +209,7 @@ public final class FlushOrdering {
       if (!plan.takes(pointer, pointerOffset)) {
         return 0;
       }
-      RelocationWriter file = writerWithRoom();
+      BlobFileWriter file = writerWithRoom();
       copy(epochs, entry, pointerOffset, file);
       long end =
           ValuePointer.put(
@@ -223,7 +223,7 @@ public final class FlushOrdering {
     }
 
     private <C extends SlotContext> void copy(
-        Epochs<C> inside, InternalIterator entry, long pointerOffset, RelocationWriter file)
+        Epochs<C> inside, InternalIterator entry, long pointerOffset, BlobFileWriter file)
         throws IOException {
       EpochSlot<C> slot = inside.vacant();
       try {
@@ -239,15 +239,15 @@ public final class FlushOrdering {
       }
     }
 
-    private RelocationWriter writerWithRoom() throws IOException {
-      RelocationWriter current = writer;
+    private BlobFileWriter writerWithRoom() throws IOException {
+      BlobFileWriter current = writer;
       if (current != null && current.bytes() >= fileBytesMax) {
         finishFile(current);
         current = null;
       }
       if (current == null) {
         current =
-            new RelocationWriter(
+            new BlobFileWriter(
                 config.storage(),
                 versions.storeId(),
                 versions.newSegmentId(),
@@ -260,7 +260,7 @@ public final class FlushOrdering {
       return current;
     }
 
-    private void finishFile(RelocationWriter current) throws IOException {
+    private void finishFile(BlobFileWriter current) throws IOException {
       long bytes = current.finish();
       files.add(
           Segment.openRelocated(

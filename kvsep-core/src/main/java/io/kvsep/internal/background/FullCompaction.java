@@ -39,7 +39,7 @@ final class FullCompaction {
 
   private final VersionSet versions;
   private final CompactionPicker picker;
-  private final SparedFiles spared;
+  private final FileQuarantine spared;
   private final Clock clock;
   private final RunningCompactions running;
   private final Job job;
@@ -51,7 +51,7 @@ final class FullCompaction {
   FullCompaction(
       VersionSet versions,
       CompactionPicker picker,
-      SparedFiles spared,
+      FileQuarantine spared,
       Clock clock,
       RunningCompactions running,
       Job job,

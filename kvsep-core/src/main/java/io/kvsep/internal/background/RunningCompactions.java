@@ -1,10 +1,10 @@
 package io.kvsep.internal.background;
 
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.CoveredTables.Covered;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.compaction.FullyDeletedTables.Covered;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.version.TableFile;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * want of memory must not keep its tables, nor the place of one that may run.
  */
 final class RunningCompactions {
-  private final LiveView live;
+  private final CurrentReadState live;
 
   /** Guards the five below. */
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
 
@@ -39,7 +39,7 @@ final class RunningCompactions {
   /** Whether nobody may pause them. */
   private boolean kept;
 
-  RunningCompactions(LiveView live) {
+  RunningCompactions(CurrentReadState live) {
     this.live = live;
   }
 

@@ -4,7 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.backup.BackupFormat.Header;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.SnapshotCursor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -106,7 +106,7 @@ final class BackupReader {
           throw damage(
               "a key of 1 to " + Limits.KEY_BYTES_MAX + " bytes", userKeyLength + " bytes");
         }
-        long expiry = EngineCursor.NEVER;
+        long expiry = SnapshotCursor.NEVER;
         if (kind == BackupFormat.EXPIRING) {
           expiry = 0;
           for (int i = 0; i < Long.BYTES; i++) {

@@ -1,7 +1,7 @@
 package io.kvsep.internal.backup;
 
 import io.kvsep.internal.backup.BackupFormat.Header;
-import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.SnapshotCursor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -46,10 +46,10 @@ final class BackupWriter {
   /**
    * One entry.
    *
-   * @param expiresAtMillis {@link EngineCursor#NEVER} when it does not
+   * @param expiresAtMillis {@link SnapshotCursor#NEVER} when it does not
    */
   void put(byte[] storedKey, long expiresAtMillis, ByteBuffer value) throws IOException {
-    boolean expires = expiresAtMillis != EngineCursor.NEVER;
+    boolean expires = expiresAtMillis != SnapshotCursor.NEVER;
     begin(expires ? BackupFormat.EXPIRING : BackupFormat.PUT);
     bytes(storedKey);
     if (expires) {

@@ -47,8 +47,8 @@ public final class CompactionJob {
                 context.nowMillis(),
                 rangeTombstones(plan),
                 context.ledger());
-        TableOutput output =
-            new TableOutput(
+        CompactionOutput output =
+            new CompactionOutput(
                 context.storage(),
                 context.ledger(),
                 context.config().tableOptions(plan.outputLevel()),

@@ -43,15 +43,15 @@ public final class CompactionPicker {
 
   private final CompactionConfig config;
 
-  private final LastHidden lastHidden;
+  private final GarbageEstimateCache lastHidden;
   private final @Nullable CompactionPlan whole;
 
   public CompactionPicker(CompactionConfig config) {
-    this(config, new LastHidden(config), null);
+    this(config, new GarbageEstimateCache(config), null);
   }
 
   private CompactionPicker(
-      CompactionConfig config, LastHidden lastHidden, @Nullable CompactionPlan whole) {
+      CompactionConfig config, GarbageEstimateCache lastHidden, @Nullable CompactionPlan whole) {
     this.config = config;
     this.lastHidden = lastHidden;
     this.whole = whole;
@@ -84,7 +84,7 @@ public final class CompactionPicker {
   public @Nullable CompactionPlan pick(
       Version version, Set<TableFile> busy, long nowMillis, long oldestReader) {
     int base = baseLevel(version);
-    HiddenBytes hidden = lastHidden.of(version, oldestReader);
+    GarbageEstimate hidden = lastHidden.of(version, oldestReader);
     double[] scores = new double[LAST];
     Integer[] byScore = new Integer[LAST];
     for (int level = 0; level < LAST; level++) {
@@ -216,7 +216,7 @@ public final class CompactionPicker {
   }
 
   private @Nullable CompactionPlan pickFrom(
-      Version version, int level, int base, HiddenBytes hidden, Set<TableFile> busy) {
+      Version version, int level, int base, GarbageEstimate hidden, Set<TableFile> busy) {
     if (level == 0) {
       return pickLevelZero(version, base, busy);
     }
@@ -231,7 +231,7 @@ public final class CompactionPicker {
     return score(version, level, base, lastHidden.of(version, oldestReader));
   }
 
-  private double score(Version version, int level, int base, HiddenBytes hidden) {
+  private double score(Version version, int level, int base, GarbageEstimate hidden) {
     double forValues = Math.min(hidden.score(level), URGENT_SCORE);
     return Math.max(lengthScore(version, level, base), forValues);
   }
@@ -432,7 +432,7 @@ public final class CompactionPicker {
 
   /** The table that sets most free for what is rewritten. */
   private @Nullable CompactionPlan pickForValues(
-      Version version, int level, HiddenBytes hidden, Set<TableFile> busy) {
+      Version version, int level, GarbageEstimate hidden, Set<TableFile> busy) {
     return pickTable(version, level, busy, table -> hidden.of(level, table));
   }
 

@@ -27,8 +27,8 @@ public final class FlushJob {
                 context.nowMillis(),
                 ranges,
                 context.ledger());
-        TableOutput output =
-            new TableOutput(
+        CompactionOutput output =
+            new CompactionOutput(
                 context.storage(),
                 context.ledger(),
                 context.config().tableOptions(0),

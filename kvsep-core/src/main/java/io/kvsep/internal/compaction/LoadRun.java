@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 public final class LoadRun implements AutoCloseable {
   private final JobContext context;
   private final VersionFilter filter;
-  private final TableOutput output;
+  private final CompactionOutput output;
 
   /**
    * Begins a run, without making a file.
@@ -33,7 +33,7 @@ public final class LoadRun implements AutoCloseable {
             RangeTombstones.NONE,
             context.ledger());
     this.output =
-        new TableOutput(
+        new CompactionOutput(
             context.storage(),
             context.ledger(),
             context.config().tableOptions(Version.LEVELS - 1).ofLoad(),

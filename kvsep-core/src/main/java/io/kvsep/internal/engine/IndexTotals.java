@@ -3,7 +3,7 @@ package io.kvsep.internal.engine;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.ReadState;
 
 /** What the index of one view holds, guessed from counters of memtables and tables. */
 final class IndexTotals {
@@ -15,7 +15,7 @@ final class IndexTotals {
   private IndexTotals() {}
 
   /** The caller holds the view. */
-  static IndexTotals of(View view) {
+  static IndexTotals of(ReadState view) {
     IndexTotals totals = new IndexTotals();
     for (Memtable memtable : view.searched) {
       totals.add(memtable.entryCount(), memtable.tombstoneCount(), memtable.keyBytes());

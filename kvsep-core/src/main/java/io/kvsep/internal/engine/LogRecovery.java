@@ -8,7 +8,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.vlog.IndexEntries;
+import io.kvsep.internal.vlog.FrameEntryReader;
 import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
@@ -110,7 +110,7 @@ final class LogRecovery {
   }
 
   /** Walks all entries that hold, in order; {@code sink} takes one frame at a time. */
-  void replay(IndexEntries entries, FrameSink sink) {
+  void replay(FrameEntryReader entries, FrameSink sink) {
     for (SoundPart part : parts) {
       try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
         while (scanner.endOffset() < part.end() && scanner.next(0)) {
@@ -128,7 +128,7 @@ final class LogRecovery {
 
   /** Takes the entries of one frame. */
   interface FrameSink {
-    void accept(IndexEntries entries, long segment, long offset);
+    void accept(FrameEntryReader entries, long segment, long offset);
   }
 
   /**

@@ -2,13 +2,13 @@ package io.kvsep.internal.engine;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.background.BackgroundWork;
+import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.background.FlushOrdering;
-import io.kvsep.internal.backup.StoreCopies;
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.backup.StoreBackups;
+import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.feed.ChangeLog;
@@ -18,43 +18,43 @@ import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.load.BulkLoads;
 import io.kvsep.internal.load.LoadInstallation;
+import io.kvsep.internal.memory.ChronicleLogging;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.StartupNotices;
-import io.kvsep.internal.memory.UnreadablePage;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.LogSpace;
 import io.kvsep.internal.reclaim.ReclaimPressure;
 import io.kvsep.internal.reclaim.ReclaimResult;
-import io.kvsep.internal.reclaim.ReclaimWork;
+import io.kvsep.internal.reclaim.ReclaimScheduler;
 import io.kvsep.internal.reclaim.RefreshTargets;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.txn.EngineTransaction;
+import io.kvsep.internal.verify.VerifyJob;
 import io.kvsep.internal.verify.VerifyResult;
-import io.kvsep.internal.verify.VerifyWork;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.TableTotal;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
-import io.kvsep.internal.view.View;
-import io.kvsep.internal.vlog.IndexEntries;
+import io.kvsep.internal.vlog.FrameEntryReader;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
 import io.kvsep.internal.write.CommitPipeline;
-import io.kvsep.internal.write.IndexWriter;
+import io.kvsep.internal.write.DroppedKeyspaces;
 import io.kvsep.internal.write.IntervalSyncs;
 import io.kvsep.internal.write.KeyspaceCatalog;
-import io.kvsep.internal.write.LogAppender;
-import io.kvsep.internal.write.LogRotation;
-import io.kvsep.internal.write.ShutKeyspaces;
+import io.kvsep.internal.write.LogTail;
+import io.kvsep.internal.write.MemtableWriter;
+import io.kvsep.internal.write.SegmentRotation;
 import io.kvsep.internal.write.StoreWrites;
 import io.kvsep.internal.write.WriteRequest;
 import java.io.IOException;
@@ -84,17 +84,17 @@ public final class StorageEngine implements AutoCloseable {
   private final StorageLock lock;
   private final VersionSet versions;
   private final FileRemover remover;
-  private final LiveView live;
+  private final CurrentReadState live;
   private final LogWriter log;
-  private final LogAppender appender;
+  private final LogTail appender;
   private final SnapshotRegistry snapshots;
-  private final BackgroundWork background;
-  private final ReclaimWork reclaim;
+  private final CompactionScheduler background;
+  private final ReclaimScheduler reclaim;
   private final LogSpace logSpace;
-  private final LogRotation rotation;
-  private final IndexWriter index;
+  private final SegmentRotation rotation;
+  private final MemtableWriter index;
   private final KeyspaceCatalog keyspaces;
-  private final StoreCopies copies;
+  private final StoreBackups copies;
   private final BulkLoads loads;
   private final ChangeLog changes;
   private final CommitPipeline pipeline;
@@ -107,18 +107,18 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Opens or creates a store; an error leaves the files as they were and closes the storage. */
   public static StorageEngine open(EngineConfig config) {
-    StartupNotices.silence();
+    ChronicleLogging.silence();
     boolean opened = false;
     try {
       StorageEngine engine = new StorageEngine(config);
       opened = true;
       return engine;
     } catch (IOException | InternalError e) {
-      throw UnreadablePage.error("cannot open " + config.storage().location(), e);
+      throw PageFaults.error("cannot open " + config.storage().location(), e);
     } finally {
       if (!opened) {
         // What is under way is the error to report.
-        Attempts attempts = new Attempts();
+        CleanupSteps attempts = new CleanupSteps();
         if (attempts.run(config.scheduler()::close)) {
           attempts.run(() -> closeFile(config.storage()));
         }
@@ -153,10 +153,10 @@ public final class StorageEngine implements AutoCloseable {
         opener.settle(versions, recovery);
       }
       opener.openSegments(versions, recovery, segments, epochs);
-      live = new LiveView(epochs, versions::current, config.scheduler());
+      live = new CurrentReadState(epochs, versions::current, config.scheduler());
       log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
-      appender = new LogAppender(config, log, segments, versions, live, failure, ledger);
+      appender = new LogTail(config, log, segments, versions, live, failure, ledger);
       releases.push(appender::free);
       snapshots = new SnapshotRegistry(recovery.writtenSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
@@ -164,16 +164,16 @@ public final class StorageEngine implements AutoCloseable {
       background = backgroundWork(targets);
       ReclaimPressure pressure =
           new ReclaimPressure(versions, config.reclaim(), logSpace, log, background);
-      index = new IndexWriter(config, live, log, segments, ledger, background, pressure);
+      index = new MemtableWriter(config, live, log, segments, ledger, background, pressure);
       releases.push(index::close);
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments);
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
-      ShutKeyspaces shut = new ShutKeyspaces(snapshots);
+      DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
       pipeline =
           new CommitPipeline(appender, index, failure, snapshots, shut, recovery.lastSequence());
       rotation =
-          new LogRotation(
+          new SegmentRotation(
               config, pipeline, log, appender, index, versions, logSpace, live, failure);
       reclaim = reclaimWork(pressure, targets);
       syncs = new IntervalSyncs(config, appender, log, failure);
@@ -240,7 +240,7 @@ public final class StorageEngine implements AutoCloseable {
       checkDirectory();
       work.run();
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     } finally {
       writes.exit(slot);
     }
@@ -265,7 +265,7 @@ public final class StorageEngine implements AutoCloseable {
       return before.result(
           last, logSpace.bytesInForce(last), reclaim, config.ticker().nanos() - start);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     } finally {
       writes.exit(slot);
     }
@@ -275,7 +275,7 @@ public final class StorageEngine implements AutoCloseable {
   public VerifyResult verify() {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
-      return new VerifyWork(config, versions, segments, remover, epochs, ledger, loads::files)
+      return new VerifyJob(config, versions, segments, remover, epochs, ledger, loads::files)
           .run(this::requireOpen);
     } finally {
       writes.exit(slot);
@@ -292,7 +292,7 @@ public final class StorageEngine implements AutoCloseable {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      View view = live.get();
+      ReadState view = live.get();
       IndexTotals totals = IndexTotals.of(view);
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
@@ -359,7 +359,7 @@ public final class StorageEngine implements AutoCloseable {
       throw new IllegalStateException("close() by the stream of a backup or restore");
     }
     if (!closed.compareAndSet(false, true)) {
-      Uninterrupted.await(closing);
+      Uninterruptibles.await(closing);
       return;
     }
     try {
@@ -370,7 +370,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void closeAll() {
-    Attempts attempts = new Attempts();
+    CleanupSteps attempts = new CleanupSteps();
     index.endWaits();
     boolean writersGone = attempts.run(writes::close);
     attempts.run(this::checkDirectory);
@@ -416,7 +416,7 @@ public final class StorageEngine implements AutoCloseable {
     return keyspaces;
   }
 
-  public StoreCopies copies() {
+  public StoreBackups copies() {
     return copies;
   }
 
@@ -444,16 +444,16 @@ public final class StorageEngine implements AutoCloseable {
         shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
   }
 
-  private BackgroundWork backgroundWork(RefreshTargets targets) {
+  private CompactionScheduler backgroundWork(RefreshTargets targets) {
     FlushOrdering ordering =
         new FlushOrdering(
             config, versions, segments, epochs, ledger, logSpace::bytes, () -> changes.readFrom());
-    return new BackgroundWork(
+    return new CompactionScheduler(
         config, live, versions, appender, snapshots, failure, ledger, targets, ordering);
   }
 
-  private StoreCopies storeCopies() {
-    return new StoreCopies(
+  private StoreBackups storeCopies() {
+    return new StoreBackups(
         config, reads, writes, pipeline, keyspaces, versions, appender, rotation, failure, ledger);
   }
 
@@ -484,8 +484,8 @@ public final class StorageEngine implements AutoCloseable {
         config, writes, snapshots, versions, background, failure, ledger, installation);
   }
 
-  private ReclaimWork reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
-    return new ReclaimWork(
+  private ReclaimScheduler reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
+    return new ReclaimScheduler(
         config,
         live,
         versions,
@@ -516,7 +516,7 @@ public final class StorageEngine implements AutoCloseable {
       log.resume(tail, recovery.lastSequence());
       appender.resume(segments.find(recovery.spareSegment()));
     }
-    try (IndexEntries entries = new IndexEntries(ledger, config.inlineValueBytesMax())) {
+    try (FrameEntryReader entries = new FrameEntryReader(ledger, config.inlineValueBytesMax())) {
       recovery.replay(entries, index::replay);
     }
     if (recovery.replayedBytes() > 0 && !readOnly) {
@@ -547,7 +547,7 @@ public final class StorageEngine implements AutoCloseable {
 
   /** What one of them fails of is no reason for the others to stand still. */
   private void tick() {
-    Attempts steps = new Attempts();
+    CleanupSteps steps = new CleanupSteps();
     steps.run(this::lookAtDirectory);
     steps.run(syncs::tick);
     steps.run(this::tickToRead);
@@ -577,7 +577,7 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Ends an attempt to open, of which the error is under way. */
   private void abandon(@Nullable VersionSet openedVersions) {
-    Attempts attempts = new Attempts();
+    CleanupSteps attempts = new CleanupSteps();
     if (!attempts.run(config.scheduler()::close)) {
       return;
     }
@@ -589,7 +589,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   /** Frees what the constructor made so far, last first. */
-  private void freeAll(Attempts attempts) {
+  private void freeAll(CleanupSteps attempts) {
     while (!releases.isEmpty()) {
       attempts.run(releases.pop());
     }
@@ -597,7 +597,7 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Lets nobody in any more and waits for those who are. */
   private void closeView() {
-    Attempts attempts = new Attempts();
+    CleanupSteps attempts = new CleanupSteps();
     attempts.run(live::close);
     attempts.run(reads::closeCursors);
     boolean drained = attempts.run(epochs::drain);
@@ -613,7 +613,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void closeTables() {
-    Attempts attempts = new Attempts();
+    CleanupSteps attempts = new CleanupSteps();
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : versions.current().tables(level)) {
         attempts.run(table::close);

@@ -2,7 +2,7 @@ package io.kvsep.internal.feed;
 
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.EpochSlot;
-import io.kvsep.internal.write.LogAppender;
+import io.kvsep.internal.write.LogTail;
 import io.kvsep.internal.write.StoreWrites;
 import io.kvsep.internal.write.WriteRequest;
 import java.util.Collections;
@@ -12,7 +12,7 @@ import java.util.WeakHashMap;
 /** Opens readers of the changes that the log has. Thread safe. */
 public final class ChangeLog {
   private final StoreWrites writes;
-  private final LogAppender appender;
+  private final LogTail appender;
   private final FailureState failure;
   private final ChangeReader.Source source;
 
@@ -20,7 +20,7 @@ public final class ChangeLog {
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   public ChangeLog(
-      StoreWrites writes, LogAppender appender, FailureState failure, ChangeReader.Source source) {
+      StoreWrites writes, LogTail appender, FailureState failure, ChangeReader.Source source) {
     this.writes = writes;
     this.appender = appender;
     this.failure = failure;

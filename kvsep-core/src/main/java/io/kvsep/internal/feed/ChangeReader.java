@@ -3,18 +3,18 @@ package io.kvsep.internal.feed;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Ticker;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.UnreadablePage;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.vlog.LogReader;
 import io.kvsep.internal.vlog.LogReader.Outcome;
@@ -51,7 +51,7 @@ public final class ChangeReader {
   /** What all readers of a store share. */
   public record Source(
       Epochs<ReadContext> epochs,
-      LiveView live,
+      CurrentReadState live,
       VersionSet versions,
       SegmentDirectory segments,
       SnapshotRegistry snapshots,
@@ -60,7 +60,7 @@ public final class ChangeReader {
 
   private final Source source;
   private final LogReader reader;
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   /** What was read and not all handed out. A list, since it holds when memory runs out. */
   private final List<LoggedChange> ready = new ArrayList<>();
@@ -104,7 +104,7 @@ public final class ChangeReader {
       }
       return take(made);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     } finally {
       lock.unlock();
     }
@@ -120,7 +120,7 @@ public final class ChangeReader {
       if (change != null || rest <= 0 || Thread.currentThread().isInterrupted()) {
         return change;
       }
-      Uninterrupted.pause(Math.min(rest, pause));
+      Uninterruptibles.pause(Math.min(rest, pause));
       pause = Math.min(2 * pause, WAIT_NANOS_MAX);
     }
   }

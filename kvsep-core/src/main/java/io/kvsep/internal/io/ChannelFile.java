@@ -118,7 +118,7 @@ final class ChannelFile implements StorageFile {
       throw new IllegalArgumentException(
           "map of " + length + " bytes of a file of " + fileLength + " bytes: " + name);
     }
-    return Undisturbed.call(
+    return InterruptShield.call(
         () ->
             repeated(
                 (current, mode, bytes) -> current.map(mode, 0, bytes), MapMode.READ_ONLY, length));

@@ -59,7 +59,7 @@ public abstract class InternalIterator implements AutoCloseable {
    * begins with the current one. What was told in an earlier call and is still to come is not told
    * again. Only while valid; moves nothing.
    */
-  public void foresee(Foreseen sink) {
+  public void foresee(PrefetchSink sink) {
     // Not every source knows.
   }
 
@@ -69,12 +69,12 @@ public abstract class InternalIterator implements AutoCloseable {
    * before it, and that it is a value, or a pointer to one, that does not expire. Their payloads
    * lie in {@link #payloadRegion}. Only while valid, in a walk forward; moves nothing.
    *
-   * @param limit only keys below this; null for all; read by {@link EntriesAhead#next} and not
+   * @param limit only keys below this; null for all; read by {@link EntryLookahead#next} and not
    *     before, so that it may be filled after this call
    * @param sequenceMax only entries of this number or a lower one
    * @return null if there are none at hand; there may be none where this is not null
    */
-  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+  public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     // Not every source has them.
     return null;
   }

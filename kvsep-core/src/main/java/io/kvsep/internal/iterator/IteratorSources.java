@@ -1,6 +1,6 @@
 package io.kvsep.internal.iterator;
 
-import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.memory.MemoryLedger;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +35,7 @@ public final class IteratorSources implements AutoCloseable {
   @Override
   public void close() {
     if (!taken) {
-      Attempts closes = new Attempts();
+      CleanupSteps closes = new CleanupSteps();
       iterators.forEach(iterator -> closes.run(iterator::close));
       closes.throwFirst();
     }

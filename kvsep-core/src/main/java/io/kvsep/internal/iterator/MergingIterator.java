@@ -1,7 +1,7 @@
 package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -99,7 +99,7 @@ public final class MergingIterator extends InternalIterator {
 
   /** Asks the child that the current entry comes from: the others have entries that come later. */
   @Override
-  public void foresee(Foreseen sink) {
+  public void foresee(PrefetchSink sink) {
     if (forward) {
       heap[0].foresee(sink);
     }
@@ -107,11 +107,11 @@ public final class MergingIterator extends InternalIterator {
 
   /** Those of the child that the current entry comes from, before what the others have. */
   @Override
-  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+  public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     if (heapCount == 1) {
       return heap[0].ahead(limit, sequenceMax);
     }
-    EntriesAhead entries = heap[0].ahead(others, sequenceMax);
+    EntryLookahead entries = heap[0].ahead(others, sequenceMax);
     if (entries == null) {
       return null;
     }
@@ -170,7 +170,7 @@ public final class MergingIterator extends InternalIterator {
   @Override
   public void close() {
     valid = false;
-    Attempts closes = new Attempts();
+    CleanupSteps closes = new CleanupSteps();
     for (InternalIterator child : children) {
       closes.run(child::close);
     }

@@ -3,16 +3,16 @@ package io.kvsep.internal.load;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.background.BackgroundWork;
+import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.JobContext;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.load.LoadValues.ValueFile;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.UnreadablePage;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.SnapshotRegistry;
@@ -51,11 +51,11 @@ public final class BulkLoads {
   private final StoreWrites writes;
   private final SnapshotRegistry snapshots;
   private final VersionSet versions;
-  private final BackgroundWork background;
+  private final CompactionScheduler background;
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final LoadInstallation installation;
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
   private final LoadFiles owned;
 
   public BulkLoads(
@@ -63,7 +63,7 @@ public final class BulkLoads {
       StoreWrites writes,
       SnapshotRegistry snapshots,
       VersionSet versions,
-      BackgroundWork background,
+      CompactionScheduler background,
       FailureState failure,
       MemoryLedger ledger,
       LoadInstallation installation) {
@@ -95,7 +95,7 @@ public final class BulkLoads {
     } catch (IOException e) {
       throw new StorageException("cannot load entries", e);
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     } finally {
       // What is not in force by now never will be.
       owned.close();

@@ -1,6 +1,6 @@
 package io.kvsep.internal.load;
 
-import io.kvsep.internal.background.BackgroundWork;
+import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.config.EngineConfig;
@@ -12,14 +12,14 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.write.CommitPipeline;
-import io.kvsep.internal.write.IndexWriter;
 import io.kvsep.internal.write.KeyspaceCatalog;
-import io.kvsep.internal.write.LogAppender;
+import io.kvsep.internal.write.LogTail;
+import io.kvsep.internal.write.MemtableWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -59,12 +59,12 @@ public final class LoadInstallation {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
   private final FailureState failure;
-  private final LiveView live;
+  private final CurrentReadState live;
   private final CommitPipeline pipeline;
-  private final IndexWriter index;
+  private final MemtableWriter index;
   private final LogWriter log;
-  private final LogAppender appender;
-  private final BackgroundWork background;
+  private final LogTail appender;
+  private final CompactionScheduler background;
   private final KeyspaceCatalog keyspaces;
   private final Runnable flushAll;
 
@@ -75,12 +75,12 @@ public final class LoadInstallation {
       Epochs<?> epochs,
       MemoryLedger ledger,
       FailureState failure,
-      LiveView live,
+      CurrentReadState live,
       CommitPipeline pipeline,
-      IndexWriter index,
+      MemtableWriter index,
       LogWriter log,
-      LogAppender appender,
-      BackgroundWork background,
+      LogTail appender,
+      CompactionScheduler background,
       KeyspaceCatalog keyspaces,
       Runnable flushAll) {
     this.config = config;

@@ -3,7 +3,7 @@ package io.kvsep.internal.load;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.GrowingRegion;
@@ -152,7 +152,7 @@ final class LoadRunIterator extends ForwardIterator {
     TableReader closed = reader;
     entries = null;
     reader = null;
-    Attempts closes = new Attempts();
+    CleanupSteps closes = new CleanupSteps();
     if (left != null) {
       closes.run(left::close);
     }

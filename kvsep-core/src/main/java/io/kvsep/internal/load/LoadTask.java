@@ -1,6 +1,6 @@
 package io.kvsep.internal.load;
 
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -43,7 +43,7 @@ abstract class LoadTask implements Runnable {
   /** Does it unless somebody has begun, and waits for whoever has. Keeps the interrupt flag. */
   final void await() {
     run();
-    Uninterrupted.await(done);
+    Uninterruptibles.await(done);
   }
 
   /** Throws what it has failed with, if it has. */

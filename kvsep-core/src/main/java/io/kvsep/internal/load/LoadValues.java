@@ -7,7 +7,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.Frame;
-import io.kvsep.internal.vlog.RecordFile;
+import io.kvsep.internal.vlog.SortedBlobWriter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +29,7 @@ final class LoadValues implements AutoCloseable {
   private final Frame.Encoding encoding;
   private final long fileBytesMax;
   private final List<ValueFile> finished = new ArrayList<>();
-  private @Nullable RecordFile current;
+  private @Nullable SortedBlobWriter current;
 
   LoadValues(
       EngineConfig config,
@@ -43,7 +43,7 @@ final class LoadValues implements AutoCloseable {
     this.owned = owned;
     this.syncs = syncs;
     this.encoding = new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin());
-    this.fileBytesMax = Math.min(config.segmentBytes(), RecordFile.FILE_BYTES_MAX);
+    this.fileBytesMax = Math.min(config.segmentBytes(), SortedBlobWriter.FILE_BYTES_MAX);
   }
 
   /**
@@ -62,7 +62,7 @@ final class LoadValues implements AutoCloseable {
       Region pointer,
       long pointerOffset)
       throws IOException {
-    RecordFile file = fileFor(keyLength, valueLength);
+    SortedBlobWriter file = fileFor(keyLength, valueLength);
     file.add(key, keyOffset, keyLength, expiresAtMillis, value, valueOffset, valueLength);
     return point(file, valueLength, pointer, pointerOffset);
   }
@@ -77,7 +77,7 @@ final class LoadValues implements AutoCloseable {
       Region pointer,
       long pointerOffset)
       throws IOException {
-    RecordFile file = fileFor(keyLength, value.length);
+    SortedBlobWriter file = fileFor(keyLength, value.length);
     file.add(key, keyOffset, keyLength, expiresAtMillis, value);
     return point(file, value.length, pointer, pointerOffset);
   }
@@ -97,32 +97,33 @@ final class LoadValues implements AutoCloseable {
     }
   }
 
-  private static int point(RecordFile file, int valueLength, Region pointer, long pointerOffset) {
+  private static int point(
+      SortedBlobWriter file, int valueLength, Region pointer, long pointerOffset) {
     long end =
         ValuePointer.put(
             pointer, pointerOffset, file.fileId(), file.offset(), file.recordLength(), valueLength);
     return (int) (end - pointerOffset);
   }
 
-  private RecordFile fileFor(int keyLength, int valueLength) throws IOException {
-    RecordFile file = current;
+  private SortedBlobWriter fileFor(int keyLength, int valueLength) throws IOException {
+    SortedBlobWriter file = current;
     if (file != null
         && (file.bytes() >= fileBytesMax
-            || file.bytesWith(keyLength, valueLength) > RecordFile.FILE_BYTES_MAX)) {
+            || file.bytesWith(keyLength, valueLength) > SortedBlobWriter.FILE_BYTES_MAX)) {
       finishCurrent();
       file = null;
     }
     if (file == null) {
       long id = versions.newSegmentId();
       owned.add(StoreFiles.segment(id));
-      file = new RecordFile(config.storage(), versions.storeId(), id, ledger, encoding);
+      file = new SortedBlobWriter(config.storage(), versions.storeId(), id, ledger, encoding);
       current = file;
     }
     return file;
   }
 
   private void finishCurrent() throws IOException {
-    RecordFile file = current;
+    SortedBlobWriter file = current;
     if (file != null) {
       ValueFile written = new ValueFile(file.fileId(), file.finish());
       finished.add(written);

@@ -1,8 +1,8 @@
 package io.kvsep.internal.memory;
 
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.concurrent.SureLock;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedList;
@@ -37,7 +37,7 @@ public final class Epochs<C extends SlotContext> {
   private final Supplier<C> newContext;
   private final AtomicLong current = new AtomicLong(1);
   private final AtomicInteger visits = new AtomicInteger();
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   /**
    * Linked, since one that grows as an array does is left broken where there is no memory for that.
@@ -199,13 +199,13 @@ public final class Epochs<C extends SlotContext> {
    * release that throws is done with; what it threw is thrown when the others have had their turn.
    */
   public int collect() {
-    Attempts releases = new Attempts();
+    CleanupSteps releases = new CleanupSteps();
     int left = collect(releases);
     releases.throwFirst();
     return left;
   }
 
-  private int collect(Attempts releases) {
+  private int collect(CleanupSteps releases) {
     Thread self = Thread.currentThread();
     while (true) {
       Retired next;
@@ -255,9 +255,9 @@ public final class Epochs<C extends SlotContext> {
    */
   public void drain() {
     long now = current.incrementAndGet();
-    Attempts releases = new Attempts();
+    CleanupSteps releases = new CleanupSteps();
     while (collect(releases) > 0 || oldestReader() < now || isAnyResting()) {
-      Uninterrupted.pause(100_000);
+      Uninterruptibles.pause(100_000);
     }
     releases.throwFirst();
   }

@@ -176,7 +176,7 @@ public final class Region {
     if (!exposed) {
       exposed = true;
     }
-    LateFaults.mayFollow();
+    DeferredPageFaults.mayFollow();
     return source.slice((int) offset, count);
   }
 

@@ -4,8 +4,8 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.EntryTest;
 import io.kvsep.internal.read.KnownGaps.Gap;
-import io.kvsep.internal.view.MemtableMark;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.ReadState;
 import java.time.Clock;
 import java.util.Arrays;
 import java.util.TreeSet;
@@ -32,9 +32,9 @@ final class GapFinder {
   private static final int PUTS_MAX = 16;
 
   private final KnownGaps gaps;
-  private final View view;
+  private final ReadState view;
   private final long sequence;
-  private final @Nullable MemtableMark mark;
+  private final @Nullable MemtableHighWater mark;
   private final Clock clock;
 
   // The run: what it begins at, or for a walk back ends at, and what is known of it so far.
@@ -47,7 +47,12 @@ final class GapFinder {
    * @param mark all entries above that stand behind it; null if that is not known, then no gap is
    *     kept
    */
-  GapFinder(KnownGaps gaps, View view, long sequence, @Nullable MemtableMark mark, Clock clock) {
+  GapFinder(
+      KnownGaps gaps,
+      ReadState view,
+      long sequence,
+      @Nullable MemtableHighWater mark,
+      Clock clock) {
     this.gaps = gaps;
     this.view = view;
     this.sequence = sequence;
@@ -99,7 +104,7 @@ final class GapFinder {
    */
   void keep(byte[] end, boolean forward, long deadKeys) {
     byte[] begun = edge;
-    MemtableMark since = mark;
+    MemtableHighWater since = mark;
     if (begun != null && since != null) {
       byte[] from = forward ? begun : end;
       byte[] to = forward ? end : begun;
@@ -161,7 +166,7 @@ final class GapFinder {
 
   private @Nullable Gap part(
       Gap gap, byte[] from, byte[] to, int cuts, byte[] key, @Nullable Gap found) {
-    MemtableMark since = mark;
+    MemtableHighWater since = mark;
     Gap part =
         new Gap(
             from,

@@ -1,6 +1,6 @@
 package io.kvsep.internal.read;
 
-import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.MemtableHighWater;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -37,7 +37,8 @@ final class KnownGaps {
    * @param expiredAt from when on all is expired that is not deleted
    * @param mark all entries above {@code sequence} stand behind it
    */
-  record Gap(byte[] from, byte[] to, long keys, long sequence, long expiredAt, MemtableMark mark) {}
+  record Gap(
+      byte[] from, byte[] to, long keys, long sequence, long expiredAt, MemtableHighWater mark) {}
 
   private final ConcurrentSkipListMap<byte[], Gap> byStart =
       new ConcurrentSkipListMap<>(Arrays::compareUnsigned);

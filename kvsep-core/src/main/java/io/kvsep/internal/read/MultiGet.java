@@ -4,9 +4,9 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.view.View;
-import io.kvsep.internal.vlog.NearRecords;
+import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.vlog.ReadBatch;
+import io.kvsep.internal.vlog.RecordPrefetcher;
 import io.kvsep.internal.vlog.ValueReader;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,12 +35,12 @@ final class MultiGet {
   private final PointReader points;
   private final ValueReader values;
   private final DeviceReads device;
-  private final View view;
+  private final ReadState view;
   private final long moment;
   private final int keyspace;
   private final byte[][] keys;
   private final List<byte @Nullable []> results;
-  private final NearRecords near;
+  private final RecordPrefetcher near;
 
   /** An entry whose value is still to be read. */
   private record Found(int index, long tag, Region payload, long offset, int length) {
@@ -58,7 +58,7 @@ final class MultiGet {
       PointReader points,
       ValueReader values,
       DeviceReads device,
-      View view,
+      ReadState view,
       long moment,
       int keyspace,
       byte[][] keys) {
@@ -95,9 +95,9 @@ final class MultiGet {
   /** Adds the results of keys in front of {@code end} whose values are likely to be in memory. */
   private void getNear(ReadContext context, int end) {
     List<Found> separate = new ArrayList<>();
-    near.begin(NearRecords.RECORDS_MAX);
+    near.begin(RecordPrefetcher.RECORDS_MAX);
     boolean isRoom = true;
-    while (isRoom && results.size() < end && separate.size() < NearRecords.RECORDS_MAX) {
+    while (isRoom && results.size() < end && separate.size() < RecordPrefetcher.RECORDS_MAX) {
       Found found = find(context);
       if (found != null) {
         separate.add(found);

@@ -11,7 +11,7 @@ import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.sstable.TableReader;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
 import java.time.Clock;
@@ -38,7 +38,7 @@ final class PointReader {
    *
    * @return whether there is one that is neither a tombstone nor expired; the context then holds it
    */
-  boolean find(View view, ReadContext context, long sequence) {
+  boolean find(ReadState view, ReadContext context, long sequence) {
     return locate(view, context, sequence) && isPresent(context);
   }
 
@@ -85,7 +85,7 @@ final class PointReader {
     return Payload.expiresAtMillis(kind, payload, context.payloadOffset) > clock.millis();
   }
 
-  private static boolean locate(View view, ReadContext context, long sequence) {
+  private static boolean locate(ReadState view, ReadContext context, long sequence) {
     Region key = context.key();
     int length = context.keyLength;
     long seekTag = Tag.seek(sequence);

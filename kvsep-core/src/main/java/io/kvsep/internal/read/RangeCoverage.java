@@ -5,7 +5,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.ReadState;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -46,7 +46,7 @@ final class RangeCoverage {
    *
    * @param levelZero the tables of level 0 that the merging iterator has
    */
-  static @Nullable RangeCoverage of(View view, List<TableFile> levelZero, long sequence) {
+  static @Nullable RangeCoverage of(ReadState view, List<TableFile> levelZero, long sequence) {
     RangeCoverage coverage = new RangeCoverage(sequence);
     int child = 0;
     for (Memtable memtable : view.searched) {

@@ -2,12 +2,12 @@ package io.kvsep.internal.read;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.vlog.NearRecords;
 import io.kvsep.internal.vlog.ReadBatch;
+import io.kvsep.internal.vlog.RecordPrefetcher;
 import io.kvsep.internal.vlog.ValueReader;
 import java.util.Arrays;
 import java.util.function.Supplier;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Belongs to the thread that has claimed the cursor. Errors of the scout end its run and are
  * otherwise ignored. {@link #close} waits for the reads under way.
  */
-final class ReadAhead implements Foreseen, AutoCloseable {
+final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Entries in the first batch behind a jump. */
   private static final int ENTRIES_MIN = 16;
 
@@ -56,7 +56,7 @@ final class ReadAhead implements Foreseen, AutoCloseable {
   /** Entries in a batch, 0 for as many as seem right. */
   private final int entriesAsked;
 
-  private final NearRecords near;
+  private final RecordPrefetcher near;
   private int nearNext = NEAR_MIN;
 
   private boolean foreseen;
@@ -168,7 +168,7 @@ final class ReadAhead implements Foreseen, AutoCloseable {
 
   @Override
   public void close() {
-    Attempts closes = new Attempts();
+    CleanupSteps closes = new CleanupSteps();
     closes.run(() -> cancel(current));
     closes.run(() -> cancel(following));
     current = null;

@@ -1,8 +1,8 @@
 package io.kvsep.internal.read;
 
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.ReadState;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class SharedLookups {
   private final PointReader points;
-  private final View view;
+  private final ReadState view;
   private final long moment;
   private final int keyspace;
   private final byte[][] keys;
@@ -26,7 +26,13 @@ final class SharedLookups {
 
   /** For the keys from {@code start} to in front of {@code end}. */
   SharedLookups(
-      PointReader points, View view, long moment, int keyspace, byte[][] keys, int start, int end) {
+      PointReader points,
+      ReadState view,
+      long moment,
+      int keyspace,
+      byte[][] keys,
+      int start,
+      int end) {
     this.points = points;
     this.view = view;
     this.moment = moment;
@@ -55,6 +61,6 @@ final class SharedLookups {
   /** As {@link #run}; then waits for the other threads. */
   void finish(ReadContext context) {
     run(context);
-    Uninterrupted.await(unfinished);
+    Uninterruptibles.await(unfinished);
   }
 }

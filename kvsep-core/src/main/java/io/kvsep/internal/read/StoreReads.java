@@ -1,26 +1,26 @@
 package io.kvsep.internal.read;
 
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.concurrent.Attempts;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.concurrent.Ticker;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.iterator.IteratorSources;
 import io.kvsep.internal.iterator.MergingIterator;
+import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.view.LiveView;
-import io.kvsep.internal.view.MemtableMark;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.ReadState;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.view.SnapshotRegistry;
-import io.kvsep.internal.view.View;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
 import java.nio.ByteBuffer;
@@ -42,13 +42,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StoreReads {
   /** Reads what is committed now; nobody's to release. */
-  public static final SnapshotHold LATEST = new SnapshotHold(-1, 0);
+  public static final SnapshotLease LATEST = new SnapshotLease(-1, 0);
 
   /** In place of a sequence number: what there is, and not what has changed. */
   public static final long EVERYTHING = -1;
 
   private final Epochs<ReadContext> epochs;
-  private final LiveView live;
+  private final CurrentReadState live;
   private final SnapshotRegistry snapshots;
   private final ValueReader values;
   private final DeviceReads device;
@@ -60,14 +60,14 @@ public final class StoreReads {
   private final KnownGaps gaps = new KnownGaps();
 
   /** The open cursors and when they were made, by the ticker. */
-  private final Map<EngineCursor, Long> cursors = new ConcurrentHashMap<>();
+  private final Map<SnapshotCursor, Long> cursors = new ConcurrentHashMap<>();
 
   /** Calls that hold a view and are outside the epochs now and then. */
   private final AtomicInteger longCalls = new AtomicInteger();
 
   public StoreReads(
       Epochs<ReadContext> epochs,
-      LiveView live,
+      CurrentReadState live,
       SnapshotRegistry snapshots,
       ValueReader values,
       EngineConfig config,
@@ -85,7 +85,7 @@ public final class StoreReads {
   }
 
   /** A copy of the value, null when the key is absent. */
-  public byte @Nullable [] get(int keyspace, byte[] key, SnapshotHold hold) {
+  public byte @Nullable [] get(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -98,7 +98,7 @@ public final class StoreReads {
     }
   }
 
-  public boolean contains(int keyspace, byte[] key, SnapshotHold hold) {
+  public boolean contains(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -111,7 +111,7 @@ public final class StoreReads {
   }
 
   /** The newest entry of the key without its value, null when it is absent. */
-  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotHold hold) {
+  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -128,7 +128,7 @@ public final class StoreReads {
    * them, and nothing that the store lets go of waits for code of users.
    */
   public <R extends @Nullable Object> @Nullable R read(
-      int keyspace, byte[] key, SnapshotHold hold, Function<ByteBuffer, R> reader) {
+      int keyspace, byte[] key, SnapshotLease hold, Function<ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -155,11 +155,11 @@ public final class StoreReads {
     if (!view.isDirect()) {
       return reader.apply(view);
     }
-    AtomicInteger use = LateFaults.begin();
+    AtomicInteger use = DeferredPageFaults.begin();
     try {
       return reader.apply(view);
     } finally {
-      LateFaults.end(use);
+      DeferredPageFaults.end(use);
     }
   }
 
@@ -171,7 +171,7 @@ public final class StoreReads {
   public <R extends @Nullable Object> @Nullable R readWithInfo(
       int keyspace,
       byte[] key,
-      SnapshotHold hold,
+      SnapshotLease hold,
       int valueBytesMax,
       BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -195,7 +195,7 @@ public final class StoreReads {
   }
 
   /** Appends the value to {@code target}; its length, -1 when the key is absent. */
-  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotHold hold) {
+  public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -219,7 +219,7 @@ public final class StoreReads {
   }
 
   /** The values of all keys as of one moment, null where absent. */
-  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotHold hold) {
+  public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotLease hold) {
     // First, since the list is not ours and whatever it does has to be done outside.
     byte[][] wanted = keys.toArray(new byte[0][]);
     return wanted.length <= MultiGet.GROUP_KEYS_MAX
@@ -227,12 +227,12 @@ public final class StoreReads {
         : getMany(keyspace, wanted, hold);
   }
 
-  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotHold hold) {
+  private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      View view;
+      ReadState view;
       long moment;
       do {
         view = live.get();
@@ -254,12 +254,12 @@ public final class StoreReads {
    * meanwhile is freed, and no file that is replaced is deleted. Not for fewer keys: whoever lets
    * go of a view last gives back what that held, which may be files.
    */
-  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotHold hold) {
+  private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotLease hold) {
     // What an earlier read is yet to raise must not come between counting and the end of it.
     Region.requirePagesRead();
     // Before there is a view, so that closing either waits or has left none to be had.
     longCalls.incrementAndGet();
-    try (Moment held = held(hold)) {
+    try (PinnedReadState held = held(hold)) {
       MultiGet get =
           new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
@@ -303,9 +303,9 @@ public final class StoreReads {
    * Looks the context's key up. The view is still the current one after the moment was read, so it
    * holds everything up to that moment, also of a batch that filled several memtables.
    */
-  private boolean find(ReadContext context, SnapshotHold hold) {
+  private boolean find(ReadContext context, SnapshotLease hold) {
     while (true) {
-      View view = live.get();
+      ReadState view = live.get();
       long moment = readable(hold);
       if (live.isCurrent(view)) {
         return points.find(view, context, moment);
@@ -313,13 +313,13 @@ public final class StoreReads {
     }
   }
 
-  public EngineCursor cursor(ScanBounds bounds, SnapshotHold hold) {
+  public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
     // Inside the epochs until the cursor is known, so that closing either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
       ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
-      Moment held = held(hold);
+      PinnedReadState held = held(hold);
       return registered(makeCursor(held, bounds, EVERYTHING, context));
     } finally {
       epochs.exit(slot);
@@ -336,7 +336,7 @@ public final class StoreReads {
   }
 
   /** Holds what is committed now, to be walked as often as one likes; the caller closes it. */
-  public Moment moment() {
+  public PinnedReadState moment() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -350,16 +350,17 @@ public final class StoreReads {
    * A view that the caller releases, and what it is read at. It is retained before the moment is
    * read, and still the current one afterwards: so it holds every entry up to that moment.
    */
-  private Moment held(SnapshotHold hold) {
+  private PinnedReadState held(SnapshotLease hold) {
     while (true) {
-      View view = live.retain();
+      ReadState view = live.retain();
       boolean kept = false;
       try {
-        MemtableMark mark = MemtableMark.of(view);
-        long newest = MemtableMark.newestSequence(view);
+        MemtableHighWater mark = MemtableHighWater.of(view);
+        long newest = MemtableHighWater.newestSequence(view);
         long moment = readable(hold);
         if (live.isCurrent(view)) {
-          Moment held = new Moment(this, view, moment, newest <= moment ? mark : null);
+          PinnedReadState held =
+              new PinnedReadState(this, view, moment, newest <= moment ? mark : null);
           kept = true;
           return held;
         }
@@ -377,7 +378,7 @@ public final class StoreReads {
    *
    * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
    */
-  EngineCursor cursor(Moment held, ScanBounds bounds, long since) {
+  SnapshotCursor cursor(PinnedReadState held, ScanBounds bounds, long since) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -392,7 +393,7 @@ public final class StoreReads {
     }
   }
 
-  private EngineCursor registered(EngineCursor cursor) {
+  private SnapshotCursor registered(SnapshotCursor cursor) {
     try {
       cursors.put(cursor, ticker.nanos());
       if (!live.isOpen()) {
@@ -406,8 +407,9 @@ public final class StoreReads {
   }
 
   /** Takes over the caller's reference to the view, whatever comes of it. */
-  private EngineCursor makeCursor(Moment held, ScanBounds bounds, long since, ReadContext context) {
-    View view = held.view();
+  private SnapshotCursor makeCursor(
+      PinnedReadState held, ScanBounds bounds, long since, ReadContext context) {
+    ReadState view = held.view();
     VisibleIterator iterator = null;
     try {
       ReadAhead ahead =
@@ -419,7 +421,7 @@ public final class StoreReads {
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
-      return new EngineCursor(this, view, iterator, context, ahead, bounds);
+      return new SnapshotCursor(this, view, iterator, context, ahead, bounds);
     } catch (RuntimeException | Error e) {
       // An unreadable page of a mapping is an Error, and so is memory that runs out.
       try {
@@ -434,8 +436,8 @@ public final class StoreReads {
   }
 
   /** What the bounds show of the view, which the caller has retained. */
-  private VisibleIterator iterator(Moment held, ScanBounds bounds, long since) {
-    View view = held.view();
+  private VisibleIterator iterator(PinnedReadState held, ScanBounds bounds, long since) {
+    ReadState view = held.view();
     long moment = held.sequence();
     List<TableFile> levelZero = bounds.within(view.version.level(0));
     RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
@@ -455,23 +457,23 @@ public final class StoreReads {
   }
 
   /** Holds the present for reads at the returned hold's sequence number. */
-  public SnapshotHold acquireSnapshot() {
+  public SnapshotLease acquireSnapshot() {
     live.get();
     return snapshots.acquire();
   }
 
   /** As {@link #acquireSnapshot}, with the place from which on the memtables hold what is newer. */
-  public MemtableMark.Moment begin() {
-    return MemtableMark.Moment.take(live, snapshots);
+  public MemtableHighWater.MarkedSnapshot begin() {
+    return MemtableHighWater.MarkedSnapshot.take(live, snapshots);
   }
 
   /** The sequence number of a hold; refused when that was released, or the store is closed. */
-  public long heldSequence(SnapshotHold hold) {
+  public long heldSequence(SnapshotLease hold) {
     live.get();
     return hold.heldSequence();
   }
 
-  public void releaseSnapshot(SnapshotHold hold) {
+  public void releaseSnapshot(SnapshotLease hold) {
     snapshots.release(hold);
   }
 
@@ -494,12 +496,12 @@ public final class StoreReads {
    * calls that hold a view. There is none to be had any more.
    */
   public void closeCursors() {
-    Attempts closes = new Attempts();
-    for (EngineCursor cursor : cursors.keySet()) {
+    CleanupSteps closes = new CleanupSteps();
+    for (SnapshotCursor cursor : cursors.keySet()) {
       closes.run(cursor::close);
     }
     while (!cursors.isEmpty() || longCalls.get() > 0) {
-      Uninterrupted.pause(100_000);
+      Uninterruptibles.pause(100_000);
     }
     closes.throwFirst();
   }
@@ -508,7 +510,7 @@ public final class StoreReads {
     return epochs;
   }
 
-  public LiveView live() {
+  public CurrentReadState live() {
     return live;
   }
 
@@ -520,17 +522,17 @@ public final class StoreReads {
     return values;
   }
 
-  void forget(EngineCursor cursor) {
+  void forget(SnapshotCursor cursor) {
     cursors.remove(cursor);
   }
 
   /** Asked when there is a view, whatever was known before. */
-  private long readable(SnapshotHold hold) {
+  private long readable(SnapshotLease hold) {
     return hold == LATEST ? snapshots.visibleSequence() : hold.heldSequence();
   }
 
   /** One more for each level that has tables, as {@link RangeCoverage} counts them. */
-  private IteratorSources sources(View view, List<TableFile> levelZero, ScanBounds bounds) {
+  private IteratorSources sources(ReadState view, List<TableFile> levelZero, ScanBounds bounds) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;
     try {

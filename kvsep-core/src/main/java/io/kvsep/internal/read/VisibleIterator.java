@@ -1,15 +1,15 @@
 package io.kvsep.internal.read;
 
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.iterator.EntriesAhead;
-import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.iterator.EntryLookahead;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.iterator.MergingIterator;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.PrefetchSink;
+import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.internal.memory.GrowingRegion;
-import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -74,9 +74,9 @@ final class VisibleIterator implements AutoCloseable {
   private final HeapEntry current = new HeapEntry();
 
   /** What the current entry came from if the source does not stand on it. */
-  private @Nullable EntriesAhead ahead;
+  private @Nullable EntryLookahead ahead;
 
-  private final Leaps leaps = new Leaps();
+  private final RangeSkipGuard leaps = new RangeSkipGuard();
 
   /** Steps since a jump: whoever jumps may take few. */
   private int walked;
@@ -188,7 +188,7 @@ final class VisibleIterator implements AutoCloseable {
 
   /** To the entry after the current one; only while it stands on one. */
   boolean next() {
-    EntriesAhead entries = ahead;
+    EntryLookahead entries = ahead;
     return (entries != null && entries.next(current)) || step();
   }
 
@@ -199,7 +199,7 @@ final class VisibleIterator implements AutoCloseable {
     }
     if (ahead != null) {
       // Out of the copy on the heap, perhaps in the hands of another thread than went into it.
-      LateFaults.mayFollow();
+      DeferredPageFaults.mayFollow();
       source.follow(current);
       ahead = null;
       upperAt = UNKNOWN;
@@ -207,7 +207,7 @@ final class VisibleIterator implements AutoCloseable {
       if (limit != null) {
         limit.differsAt = upperAt;
       }
-      EntriesAhead entries = source.ahead(limit, sequence);
+      EntryLookahead entries = source.ahead(limit, sequence);
       if (entries != null && entries.next(current)) {
         ahead = entries;
         refer(source.payloadRegion());
@@ -240,8 +240,8 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /** As {@link MergingIterator#foresee}: entries that the source has, visible or not. */
-  void foresee(Foreseen sink) {
-    EntriesAhead entries = ahead;
+  void foresee(PrefetchSink sink) {
+    EntryLookahead entries = ahead;
     if (entries != null) {
       entries.foresee(current, sink);
     } else if (forward) {
@@ -283,18 +283,18 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /** What the current entry came from if its payload is on the heap, too. */
-  @Nullable EntriesAhead ahead() {
+  @Nullable EntryLookahead ahead() {
     return ahead;
   }
 
-  /** As {@link EntriesAhead#copyPayload}. */
-  int copyPayload(EntriesAhead from, byte[] target) {
+  /** As {@link EntryLookahead#copyPayload}. */
+  int copyPayload(EntryLookahead from, byte[] target) {
     return from.copyPayload(current, target);
   }
 
   @Override
   public void close() {
-    Attempts closes = new Attempts();
+    CleanupSteps closes = new CleanupSteps();
     closes.run(source::close);
     closes.run(keyCopy::close);
     closes.run(seekKey::close);

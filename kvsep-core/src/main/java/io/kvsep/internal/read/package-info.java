@@ -1,6 +1,6 @@
 /**
  * The read path of one open store: lookups, cursors and reading ahead. Readers take no lock: they
- * enter an epoch and read one {@link io.kvsep.internal.view.View}.
+ * enter an epoch and read one {@link io.kvsep.internal.view.ReadState}.
  */
 @NullMarked
 package io.kvsep.internal.read;

@@ -1,6 +1,6 @@
 package io.kvsep.internal.reclaim;
 
-import io.kvsep.internal.vlog.RelocationWriter;
+import io.kvsep.internal.vlog.BlobFileWriter;
 
 /**
  * A finished file of the value log, of which nothing but tables can point to the records.
@@ -13,8 +13,7 @@ import io.kvsep.internal.vlog.RelocationWriter;
 record LogFile(long id, long bytes, long neededBytes, long records) {
   /** Says what a file would be left with; one that was just rewritten has no garbage then. */
   static LogFile of(long id, long bytes, long liveBytes, long records, long segments) {
-    return new LogFile(
-        id, bytes, RelocationWriter.fileBytes(liveBytes, records, segments), records);
+    return new LogFile(id, bytes, BlobFileWriter.fileBytes(liveBytes, records, segments), records);
   }
 
   /** Bytes that rewriting the file gives back. */

@@ -16,8 +16,8 @@ import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.vlog.RelocationWriter;
-import io.kvsep.internal.vlog.WarmUp;
+import io.kvsep.internal.vlog.BlobFileWriter;
+import io.kvsep.internal.vlog.PageWarmer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,8 +73,8 @@ public final class ReclaimJob {
 
   private Output run(Version version, long fileId) throws IOException {
     try (MergingIterator entries = open(version);
-        RelocationWriter writer =
-            new RelocationWriter(
+        BlobFileWriter writer =
+            new BlobFileWriter(
                 context.storage(),
                 context.storeId(),
                 fileId,
@@ -102,7 +102,7 @@ public final class ReclaimJob {
    * not in memory would have to be fetched one by one.
    */
   private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
-    WarmUp files = new WarmUp(context.segments());
+    PageWarmer files = new PageWarmer(context.segments());
     for (long file : plan.files()) {
       files.restart();
       boolean more = true;
@@ -114,14 +114,14 @@ public final class ReclaimJob {
         } finally {
           epochs.exit(slot);
         }
-        context.pace().moved(WarmUp.STEP_BYTES);
+        context.pace().moved(PageWarmer.STEP_BYTES);
       }
     }
   }
 
   /** Copies for a while inside the epochs; returns how many bytes. */
   private <C extends SlotContext> long copySome(
-      Epochs<C> epochs, InternalIterator entries, RelocationWriter writer) throws IOException {
+      Epochs<C> epochs, InternalIterator entries, BlobFileWriter writer) throws IOException {
     long copied = 0;
     EpochSlot<C> slot = epochs.vacant();
     try {
@@ -137,7 +137,7 @@ public final class ReclaimJob {
     return copied;
   }
 
-  private int copy(InternalIterator entry, RelocationWriter writer) throws IOException {
+  private int copy(InternalIterator entry, BlobFileWriter writer) throws IOException {
     int kind = Tag.kind(entry.tag());
     if (Tag.baseKind(kind) != Tag.POINTER) {
       return 0;

@@ -1,7 +1,7 @@
 package io.kvsep.internal.reclaim;
 
 import io.kvsep.internal.concurrent.Ticker;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
@@ -72,7 +72,7 @@ final class ReclaimPace implements Pace {
 
   /** Waits for a moment, for which nothing is owed and nothing is gained. */
   static void rest() {
-    Uninterrupted.pause(REST_NANOS);
+    Uninterruptibles.pause(REST_NANOS);
   }
 
   @Override

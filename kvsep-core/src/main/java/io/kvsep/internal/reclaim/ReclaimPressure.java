@@ -1,7 +1,7 @@
 package io.kvsep.internal.reclaim;
 
-import io.kvsep.internal.background.BackgroundWork;
-import io.kvsep.internal.background.RecentBytes;
+import io.kvsep.internal.background.CompactionScheduler;
+import io.kvsep.internal.background.WriteRateWindow;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
@@ -32,8 +32,8 @@ public final class ReclaimPressure {
   private final ReclaimPicker picker;
   private final LogSpace space;
   private final LogWriter log;
-  private final BackgroundWork background;
-  private final RecentBytes recent;
+  private final CompactionScheduler background;
+  private final WriteRateWindow recent;
   private volatile @Nullable Measured last;
   private volatile boolean relieved;
 
@@ -42,14 +42,14 @@ public final class ReclaimPressure {
       EngineConfig.Reclaim limits,
       LogSpace space,
       LogWriter log,
-      BackgroundWork background) {
+      CompactionScheduler background) {
     this.versions = versions;
     this.limits = limits;
     this.picker = new ReclaimPicker(limits.goal());
     this.space = space;
     this.log = log;
     this.background = background;
-    this.recent = new RecentBytes(log::bytesWritten);
+    this.recent = new WriteRateWindow(log::bytesWritten);
   }
 
   /** Called ten times a second. */

@@ -31,12 +31,13 @@ public record ReclaimResult(
   /** How things were before. */
   public record Start(
       Set<Long> files, long logBytes, long filesRewritten, long bytesRead, long bytesWritten) {
-    public static Start of(Version version, long logBytes, ReclaimWork work) {
+    public static Start of(Version version, long logBytes, ReclaimScheduler work) {
       return new Start(
           filesIn(version), logBytes, work.filesRewritten(), work.bytesRead(), work.bytesWritten());
     }
 
-    public ReclaimResult result(Version version, long logBytesNow, ReclaimWork work, long nanos) {
+    public ReclaimResult result(
+        Version version, long logBytesNow, ReclaimScheduler work, long nanos) {
       Set<Long> removed = new HashSet<>(files);
       removed.removeAll(filesIn(version));
       return new ReclaimResult(

@@ -2,10 +2,10 @@ package io.kvsep.internal.reclaim;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.Detours;
+import io.kvsep.internal.compaction.IndirectPointerPicker;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
@@ -15,7 +15,7 @@ import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.vlog.RelocatedPointers;
+import io.kvsep.internal.vlog.BlobFilePointers;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.HashMap;
@@ -48,7 +48,7 @@ public final class RefreshTargets implements PointerTargets {
   private final Epochs<?> epochs;
 
   /** Guards the two below. */
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   /** By file, the compactions that write pointers into it. */
   private Map<Long, Integer> pinned = new HashMap<>();
@@ -79,7 +79,7 @@ public final class RefreshTargets implements PointerTargets {
       if (homes.isEmpty()) {
         return PointerRefresh.NONE;
       }
-      RelocatedPointers pointers = new RelocatedPointers(homes, segments.cold());
+      BlobFilePointers pointers = new BlobFilePointers(homes, segments.cold());
       return (entry, pointerOffset, target, targetOffset) ->
           pointers.refresh(entry.payloadRegion(), pointerOffset, target, targetOffset);
     }
@@ -186,12 +186,15 @@ public final class RefreshTargets implements PointerTargets {
   }
 
   /**
-   * The next table to be rewritten because its values have moved, as {@link Detours#pick}: into
-   * files that {@link #pin} takes, or the rewrite would be in vain.
+   * The next table to be rewritten because its values have moved, as {@link
+   * IndirectPointerPicker#pick}: into files that {@link #pin} takes, or the rewrite would be in
+   * vain.
    */
   @Override
   public @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
-    return inside(epochs, () -> Detours.pick(version, new SettledFiles(version)::test, mayRewrite));
+    return inside(
+        epochs,
+        () -> IndirectPointerPicker.pick(version, new SettledFiles(version)::test, mayRewrite));
   }
 
   /** Inside the epochs, as nothing keeps the files yet. */

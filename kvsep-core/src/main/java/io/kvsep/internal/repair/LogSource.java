@@ -9,12 +9,12 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.AuditSink;
 import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.RecordReader;
 import io.kvsep.internal.vlog.RecordView;
 import io.kvsep.internal.vlog.Segment;
-import io.kvsep.internal.vlog.SegmentSurvey;
-import io.kvsep.internal.vlog.SurveySink;
+import io.kvsep.internal.vlog.SegmentAudit;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -86,8 +86,8 @@ final class LogSource {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);
       Sink sink = new Sink(part);
-      SegmentSurvey.Result result =
-          SegmentSurvey.run(
+      SegmentAudit.Result result =
+          SegmentAudit.run(
               storage,
               storeId,
               part.segment(),
@@ -269,7 +269,7 @@ final class LogSource {
   }
 
   /** Takes the records of one segment. */
-  private final class Sink implements SurveySink {
+  private final class Sink implements AuditSink {
     private final Part part;
     private long firstSequence = NOT_BEGUN;
 

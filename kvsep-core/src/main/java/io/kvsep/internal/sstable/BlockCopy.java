@@ -1,10 +1,10 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.iterator.EntriesAhead;
-import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.iterator.EntryLookahead;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.KeyLimit;
+import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import java.lang.invoke.MethodHandles;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * verified. Reads them as {@link BlockView} does, as long as they have the short lengths that most
  * have; what is longer, or does not hold together, is left to that one.
  */
-final class BlockCopy extends EntriesAhead {
+final class BlockCopy extends EntryLookahead {
   /** Longer blocks hold few entries. */
   private static final int BYTES_MAX = 4096;
 
@@ -217,7 +217,7 @@ final class BlockCopy extends EntriesAhead {
   }
 
   @Override
-  public void foresee(HeapEntry seen, Foreseen sink) {
+  public void foresee(HeapEntry seen, PrefetchSink sink) {
     int at = entry;
     if (at < foreseenTo) {
       return;

@@ -1,14 +1,14 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.iterator.EntriesAhead;
-import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.iterator.EntryLookahead;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
+import io.kvsep.internal.iterator.PrefetchSink;
+import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.internal.memory.GrowingRegion;
-import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -188,7 +188,7 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
-  public void foresee(Foreseen sink) {
+  public void foresee(PrefetchSink sink) {
     if (entry < foreseenTo) {
       return;
     }
@@ -211,7 +211,7 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
-  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+  public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     long at = block.next;
     if (at >= block.limit || !BlockCopy.takes(block.limit - at)) {
       return null;
@@ -259,7 +259,7 @@ final class TableIterator extends InternalIterator {
     valid = false;
     if (!closed) {
       closed = true;
-      Attempts closes = new Attempts();
+      CleanupSteps closes = new CleanupSteps();
       closes.run(scratch::close);
       closes.run(unpacked::close);
       closes.run(table::unpin);
@@ -316,7 +316,7 @@ final class TableIterator extends InternalIterator {
       here.payloadPasses = source != table.mapping();
       foreseenTo = 0;
       // Steps within the block do not ask.
-      LateFaults.mayFollow();
+      DeferredPageFaults.mayFollow();
     }
     here.keyLength = 0;
   }

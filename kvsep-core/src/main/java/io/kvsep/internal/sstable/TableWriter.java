@@ -35,7 +35,7 @@ public final class TableWriter implements AutoCloseable {
   private final MemoryLedger ledger;
   private final long seed;
   private final NativeWindow window = new NativeWindow();
-  private final TableOutput output;
+  private final TableFileWriter output;
   private final BlockBuilder block;
   private final IndexBuilder index;
   private final MetaBuilder meta = new MetaBuilder();
@@ -59,7 +59,7 @@ public final class TableWriter implements AutoCloseable {
     this.packed = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.hashes = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
-    this.output = new TableOutput(file, ledger, window, options.pieceBytes());
+    this.output = new TableFileWriter(file, ledger, window, options.pieceBytes());
     output.header(options.storeId(), number);
   }
 

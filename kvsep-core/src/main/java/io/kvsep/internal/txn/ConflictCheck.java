@@ -14,8 +14,8 @@ import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.view.MemtableMark;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.write.CommitCondition;
 import io.kvsep.internal.write.WriteRequest;
 import java.util.Arrays;
@@ -72,14 +72,14 @@ public final class ConflictCheck implements CommitCondition {
   private final boolean pointsOnly;
 
   /** Behind this nobody has looked yet; null when nobody has looked at all. */
-  private @Nullable MemtableMark seen;
+  private @Nullable MemtableHighWater seen;
 
   /**
    * @param sequence what the transaction reads at, held until the check is done with
    * @param mark where what is above {@code sequence} begins, null when that is not known
    */
   public ConflictCheck(
-      StoreReads reads, ReadRanges read, long sequence, @Nullable MemtableMark mark) {
+      StoreReads reads, ReadRanges read, long sequence, @Nullable MemtableHighWater mark) {
     this.reads = reads;
     this.read = read;
     this.sequence = sequence;
@@ -111,8 +111,8 @@ public final class ConflictCheck implements CommitCondition {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      View view = reads.live().get();
-      MemtableMark mark = seen;
+      ReadState view = reads.live().get();
+      MemtableHighWater mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
       return mark == null || index < 0 || mark.entriesSince(view, index) > BEHIND_MAX;
     } finally {
@@ -122,12 +122,12 @@ public final class ConflictCheck implements CommitCondition {
 
   private boolean look(boolean leading) {
     // Retained and not in the epochs: this may take as long as the scans of the transaction.
-    View view = reads.live().retain();
+    ReadState view = reads.live().retain();
     try {
-      MemtableMark mark = seen;
+      MemtableHighWater mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
       // Everything that is complete by now will be seen, published or not.
-      MemtableMark next = MemtableMark.of(view);
+      MemtableHighWater next = MemtableHighWater.of(view);
       boolean unchanged;
       if (mark == null || index < 0 || (!leading && isDear(mark, view, index))) {
         unchanged = isUnchanged(view);
@@ -142,11 +142,11 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   /** Whether what came since is so much that looking up what was read costs less. */
-  private boolean isDear(MemtableMark mark, View view, int index) {
+  private boolean isDear(MemtableHighWater mark, ReadState view, int index) {
     return pointsOnly && mark.entriesSince(view, index) > (long) LOOKUP_COST * read.count();
   }
 
-  private boolean isUnchangedSince(MemtableMark mark, View view, int index) {
+  private boolean isUnchangedSince(MemtableHighWater mark, ReadState view, int index) {
     for (int i = 0; i <= index; i++) {
       if (deletes(view.searched[i])) {
         return false;
@@ -155,7 +155,7 @@ public final class ConflictCheck implements CommitCondition {
     return !mark.anySince(view, index, conflicting);
   }
 
-  private boolean isUnchanged(View view) {
+  private boolean isUnchanged(ReadState view) {
     for (Memtable memtable : view.searched) {
       if (memtable.newestSequence() > sequence && changes(memtable)) {
         return false;

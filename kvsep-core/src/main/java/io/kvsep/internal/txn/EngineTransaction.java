@@ -3,15 +3,15 @@ package io.kvsep.internal.txn;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.concurrent.Attempts;
-import io.kvsep.internal.concurrent.SureLock;
-import io.kvsep.internal.read.EngineCursor;
-import io.kvsep.internal.read.EntryCursor;
+import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.read.FoundEntry;
+import io.kvsep.internal.read.InternalCursor;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.MemtableHighWater;
 import io.kvsep.internal.write.Counters;
 import io.kvsep.internal.write.KeyspaceCatalog;
 import io.kvsep.internal.write.StoreWrites;
@@ -50,11 +50,11 @@ public final class EngineTransaction {
   private final KeyspaceCatalog keyspaces;
   private final Clock clock;
   private final LongSupplier now;
-  private final MemtableMark.Moment start;
-  private final OwnWrites own = new OwnWrites();
+  private final MemtableHighWater.MarkedSnapshot start;
+  private final TransactionWrites own = new TransactionWrites();
   private final ReadSet readSet = new ReadSet();
   private final Set<TransactionCursor> cursors = new HashSet<>();
-  private final SureLock use = new SureLock();
+  private final NonAllocatingLock use = new NonAllocatingLock();
   private volatile boolean over;
   private volatile boolean conflicted;
 
@@ -80,7 +80,7 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      OwnWrite write = ownOrRead(keyspace, key);
+      TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.get(keyspace, key, start.hold());
       }
@@ -94,7 +94,7 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      OwnWrite write = ownOrRead(keyspace, key);
+      TransactionWrite write = ownOrRead(keyspace, key);
       return write == null ? reads.contains(keyspace, key, start.hold()) : !write.isDelete();
     } finally {
       end(holds);
@@ -106,7 +106,7 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      OwnWrite write = ownOrRead(keyspace, key);
+      TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.info(keyspace, key, start.hold());
       }
@@ -116,7 +116,7 @@ public final class EngineTransaction {
     }
   }
 
-  private FoundEntry info(OwnWrite write) {
+  private FoundEntry info(TransactionWrite write) {
     long expiry =
         write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
     return new FoundEntry(0, write.value().length, expiry);
@@ -127,7 +127,7 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      OwnWrite write = ownOrRead(keyspace, key);
+      TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.read(keyspace, key, start.hold(), reader);
       }
@@ -150,7 +150,7 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      OwnWrite write = ownOrRead(keyspace, key);
+      TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
         return reads.readWithInfo(keyspace, key, start.hold(), valueBytesMax, reader);
       }
@@ -170,7 +170,7 @@ public final class EngineTransaction {
     try {
       begin(keyspace);
       ReadContext.checkKeyLength(key.readRemaining());
-      OwnWrite write = ownOrRead(keyspace, key.toByteArray());
+      TransactionWrite write = ownOrRead(keyspace, key.toByteArray());
       if (write == null) {
         return reads.get(keyspace, key, target, start.hold());
       }
@@ -192,7 +192,7 @@ public final class EngineTransaction {
       List<byte[]> missing = new ArrayList<>();
       List<Integer> places = new ArrayList<>();
       for (byte[] key : keys) {
-        OwnWrite write = ownOrRead(keyspace, key);
+        TransactionWrite write = ownOrRead(keyspace, key);
         if (write == null) {
           places.add(values.size());
           missing.add(key);
@@ -210,11 +210,11 @@ public final class EngineTransaction {
   }
 
   /** A cursor over the store and the transaction's writes of now; the end closes it. */
-  public EntryCursor cursor(ScanBounds bounds) {
+  public InternalCursor cursor(ScanBounds bounds) {
     long holds = holds();
     try {
       begin(bounds.keyspace());
-      EngineCursor store = reads.cursor(bounds.unlimited(), start.hold());
+      SnapshotCursor store = reads.cursor(bounds.unlimited(), start.hold());
       boolean known = false;
       try {
         TransactionCursor cursor = new TransactionCursor(this, store, own.view(), bounds, clock);
@@ -453,7 +453,7 @@ public final class EngineTransaction {
     }
   }
 
-  static ByteBuffer view(OwnWrite write) {
+  static ByteBuffer view(TransactionWrite write) {
     return ByteBuffer.wrap(write.value()).asReadOnlyBuffer();
   }
 
@@ -461,21 +461,21 @@ public final class EngineTransaction {
    * What the transaction's writes say of the key now: a put whose moment has passed hides what the
    * store has, as a delete does. Where they say nothing, the key counts as read.
    */
-  private @Nullable OwnWrite ownOrRead(int keyspace, byte[] key) {
+  private @Nullable TransactionWrite ownOrRead(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);
     byte[] stored = Keyspaces.storedKey(keyspace, key);
-    OwnWrite write = own.view().find(stored);
+    TransactionWrite write = own.view().find(stored);
     if (write == null) {
       readSet.add(stored);
       return null;
     }
-    return write.isAbsent(now) ? OwnWrite.DELETE : write;
+    return write.isAbsent(now) ? TransactionWrite.DELETE : write;
   }
 
   private void finish() {
     over = true;
     try {
-      Attempts closes = new Attempts();
+      CleanupSteps closes = new CleanupSteps();
       for (TransactionCursor cursor : cursors) {
         closes.run(cursor::release);
       }

@@ -1,9 +1,9 @@
 package io.kvsep.internal.txn;
 
-import io.kvsep.internal.read.EngineCursor;
-import io.kvsep.internal.read.LimitedCursor;
+import io.kvsep.internal.read.BoundedCursor;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.txn.OwnView.OwnPut;
+import io.kvsep.internal.read.SnapshotCursor;
+import io.kvsep.internal.txn.WritesSnapshot.OwnPut;
 import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.Arrays;
@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * Not thread safe: each call claims the transaction.
  */
-final class TransactionCursor extends LimitedCursor {
+final class TransactionCursor extends BoundedCursor {
   private final EngineTransaction transaction;
-  private final EngineCursor store;
-  private final OwnView own;
+  private final SnapshotCursor store;
+  private final WritesSnapshot own;
   private final Clock clock;
   private final LongSupplier now;
   private final byte[] lower;
@@ -42,7 +42,7 @@ final class TransactionCursor extends LimitedCursor {
   private byte[] shownKey = new byte[64];
 
   /** The current entry when it is the transaction's own. */
-  private @Nullable OwnWrite ownWrite;
+  private @Nullable TransactionWrite ownWrite;
 
   /** Stored key of the store's entry. */
   private byte @Nullable [] storeKey;
@@ -62,8 +62,8 @@ final class TransactionCursor extends LimitedCursor {
   /** Takes the store's cursor over. */
   TransactionCursor(
       EngineTransaction transaction,
-      EngineCursor store,
-      OwnView own,
+      SnapshotCursor store,
+      WritesSnapshot own,
       ScanBounds bounds,
       Clock clock) {
     super(bounds);
@@ -109,7 +109,7 @@ final class TransactionCursor extends LimitedCursor {
     long claim = newClaim();
     try {
       claim(claim);
-      OwnWrite write = ownEntry();
+      TransactionWrite write = ownEntry();
       requireValues();
       return write == null ? store.value() : write.value().clone();
     } finally {
@@ -122,7 +122,7 @@ final class TransactionCursor extends LimitedCursor {
     long claim = newClaim();
     try {
       claim(claim);
-      OwnWrite write = ownEntry();
+      TransactionWrite write = ownEntry();
       requireValues();
       return write == null ? store.valueView() : EngineTransaction.view(write);
     } finally {
@@ -135,7 +135,7 @@ final class TransactionCursor extends LimitedCursor {
     long claim = newClaim();
     try {
       claim(claim);
-      OwnWrite write = ownEntry();
+      TransactionWrite write = ownEntry();
       return write == null ? store.valueLength() : write.value().length;
     } finally {
       unclaim(claim);
@@ -148,7 +148,7 @@ final class TransactionCursor extends LimitedCursor {
     long claim = newClaim();
     try {
       claim(claim);
-      OwnWrite write = ownEntry();
+      TransactionWrite write = ownEntry();
       if (write == null) {
         return store.expiresAtMillis();
       }
@@ -281,7 +281,7 @@ final class TransactionCursor extends LimitedCursor {
     }
     byte[] stored = storeKey;
     while (stored != null) {
-      OwnView.Range range = own.rangeAround(stored);
+      WritesSnapshot.Range range = own.rangeAround(stored);
       if (range != null) {
         leap(range);
       } else if (own.hasPoint(stored)) {
@@ -294,7 +294,7 @@ final class TransactionCursor extends LimitedCursor {
   }
 
   /** Moves the store's cursor over a deleted range in one go. */
-  private void leap(OwnView.Range range) {
+  private void leap(WritesSnapshot.Range range) {
     boolean ascending = ascending();
     byte[] target = userKey(ascending ? range.to() : range.from());
     load(forward ? store.seek(target) : store.seekFloor(target));
@@ -335,7 +335,7 @@ final class TransactionCursor extends LimitedCursor {
     }
   }
 
-  private @Nullable OwnWrite ownEntry() {
+  private @Nullable TransactionWrite ownEntry() {
     requireEntry();
     return ownWrite;
   }

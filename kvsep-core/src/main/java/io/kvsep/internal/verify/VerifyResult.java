@@ -25,7 +25,7 @@ public record VerifyResult(
     List<String> unknownFiles,
     long nanos) {
 
-  static VerifyResult of(Verification.Result checked, List<String> unknownFiles, long nanos) {
+  static VerifyResult of(StoreVerifier.Result checked, List<String> unknownFiles, long nanos) {
     return new VerifyResult(
         checked.files(),
         checked.bytes(),

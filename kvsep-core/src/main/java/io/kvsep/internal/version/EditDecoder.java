@@ -65,7 +65,7 @@ final class EditDecoder {
         case ManifestFormat.DROPPED_DELETE -> edit.droppedDelete(number());
         case ManifestFormat.RESTORED ->
             edit.restored(
-                new History.Restored(
+                new BackupLineage.Restored(
                     new StoreId(halves(), halves()), number(), number(), number()));
         default -> throw new CorruptionException(file, at, "an edit tag", "tag " + tag);
       }

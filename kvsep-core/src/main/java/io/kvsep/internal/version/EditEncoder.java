@@ -71,7 +71,7 @@ final class EditEncoder {
       put(ManifestFormat.DROPPED_DELETE, edit.droppedDelete());
     }
     edit.lostChange().ifPresent(sequence -> put(ManifestFormat.LOST_CHANGE, sequence));
-    History.Restored restored = edit.restored();
+    BackupLineage.Restored restored = edit.restored();
     if (restored != null) {
       put(ManifestFormat.RESTORED);
       putHalves(restored.source().high());

@@ -33,7 +33,7 @@ final class FileNumbers {
   }
 
   /** What a manifest says is taken. */
-  void take(Replay replay) {
+  void take(EditReplay replay) {
     raise(nextFile, replay.nextFileNumber());
     raise(nextSegment, replay.nextSegmentId());
     take(replay.snapshot());

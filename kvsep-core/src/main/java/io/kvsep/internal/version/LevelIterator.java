@@ -2,11 +2,11 @@ package io.kvsep.internal.version;
 
 import static java.util.Arrays.compareUnsigned;
 
-import io.kvsep.internal.iterator.EntriesAhead;
-import io.kvsep.internal.iterator.Foreseen;
+import io.kvsep.internal.iterator.EntryLookahead;
 import io.kvsep.internal.iterator.HeapEntry;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
+import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import java.util.function.Predicate;
@@ -143,12 +143,12 @@ public final class LevelIterator extends InternalIterator {
   }
 
   @Override
-  public void foresee(Foreseen sink) {
+  public void foresee(PrefetchSink sink) {
     entered().foresee(sink);
   }
 
   @Override
-  public @Nullable EntriesAhead ahead(@Nullable KeyLimit limit, long sequenceMax) {
+  public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     return entered().ahead(limit, sequenceMax);
   }
 

@@ -73,7 +73,7 @@ final class ManifestCheck {
           new CorruptionException(
               manifest, length, "a mark that all edits were synced", "none that holds"));
     }
-    compare(manifest, facts(Replay.snapshotOf(inForce)), facts(contents.replay().snapshot()));
+    compare(manifest, facts(EditReplay.snapshotOf(inForce)), facts(contents.replay().snapshot()));
   }
 
   private void compare(String manifest, Map<String, Object> inForce, Map<String, Object> said) {

@@ -48,7 +48,7 @@ final class ManifestReader {
    * @param length bytes up to the end of the last of them
    * @param isWhole whether there is a mark, which says that no edit is missing
    */
-  record Contents(Replay replay, long length, boolean isWhole) {}
+  record Contents(EditReplay replay, long length, boolean isWhole) {}
 
   static Contents read(Storage storage, FileHeader current, MemoryLedger ledger)
       throws IOException {
@@ -150,7 +150,7 @@ final class ManifestReader {
   }
 
   private Contents replay() {
-    Replay replay = new Replay();
+    EditReplay replay = new EditReplay();
     long offset = FileHeader.BYTES;
     while (offset < length && holds(offset)) {
       long edit = offset + ManifestFormat.RECORD_HEADER_BYTES;

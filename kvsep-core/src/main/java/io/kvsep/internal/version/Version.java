@@ -25,7 +25,7 @@ public final class Version {
   private final Level[] levels;
   private final SegmentLiveness liveness;
   private final KeyspaceIds keyspaces;
-  private final History history;
+  private final BackupLineage history;
   private final int tableCount;
   private final int lastLevel;
   private final long entryCount;
@@ -41,7 +41,7 @@ public final class Version {
       Level[] levels,
       SegmentLiveness liveness,
       KeyspaceIds keyspaces,
-      History history,
+      BackupLineage history,
       LogPosition replayFrom,
       long lastSequence) {
     this.liveFiles = liveFiles;
@@ -174,7 +174,7 @@ public final class Version {
   }
 
   /** What is remembered for backups. */
-  public History history() {
+  public BackupLineage history() {
     return history;
   }
 

@@ -74,7 +74,7 @@ final class VersionBuilder {
             levels,
             SegmentLiveness.empty(),
             KeyspaceIds.NONE,
-            History.NONE,
+            BackupLineage.NONE,
             LogPosition.START,
             0);
   }
@@ -113,7 +113,8 @@ final class VersionBuilder {
     }
     KeyspaceIds keyspaces = newest.keyspaceIds().with(edit);
     SegmentLiveness liveness = newest.liveness().with(edit, metas(leaving), metas(coming));
-    History history = newest.history().with(edit, newest.segments(), replayFrom, lastSequence);
+    BackupLineage history =
+        newest.history().with(edit, newest.segments(), replayFrom, lastSequence);
     Version version =
         new Version(liveFiles, levels, liveness, keyspaces, history, replayFrom, lastSequence);
     return new Successor(version, leaving, coming);

@@ -55,7 +55,7 @@ public final class VersionCopy {
       throws IOException {
     FileHeader header = new FileHeader(versions.storeId(), versions.newFileNumber());
     VersionEdit snapshot =
-        Replay.snapshotOf(version, SegmentState::isSealed)
+        EditReplay.snapshotOf(version, SegmentState::isSealed)
             .withCounters(header.number() + 1, versions.newSegmentId());
     // Nothing is written behind it, by which that could be told from the log itself.
     snapshot.syncedLog(LogPosition.later(snapshot.syncedLog(), endOfLog(version)));

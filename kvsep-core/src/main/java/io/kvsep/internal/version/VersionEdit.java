@@ -55,7 +55,7 @@ public final class VersionEdit {
   private LogPosition syncedLog = LogPosition.START;
   private long droppedDelete;
   private OptionalLong lostChange = OptionalLong.empty();
-  private History.@Nullable Restored restored;
+  private BackupLineage.@Nullable Restored restored;
 
   /** Numbers below are taken. The version set records its own counter if that is higher. */
   public VersionEdit nextFileNumber(long number) {
@@ -163,7 +163,7 @@ public final class VersionEdit {
   }
 
   /** A backup that is being restored, or has been. */
-  public VersionEdit restored(History.Restored backup) {
+  public VersionEdit restored(BackupLineage.Restored backup) {
     restored = backup;
     return this;
   }
@@ -265,7 +265,7 @@ public final class VersionEdit {
     return lostChange;
   }
 
-  History.@Nullable Restored restored() {
+  BackupLineage.@Nullable Restored restored() {
     return restored;
   }
 

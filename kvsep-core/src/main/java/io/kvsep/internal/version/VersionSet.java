@@ -5,7 +5,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -53,7 +53,7 @@ public final class VersionSet implements AutoCloseable {
   private final DurableOutput output;
   private final LiveFiles liveFiles;
   private final FileNumbers numbers = new FileNumbers();
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   private volatile Version current;
 
@@ -410,7 +410,7 @@ public final class VersionSet implements AutoCloseable {
     manifestRead = manifest;
     manifestBytesRead = contents.length();
     wasMarked = contents.isWhole();
-    Replay replay = contents.replay();
+    EditReplay replay = contents.replay();
     try {
       builder.accept(builder.build(replay.snapshot()));
     } catch (IllegalStateException | ArithmeticException e) {
@@ -514,7 +514,7 @@ public final class VersionSet implements AutoCloseable {
   /** Begins a manifest with the newest version and puts it in force. */
   private ManifestWriter switchManifest() throws IOException {
     FileHeader header = new FileHeader(storeId, newFileNumber());
-    VersionEdit snapshot = numbers.record(Replay.snapshotOf(builder.newest()));
+    VersionEdit snapshot = numbers.record(EditReplay.snapshotOf(builder.newest()));
     ManifestWriter fresh = null;
     boolean switched = false;
     boolean installing = false;

@@ -1,6 +1,6 @@
 package io.kvsep.internal.view;
 
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Ticker;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -17,10 +17,10 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public class SnapshotRegistry {
   private final Ticker ticker;
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   /** In the order they were taken, which is also the order of their sequence numbers. */
-  private final Set<SnapshotHold> holds = new LinkedHashSet<>();
+  private final Set<SnapshotLease> holds = new LinkedHashSet<>();
 
   private final AtomicLong released = new AtomicLong();
   private volatile long visibleSequence;
@@ -41,10 +41,10 @@ public class SnapshotRegistry {
   }
 
   /** Takes a snapshot of now, to be given to {@link #release}. */
-  public SnapshotHold acquire() {
+  public SnapshotLease acquire() {
     lock.lock();
     try {
-      SnapshotHold hold = new SnapshotHold(visibleSequence, ticker.nanos());
+      SnapshotLease hold = new SnapshotLease(visibleSequence, ticker.nanos());
       holds.add(hold);
       return hold;
     } finally {
@@ -53,7 +53,7 @@ public class SnapshotRegistry {
   }
 
   /** Once, however often it is called. */
-  public void release(SnapshotHold hold) {
+  public void release(SnapshotLease hold) {
     lock.lock();
     try {
       // In front of the boundaries of every job that may drop what was held.
@@ -85,7 +85,7 @@ public class SnapshotRegistry {
   public long oldestNanos() {
     lock.lock();
     try {
-      Iterator<SnapshotHold> oldestFirst = holds.iterator();
+      Iterator<SnapshotLease> oldestFirst = holds.iterator();
       return oldestFirst.hasNext() ? ticker.nanos() - oldestFirst.next().sinceNanos() : 0;
     } finally {
       lock.unlock();
@@ -104,7 +104,7 @@ public class SnapshotRegistry {
       long visible = visibleSequence;
       long[] boundaries = new long[holds.size() + 1];
       int count = 0;
-      for (SnapshotHold hold : holds) {
+      for (SnapshotLease hold : holds) {
         boolean known = count > 0 && boundaries[count - 1] == hold.sequence();
         if (!known && hold.sequence() < visible) {
           boundaries[count++] = hold.sequence();

@@ -12,15 +12,14 @@ public final class LogFileHeader {
 
   /** Whether the file begins and ends like one of relocated records; one of both is enough. */
   public static boolean isRelocated(Region file) {
-    boolean begins =
-        file.length() >= BYTES && file.getLong(0) == RelocatedFormat.KIND.magicNumber();
+    boolean begins = file.length() >= BYTES && file.getLong(0) == BlobFileFormat.KIND.magicNumber();
     boolean isLog = file.length() >= BYTES && file.getLong(0) == LogFormat.SEGMENT.magicNumber();
-    long footer = file.length() - RelocatedFormat.FOOTER_BYTES;
+    long footer = file.length() - BlobFileFormat.FOOTER_BYTES;
     if (begins || isLog || footer < BYTES) {
       return begins;
     }
-    int crc = new NativeWindow().crc32c(file, footer, RelocatedFormat.FOOTER_CRC_AT);
-    return file.getLong(footer) == RelocatedFormat.FOOTER_MAGIC
-        && file.getInt(footer + RelocatedFormat.FOOTER_CRC_AT) == crc;
+    int crc = new NativeWindow().crc32c(file, footer, BlobFileFormat.FOOTER_CRC_AT);
+    return file.getLong(footer) == BlobFileFormat.FOOTER_MAGIC
+        && file.getInt(footer + BlobFileFormat.FOOTER_CRC_AT) == crc;
   }
 }

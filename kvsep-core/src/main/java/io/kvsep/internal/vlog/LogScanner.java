@@ -155,7 +155,7 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /** Lets {@code entries} walk the current frame. */
-  public void readInto(IndexEntries entries) {
+  public void readInto(FrameEntryReader entries) {
     entries.start(region, at, frameLength, segment, at, firstSequence);
   }
 

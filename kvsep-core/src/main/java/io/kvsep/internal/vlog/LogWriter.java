@@ -2,7 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.jfr.FlightEvents;
@@ -89,7 +89,7 @@ public final class LogWriter {
   private int staged;
 
   /** Held for as long as a sync takes, which the appending thread does not wait for. */
-  private final SureLock syncLock = new SureLock();
+  private final NonAllocatingLock syncLock = new NonAllocatingLock();
 
   /** Added to by the appending thread; taken from by whoever holds the lock. */
   private final Queue<Segment> sealedUnsynced = new ConcurrentLinkedQueue<>();

@@ -1,7 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.KvException;
-import io.kvsep.internal.concurrent.Uninterrupted;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;
@@ -151,7 +151,7 @@ public final class ReadBatch {
   /** Reads the rest together with whoever else is at it, and waits for them. */
   public void finish() {
     run();
-    Uninterrupted.await(unread);
+    Uninterruptibles.await(unread);
   }
 
   /** Leaves the rest unread; waits for the pieces that are being read. */
@@ -160,7 +160,7 @@ public final class ReadBatch {
     for (int i = begun; i < pieces.size(); i++) {
       unread.countDown();
     }
-    Uninterrupted.await(unread);
+    Uninterruptibles.await(unread);
   }
 
   /** Whether the record that the pointer names is in this batch. */

@@ -42,7 +42,7 @@ public final class RecordReader implements AutoCloseable {
   /** Relocated files by the segments whose records they have, oldest first. */
   private final TreeMap<Long, List<Home>> homes = new TreeMap<>();
 
-  private record Home(long id, Region region, Relocations relocations) {
+  private record Home(long id, Region region, BlobFileIndex relocations) {
     /** The first relocation of a segment, counted over all. */
     long firstOf(long segment) {
       return relocations.firstOf(Arrays.binarySearch(relocations.oldSegments(), segment));
@@ -85,7 +85,7 @@ public final class RecordReader implements AutoCloseable {
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       Region region = mapped(id, length);
-      Relocations relocations = Relocations.readHeadless(file, region, ledger);
+      BlobFileIndex relocations = BlobFileIndex.readHeadless(file, region, ledger);
       for (long segment : relocations.oldSegments()) {
         homes
             .computeIfAbsent(segment, old -> new ArrayList<>())

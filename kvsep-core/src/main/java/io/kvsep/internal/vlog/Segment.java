@@ -3,7 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -64,7 +64,7 @@ public final class Segment {
 
   private final boolean relocated;
 
-  private final SureLock mapLock = new SureLock();
+  private final NonAllocatingLock mapLock = new NonAllocatingLock();
 
   /** Open as long as the log grows the segment. */
   private volatile @Nullable StorageFile file;
@@ -84,7 +84,7 @@ public final class Segment {
   private int unmappedReads;
 
   /** Of a relocated file; as long as the mapping. */
-  private volatile @Nullable Relocations relocations;
+  private volatile @Nullable BlobFileIndex relocations;
 
   private Segment(
       Storage storage,
@@ -131,7 +131,7 @@ public final class Segment {
   }
 
   /**
-   * An existing file that a {@link RelocationWriter} finished with length {@code end}. It is looked
+   * An existing file that a {@link BlobFileWriter} finished with length {@code end}. It is looked
    * at when it is first used, and what is wrong with it is reported then.
    *
    * @param ledger for the memory in which its relocations are checked
@@ -308,18 +308,18 @@ public final class Segment {
 
   /** As above, in a store that may not fit into memory. */
   long find(long segment, long offset, ColdReadPolicy cold) {
-    Relocations known = relocations;
+    BlobFileIndex known = relocations;
     if (known == null && !isRelocated()) {
       return -1;
     }
     return (known == null ? found() : known).find(segment, offset, cold);
   }
 
-  private Relocations found() {
+  private BlobFileIndex found() {
     if (relocations == null) {
       mapped(publishedEnd, 0);
     }
-    Relocations known = relocations;
+    BlobFileIndex known = relocations;
     if (known == null) {
       throw new CorruptionException(name, 0, "relocated records", "a file of no length");
     }
@@ -402,7 +402,7 @@ public final class Segment {
   /** Its records are told apart from those of another store's segment by the header alone. */
   private void check(StorageFile from, Region region) throws IOException {
     if (relocated) {
-      relocations = Relocations.read(from, region, storeId, id, ledger);
+      relocations = BlobFileIndex.read(from, region, storeId, id, ledger);
     } else {
       LogFormat.checkHeader(region, region.length(), name, storeId, id, new NativeWindow());
     }

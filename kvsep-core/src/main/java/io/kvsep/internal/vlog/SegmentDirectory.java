@@ -1,7 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;
@@ -30,17 +30,17 @@ public final class SegmentDirectory {
    * are so far below that the holes would be most of it. Never changed once published.
    */
   private record Table(
-      Segment[] old, long first, @Nullable Segment[] segments, SegmentHomes homes) {}
+      Segment[] old, long first, @Nullable Segment[] segments, SegmentLocations homes) {}
 
   private static final Table EMPTY =
-      new Table(new Segment[0], 1, new Segment[0], SegmentHomes.NONE);
+      new Table(new Segment[0], 1, new Segment[0], SegmentLocations.NONE);
 
   /** Holes that are not worth a search: for each file, and for all. */
   private static final int HOLES_PER_FILE = 16;
 
   private static final int HOLES_MAX = 1024;
 
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
   private final ColdReadPolicy cold;
 
   private volatile Table table = EMPTY;
@@ -235,7 +235,7 @@ public final class SegmentDirectory {
     table = EMPTY;
   }
 
-  private static Table tableOf(List<Segment> all, SegmentHomes homes) {
+  private static Table tableOf(List<Segment> all, SegmentLocations homes) {
     if (all.isEmpty()) {
       return EMPTY;
     }

@@ -59,8 +59,8 @@ public final class ValueReader {
   }
 
   /** An empty list of records to touch. */
-  public NearRecords newNearRecords() {
-    return new NearRecords(directory);
+  public RecordPrefetcher newNearRecords() {
+    return new RecordPrefetcher(directory);
   }
 
   /** Finds the record a pointer names, which may be damaged; see {@link SegmentDirectory}. */

@@ -5,13 +5,13 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.concurrent.SureLock;
-import io.kvsep.internal.concurrent.Uninterrupted;
-import io.kvsep.internal.concurrent.Waking;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
+import io.kvsep.internal.concurrent.SafeUnpark;
+import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.UnreadablePage;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
@@ -55,16 +55,16 @@ public final class CommitPipeline {
    */
   private static final int LOOKS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
 
-  private final LogAppender log;
-  private final IndexWriter index;
+  private final LogTail log;
+  private final MemtableWriter index;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
-  private final ShutKeyspaces shutKeyspaces;
+  private final DroppedKeyspaces shutKeyspaces;
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
   /** Guards the next four. */
-  private final SureLock queueLock = new SureLock();
+  private final NonAllocatingLock queueLock = new NonAllocatingLock();
 
   /** Who wants to be alone, and is woken when nobody leads. */
   private final List<Thread> exclusiveWaiters = new ArrayList<>();
@@ -95,11 +95,11 @@ public final class CommitPipeline {
    * @param lastSequence the highest number that was given out, also to a write that failed
    */
   public CommitPipeline(
-      LogAppender log,
-      IndexWriter index,
+      LogTail log,
+      MemtableWriter index,
       FailureState failure,
       SnapshotRegistry snapshots,
-      ShutKeyspaces shutKeyspaces,
+      DroppedKeyspaces shutKeyspaces,
       long lastSequence) {
     this.log = log;
     this.index = index;
@@ -160,7 +160,7 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /** With the lock, until nobody leads. Not by a condition: see {@link LiveView}. */
+  /** With the lock, until nobody leads. Not by a condition: see {@link CurrentReadState}. */
   private void awaitTurnAlone() {
     Thread waiter = Thread.currentThread();
     boolean interrupted = false;
@@ -172,7 +172,7 @@ public final class CommitPipeline {
           // With the flag set, a pause would also take the permit of the thread that wakes this
           // one.
           interrupted |= Thread.interrupted();
-          Uninterrupted.pause(TURN_WAIT_NANOS_MAX);
+          Uninterruptibles.pause(TURN_WAIT_NANOS_MAX);
         } finally {
           queueLock.lock();
         }
@@ -324,7 +324,7 @@ public final class CommitPipeline {
   private void awaitCompanions(WriteRequest first) {
     int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
     for (int i = 0; i < COMPANION_WAITS && first.group.size() < expected; i++) {
-      Uninterrupted.pause(COMPANION_WAIT_NANOS);
+      Uninterruptibles.pause(COMPANION_WAIT_NANOS);
       gather(first);
     }
   }
@@ -336,7 +336,7 @@ public final class CommitPipeline {
     try {
       if (!exclusiveWaiters.isEmpty()) {
         leading = false;
-        Waking.wake(exclusiveWaiters.get(0));
+        SafeUnpark.wake(exclusiveWaiters.get(0));
       } else {
         next = queue.poll();
         leading = next != null;
@@ -479,7 +479,7 @@ public final class CommitPipeline {
       Region.requirePagesRead();
       return holds;
     } catch (InternalError e) {
-      throw UnreadablePage.error(e);
+      throw PageFaults.error(e);
     }
   }
 

@@ -1,7 +1,7 @@
 package io.kvsep.internal.write;
 
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.FailureState;
@@ -19,12 +19,12 @@ public final class IntervalSyncs {
   private static final int TASKS_MAX = 64;
 
   private final EngineConfig config;
-  private final LogAppender appender;
+  private final LogTail appender;
   private final LogWriter log;
   private final FailureState failure;
 
   /** Guards the next two. */
-  private final SureLock lock = new SureLock();
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   /** When each task is due that was made and has not begun, the first one last. */
   private final long[] dueNanos = new long[TASKS_MAX];
@@ -34,8 +34,7 @@ public final class IntervalSyncs {
   /** Whether a sync ended half way; noted thus, since there may be no memory for a task. */
   private volatile boolean owed;
 
-  public IntervalSyncs(
-      EngineConfig config, LogAppender appender, LogWriter log, FailureState failure) {
+  public IntervalSyncs(EngineConfig config, LogTail appender, LogWriter log, FailureState failure) {
     this.config = config;
     this.appender = appender;
     this.log = log;

@@ -3,13 +3,13 @@ package io.kvsep.internal.write;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.concurrent.SureLock;
+import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.EpochSlot;
-import io.kvsep.internal.version.History.Restored;
+import io.kvsep.internal.version.BackupLineage.Restored;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -33,20 +33,20 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KeyspaceCatalog {
   private final VersionSet versions;
-  private final LiveView live;
+  private final CurrentReadState live;
   private final FailureState failure;
   private final StoreWrites writes;
-  private final ShutKeyspaces shut;
-  private final LogAppender appender;
-  private final SureLock lock = new SureLock();
+  private final DroppedKeyspaces shut;
+  private final LogTail appender;
+  private final NonAllocatingLock lock = new NonAllocatingLock();
 
   public KeyspaceCatalog(
       VersionSet versions,
-      LiveView live,
+      CurrentReadState live,
       FailureState failure,
       StoreWrites writes,
-      ShutKeyspaces shut,
-      LogAppender appender) {
+      DroppedKeyspaces shut,
+      LogTail appender) {
     this.versions = versions;
     this.live = live;
     this.failure = failure;

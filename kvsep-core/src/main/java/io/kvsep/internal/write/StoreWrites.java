@@ -7,13 +7,13 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.memory.LateFaults;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.ScratchBudget;
-import io.kvsep.internal.memory.UnreadablePage;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.read.UserBytes;
@@ -114,8 +114,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Allocates nothing, unless the thread has to ask for {@link LateFaults}, or the entry is too
-   * large for the commit buffers.
+   * Allocates nothing, unless the thread has to ask for {@link DeferredPageFaults}, or the entry is
+   * too large for the commit buffers.
    */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
@@ -383,9 +383,9 @@ public final class StoreWrites {
    * the way into the epochs one after which nobody leaves them.
    */
   private void requirePagesRead() {
-    if (LateFaults.areExpected()) {
-      UnreadablePage.requireNone();
-      LateFaults.wereAsked();
+    if (DeferredPageFaults.areExpected()) {
+      PageFaults.requireNone();
+      DeferredPageFaults.wereAsked();
     }
   }
 

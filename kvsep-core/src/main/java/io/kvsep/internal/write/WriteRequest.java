@@ -2,7 +2,7 @@ package io.kvsep.internal.write;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.Waking;
+import io.kvsep.internal.concurrent.SafeUnpark;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -114,7 +114,7 @@ public final class WriteRequest implements SlotContext {
   void promote() {
     Thread thread = writer;
     state = State.LEADER;
-    Waking.wake(thread);
+    SafeUnpark.wake(thread);
   }
 
   /** Ends the write; with an error that its thread then throws. */
@@ -122,7 +122,7 @@ public final class WriteRequest implements SlotContext {
     Thread thread = writer;
     state = State.DONE;
     if (thread != Thread.currentThread()) {
-      Waking.wake(thread);
+      SafeUnpark.wake(thread);
     }
   }
 

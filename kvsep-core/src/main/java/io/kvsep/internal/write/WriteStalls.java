@@ -4,8 +4,8 @@ import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.jfr.FlightEvents;
 import io.kvsep.internal.jfr.WriteStallEvent;
-import io.kvsep.internal.view.LiveView;
-import io.kvsep.internal.view.View;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.ReadState;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +28,7 @@ public final class WriteStalls {
     }
   }
 
-  private final LiveView live;
+  private final CurrentReadState live;
   private final Ticker ticker;
   private final String store;
   private final AtomicLong count = new AtomicLong();
@@ -38,7 +38,7 @@ public final class WriteStalls {
   private long startNanos;
   private @Nullable WriteStallEvent event;
 
-  WriteStalls(EngineConfig config, LiveView live) {
+  WriteStalls(EngineConfig config, CurrentReadState live) {
     this.live = live;
     this.ticker = config.ticker();
     this.store = config.storage().location();
@@ -48,7 +48,7 @@ public final class WriteStalls {
     startNanos = ticker.nanos();
     WriteStallEvent begun = FlightEvents.beginWriteStall();
     if (begun != null) {
-      View view = live.get();
+      ReadState view = live.get();
       begun.memtables = view.memtables.size();
       begun.levelZeroTables = view.version.tables(0).length;
     }

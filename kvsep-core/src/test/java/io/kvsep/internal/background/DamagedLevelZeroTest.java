@@ -12,8 +12,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -124,7 +124,7 @@ final class DamagedLevelZeroTest {
             Long.MAX_VALUE,
             4);
     int count = 0;
-    try (EngineCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
       while (cursor.next()) {
         assertArrayEquals(VALUE, cursor.value());
         count++;

@@ -16,10 +16,10 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -84,7 +84,7 @@ final class RangeDeleteSpaceTest {
   void tablesThatASnapshotNeedsGoWhenItIsReleased() throws IOException {
     fill(600);
     int tables = count(StoreFiles.Kind.TABLE);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.flush();
     collect();
@@ -118,7 +118,7 @@ final class RangeDeleteSpaceTest {
     try (StorageEngine store = Engines.open(watched, timer)) {
       store.writes().put(0, key(1), value(1), 0);
       store.compact();
-      SnapshotHold snapshot = store.reads().acquireSnapshot();
+      SnapshotLease snapshot = store.reads().acquireSnapshot();
       store.writes().deleteRange(0, FIRST, LAST);
       boolean[] released = new boolean[1];
       // The table of the delete is opened for its ranges.
@@ -139,7 +139,7 @@ final class RangeDeleteSpaceTest {
   @Test
   void tablesThatWereCompactedUnderASnapshotGoWhenItIsReleased() throws IOException {
     fill(600);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.compact();
     collect();
@@ -158,7 +158,7 @@ final class RangeDeleteSpaceTest {
   @Test
   void tablesThatASnapshotKeptUpToTheEndGoAfterAReopen() throws IOException {
     fill(600);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.flush();
     collect();
@@ -197,7 +197,7 @@ final class RangeDeleteSpaceTest {
     EngineConfig writing =
         Engines.config(copy, CommitSync.ON_DEMAND, clock, new Random(7), new ManualScheduler(5, 2));
     StorageEngine reader = StorageEngine.open(ConfigDraft.of(writing).readOnly(true).build());
-    try (EngineCursor cursor = reader.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = reader.reads().cursor(ALL, StoreReads.LATEST)) {
       for (int i = 0; i < 3_000; i += 2) {
         assertTrue(cursor.next());
         assertArrayEquals(key(i), cursor.key());
@@ -212,7 +212,7 @@ final class RangeDeleteSpaceTest {
   void tablesThatACursorNeedsStayUntilItIsClosed() throws IOException {
     fill(600);
     int tables = count(StoreFiles.Kind.TABLE);
-    try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
       assertTrue(cursor.next());
       engine.writes().deleteRange(0, FIRST, LAST);
       engine.flush();
@@ -231,7 +231,7 @@ final class RangeDeleteSpaceTest {
   @Test
   void compactionLeavesNoRangeBehindOnceNoSnapshotIsOpen() throws IOException {
     fill(100);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
     engine.writes().deleteRange(0, key(20), key(80));
     engine.compact();
     engine.compact();
@@ -255,7 +255,7 @@ final class RangeDeleteSpaceTest {
   @Test
   void tablesThatAreCoveredDuringAFullCompactionAreNotMissed() throws IOException {
     fill(600);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
     for (int i = 0; i < 600; i += 10) {
       engine.writes().delete(0, key(i));
     }
@@ -364,7 +364,7 @@ final class RangeDeleteSpaceTest {
   }
 
   private void assertEmpty() {
-    try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
       assertFalse(cursor.next());
       assertFalse(cursor.previous());
     }

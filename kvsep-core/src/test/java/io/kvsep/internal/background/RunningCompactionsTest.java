@@ -8,14 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.CoveredTables.Covered;
+import io.kvsep.internal.compaction.FullyDeletedTables.Covered;
 import io.kvsep.internal.concurrent.Scheduler.Lane;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.VersionEdit;
-import io.kvsep.internal.view.LiveView;
+import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.testing.BareVersions;
 import io.kvsep.testing.ManualScheduler;
 import java.util.HashSet;
@@ -31,7 +31,7 @@ final class RunningCompactionsTest {
   private final ManualScheduler scheduler = new ManualScheduler(1, 1);
   private final RunningCompactions running =
       new RunningCompactions(
-          new LiveView(
+          new CurrentReadState(
               epochs,
               () -> {
                 throw new AssertionError("nobody asks for a version");

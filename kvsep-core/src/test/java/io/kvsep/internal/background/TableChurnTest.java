@@ -15,10 +15,10 @@ import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -69,7 +69,7 @@ final class TableChurnTest {
     fill(engine, random, model, 400);
     for (int round = 0; round < 4; round++) {
       NavigableMap<byte[], byte[]> moment = new TreeMap<>(model);
-      EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+      SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
       // The cursor keeps its moment while the tables it is in are merged away and closed.
       fill(engine, random, model, 60);
       if (random.nextBoolean()) {
@@ -93,7 +93,7 @@ final class TableChurnTest {
 
   /** Random moves; key and value are asked for after all of them. */
   private static void walk(
-      EngineCursor cursor, NavigableMap<byte[], byte[]> moment, Random random) {
+      SnapshotCursor cursor, NavigableMap<byte[], byte[]> moment, Random random) {
     Map.@Nullable Entry<byte[], byte[]> expected = null;
     for (int i = 0; i < 300; i++) {
       byte[] target = key(random.nextInt(260));
@@ -126,7 +126,7 @@ final class TableChurnTest {
     }
     engine.compact();
     assertTrue(Arrays.stream(engine.stats().levelTables()).sum() > 1);
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     for (int i = 199; i >= 0; i--) {
       assertTrue(cursor.previous());
       assertArrayEquals(key(i), cursor.key());
@@ -140,7 +140,7 @@ final class TableChurnTest {
   void aValueIsReadableAfterStepsBackOutOfItsPackedBlock() {
     StorageEngine engine =
         open(new CrashableStorage(), new Random(1), new ManualScheduler(1, 2), 1);
-    List<SnapshotHold> snapshots = new ArrayList<>();
+    List<SnapshotLease> snapshots = new ArrayList<>();
     // Versions that somebody needs, and so many that they fill several blocks of one table.
     for (int version = 0; version < 80; version++) {
       engine.writes().put(0, key(1), value(version), 0);
@@ -148,7 +148,7 @@ final class TableChurnTest {
     }
     engine.compact();
     for (int version = 0; version < 80; version++) {
-      EngineCursor cursor = engine.reads().cursor(ALL, snapshots.get(version));
+      SnapshotCursor cursor = engine.reads().cursor(ALL, snapshots.get(version));
       assertTrue(cursor.previous());
       assertArrayEquals(value(version), cursor.value());
       cursor.close();
@@ -242,7 +242,7 @@ final class TableChurnTest {
   private static void readAll(
       StorageEngine engine, NavigableMap<byte[], byte[]> model, boolean backward) {
     NavigableMap<byte[], byte[]> expected = backward ? model.descendingMap() : model;
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     for (Map.Entry<byte[], byte[]> entry : expected.entrySet()) {
       assertTrue(backward ? cursor.previous() : cursor.next());
       assertArrayEquals(entry.getKey(), cursor.key());

@@ -12,7 +12,7 @@ import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ForwardingFile;
@@ -213,14 +213,14 @@ final class UnreadableCompactionTest {
     for (int i = 0; i < KEYS; i++) {
       put(i);
     }
-    SnapshotHold first = engine.reads().acquireSnapshot();
+    SnapshotLease first = engine.reads().acquireSnapshot();
     IntStream.range(0, KEYS).filter(i -> i % 10 == 0).forEach(this::delete);
     engine.compact();
     engine.reads().releaseSnapshot(first);
     engine.close();
     loseLastTable();
     engine = open();
-    SnapshotHold second = engine.reads().acquireSnapshot();
+    SnapshotLease second = engine.reads().acquireSnapshot();
     IntStream.range(0, KEYS / 2).filter(i -> i % 10 == 5).forEach(this::delete);
     int[] made = {0};
     device.tables =

@@ -15,8 +15,8 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TrackedStore;
 import io.kvsep.internal.engine.TrackedStore.Step;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
@@ -267,7 +267,7 @@ final class CheckpointTest {
     long[] counts = new long[atLeast.length];
     long[] needed = atLeast.clone();
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
-    try (EngineCursor cursor = copy.reads().cursor(all, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = copy.reads().cursor(all, StoreReads.LATEST)) {
       while (cursor.next()) {
         String key = new String(cursor.key(), UTF_8);
         int writer = key.charAt(0) - '0';

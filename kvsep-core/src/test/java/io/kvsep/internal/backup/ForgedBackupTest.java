@@ -10,7 +10,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -128,21 +128,21 @@ final class ForgedBackupTest {
 
   @Test
   void aKeyspaceWithoutName() {
-    refused(backup(writer -> writer.put(stored(3, "key"), EngineCursor.NEVER, value(1))));
+    refused(backup(writer -> writer.put(stored(3, "key"), SnapshotCursor.NEVER, value(1))));
   }
 
   @Test
   void keysThatNobodyCanHave() {
-    refused(backup(writer -> writer.put(stored(0, ""), EngineCursor.NEVER, value(1))));
+    refused(backup(writer -> writer.put(stored(0, ""), SnapshotCursor.NEVER, value(1))));
     String tooLong = "k".repeat(Limits.KEY_BYTES_MAX + 1);
-    refused(backup(writer -> writer.put(stored(0, tooLong), EngineCursor.NEVER, value(1))));
+    refused(backup(writer -> writer.put(stored(0, tooLong), SnapshotCursor.NEVER, value(1))));
   }
 
   /** It would be stored under another key than it has. */
   @Test
   void aKeyspaceWithALongerPrefixThanItHas() {
     byte[] key = {(byte) Keyspaces.LONG_FORM, 0, 0, 0, 0, 'k'};
-    refused(backup(writer -> writer.put(key, EngineCursor.NEVER, value(1))));
+    refused(backup(writer -> writer.put(key, SnapshotCursor.NEVER, value(1))));
   }
 
   @Test

@@ -12,7 +12,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.feed.LoggedChange;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -128,7 +128,7 @@ final class RangeBackupTest {
   @Test
   void whatWasWrittenInTheRangeIsAllThatStandsBesideIt() throws IOException {
     int space = source.keyspaces().open("space");
-    SnapshotHold hold = source.reads().acquireSnapshot();
+    SnapshotLease hold = source.reads().acquireSnapshot();
     source.writes().put(space, A, new byte[] {1}, 0);
     long first = restore(backup(0));
     source.writes().deleteRange(space, A, D);

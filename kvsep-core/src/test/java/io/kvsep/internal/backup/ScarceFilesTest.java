@@ -12,7 +12,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableOptions;
 import io.kvsep.internal.sstable.TableWriter;
 import io.kvsep.internal.vlog.Frame;
-import io.kvsep.internal.vlog.RecordFile;
+import io.kvsep.internal.vlog.SortedBlobWriter;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import java.io.IOException;
@@ -54,7 +54,8 @@ final class ScarceFilesTest {
   void theValuesOfALoadLeaveNothing() throws IOException {
     Frame.Encoding encoding = new Frame.Encoding(64, 128);
     assertThrows(
-        OutOfMemoryError.class, () -> new RecordFile(disk, STORE, 1, new NoMemory(), encoding));
+        OutOfMemoryError.class,
+        () -> new SortedBlobWriter(disk, STORE, 1, new NoMemory(), encoding));
     assertEquals(List.of(), disk.list());
     assertEquals(List.of(), disk.openFiles());
   }

@@ -319,14 +319,14 @@ final class CompactionPickerTest extends PickerFixture {
 
   @Test
   void levelZeroIsStuckWhereItsNextTablesAre() {
-    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), Set.of()));
+    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), Set.of()));
     long above = table(0, "a", "c", 10);
     long below = table(6, "b", "b", 10);
     long apart = table(6, "x", "y", 10);
-    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), Set.of()));
-    assertFalse(LevelZeroBeside.isStuck(picker, versions.current(), files(apart)));
-    assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(below)));
-    assertTrue(LevelZeroBeside.isStuck(picker, versions.current(), files(above)));
+    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), Set.of()));
+    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), files(apart)));
+    assertTrue(LevelZeroBypass.isStuck(picker, versions.current(), files(below)));
+    assertTrue(LevelZeroBypass.isStuck(picker, versions.current(), files(above)));
   }
 
   @Test
@@ -356,7 +356,7 @@ final class CompactionPickerTest extends PickerFixture {
   }
 
   private @Nullable CompactionPlan pickBeside(Set<TableFile> busy, long spared) {
-    return LevelZeroBeside.pick(
+    return LevelZeroBypass.pick(
         picker, config, versions.current(), busy, files(spared), 0, Long.MAX_VALUE);
   }
 

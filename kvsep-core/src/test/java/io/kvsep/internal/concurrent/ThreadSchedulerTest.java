@@ -27,7 +27,7 @@ final class ThreadSchedulerTest {
           MILLISECOND,
           () -> {
             begun.countDown();
-            Uninterrupted.await(end);
+            Uninterruptibles.await(end);
           });
       awaitOther(begun);
       scheduler.repeat(MILLISECOND, repeated::countDown);

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -34,9 +34,9 @@ final class CloseRaceTest {
                   new ThreadScheduler(1)));
       engine.writes().put(0, new byte[] {1}, new byte[100], 0);
       ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
-      List<EngineCursor> cursors = new ArrayList<>();
+      List<SnapshotCursor> cursors = new ArrayList<>();
       for (int i = 0; i < CURSORS; i++) {
-        EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST);
+        SnapshotCursor cursor = engine.reads().cursor(all, StoreReads.LATEST);
         assertTrue(cursor.next());
         cursors.add(cursor);
       }
@@ -50,13 +50,13 @@ final class CloseRaceTest {
   }
 
   /** The store closes its cursors right after it has ceased to answer. */
-  private static void closeAtTheLastMoment(StorageEngine engine, List<EngineCursor> cursors) {
+  private static void closeAtTheLastMoment(StorageEngine engine, List<SnapshotCursor> cursors) {
     try {
       while (true) {
         engine.reads().contains(0, new byte[] {1}, StoreReads.LATEST);
       }
     } catch (StoreClosedException e) {
-      cursors.forEach(EngineCursor::close);
+      cursors.forEach(SnapshotCursor::close);
     }
   }
 }

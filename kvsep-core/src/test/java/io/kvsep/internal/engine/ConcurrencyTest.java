@@ -10,10 +10,10 @@ import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -272,7 +272,7 @@ final class ConcurrencyTest {
       StorageEngine engine, AtomicLongArray acknowledged, Random random) {
     int writer = random.nextInt(2);
     long least = acknowledged.get(writer);
-    SnapshotHold hold = engine.reads().acquireSnapshot();
+    SnapshotLease hold = engine.reads().acquireSnapshot();
     try {
       long first = numberOf(engine, writer, hold);
       assertTrue(first >= least, "a snapshot older than what was acknowledged");
@@ -292,7 +292,7 @@ final class ConcurrencyTest {
     byte[] to = ("pair-" + writer + "~").getBytes(UTF_8);
     boolean reverse = random.nextBoolean();
     ScanBounds bounds = new ScanBounds(0, from, to, reverse, false, Long.MAX_VALUE);
-    try (EngineCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
       long number = -1;
       int count = 0;
       while (cursor.next()) {
@@ -309,7 +309,7 @@ final class ConcurrencyTest {
   }
 
   /** The number under all keys of the writer as of that moment. */
-  private static long numberOf(StorageEngine engine, int writer, SnapshotHold hold) {
+  private static long numberOf(StorageEngine engine, int writer, SnapshotLease hold) {
     long number = -1;
     for (int i = 0; i < WRITER_KEYS; i++) {
       byte[] found = engine.reads().get(0, pairKey(writer, i), hold);

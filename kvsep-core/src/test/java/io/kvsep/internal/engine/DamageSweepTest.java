@@ -8,8 +8,8 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Excuse;
@@ -326,7 +326,7 @@ final class DamageSweepTest {
       StorageEngine engine, NavigableMap<byte[], byte[]> expected, Excuse excuse) {
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
     int count = 0;
-    try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
       while (cursor.next()) {
         count++;
         byte[] value = expected.get(cursor.key());

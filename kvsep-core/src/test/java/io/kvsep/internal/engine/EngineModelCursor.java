@@ -3,8 +3,8 @@ package io.kvsep.internal.engine;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.testing.ModelCursor;
 import io.kvsep.testing.ModelState.Cell;
 import java.util.List;
@@ -12,10 +12,10 @@ import java.util.Map;
 
 /** A cursor of the engine in step with the model. Not thread safe. */
 final class EngineModelCursor extends ModelCursor {
-  private final EngineCursor cursor;
+  private final SnapshotCursor cursor;
 
   EngineModelCursor(
-      EngineCursor cursor, List<Map.Entry<byte[], Cell>> expected, ScanBounds bounds) {
+      SnapshotCursor cursor, List<Map.Entry<byte[], Cell>> expected, ScanBounds bounds) {
     super(
         new Calls(
             cursor::next,

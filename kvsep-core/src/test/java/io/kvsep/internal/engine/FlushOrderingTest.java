@@ -23,13 +23,13 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -131,13 +131,13 @@ final class FlushOrderingTest {
     assertEquals(List.of(), engine.verify().unknownFiles());
   }
 
-  private void check(Map<String, byte[]> expected, SnapshotHold at) {
-    try (EngineCursor cursor = engine.reads().cursor(ALL, at)) {
+  private void check(Map<String, byte[]> expected, SnapshotLease at) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, at)) {
       check(expected, cursor);
     }
   }
 
-  private static void check(Map<String, byte[]> expected, EngineCursor cursor) {
+  private static void check(Map<String, byte[]> expected, SnapshotCursor cursor) {
     for (Map.Entry<String, byte[]> entry : expected.entrySet()) {
       assertTrue(cursor.next());
       assertEquals(entry.getKey(), new String(cursor.key(), UTF_8));
@@ -257,8 +257,8 @@ final class FlushOrderingTest {
   void everyVersionThatASnapshotSeesIsMoved() throws IOException {
     fill();
     TreeMap<String, byte[]> then = new TreeMap<>(model);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     fill();
     engine.flush();
     requireAscending(places(), 2 * KEYS);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.ConflictException;
-import io.kvsep.internal.read.EntryCursor;
+import io.kvsep.internal.read.InternalCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.internal.txn.ReadSet;
@@ -49,7 +49,7 @@ final class ForgottenReadTest {
       EngineTransaction transaction = engine.begin();
       watch(transaction);
       transaction.contains(0, OTHER);
-      EntryCursor cursor = transaction.cursor(ALL);
+      InternalCursor cursor = transaction.cursor(ALL);
       assertTrue(cursor.next());
       scarce = true;
       assertThrows(OutOfMemoryError.class, cursor::close);

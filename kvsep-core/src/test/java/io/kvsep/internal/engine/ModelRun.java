@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.config.EngineConfig.CommitSync;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ModelHistory;
@@ -31,8 +31,8 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
   private static final int[] KEYSPACES = {0, 1, 239, 300};
 
   /** What can be read: a snapshot, or the present without a hold. */
-  private record OpenSnapshot(@Nullable SnapshotHold hold, ModelState state) {
-    SnapshotHold toRead() {
+  private record OpenSnapshot(@Nullable SnapshotLease hold, ModelState state) {
+    SnapshotLease toRead() {
       return hold == null ? StoreReads.LATEST : hold;
     }
   }
@@ -209,7 +209,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
       snapshots.add(new OpenSnapshot(engine().reads().acquireSnapshot(), current()));
     } else if (!snapshots.isEmpty()) {
       note("release");
-      SnapshotHold hold = snapshots.remove(random.nextInt(snapshots.size())).hold();
+      SnapshotLease hold = snapshots.remove(random.nextInt(snapshots.size())).hold();
       engine().reads().releaseSnapshot(Objects.requireNonNull(hold));
     }
   }
@@ -240,7 +240,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
     }
     ScanBounds bounds =
         new ScanBounds(keyspace, from, to, reverse, false, limit, random.nextInt(-1, 9));
-    EngineCursor cursor = engine().reads().cursor(bounds, moment.toRead());
+    SnapshotCursor cursor = engine().reads().cursor(bounds, moment.toRead());
     return new EngineModelCursor(cursor, expected, bounds);
   }
 
@@ -286,7 +286,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
     for (int keyspace : KEYSPACES) {
       text.append(keyspace).append('\n');
       ScanBounds all = new ScanBounds(keyspace, null, null, false, false, Long.MAX_VALUE);
-      try (EngineCursor cursor = engine().reads().cursor(all, StoreReads.LATEST)) {
+      try (SnapshotCursor cursor = engine().reads().cursor(all, StoreReads.LATEST)) {
         while (cursor.next()) {
           ModelState.describe(
               text, cursor.key(), new Cell(cursor.value(), cursor.expiresAtMillis()));

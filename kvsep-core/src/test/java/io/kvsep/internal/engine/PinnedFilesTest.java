@@ -11,11 +11,11 @@ import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -58,7 +58,7 @@ final class PinnedFilesTest {
     }
   }
 
-  private static EngineCursor cursor(StorageEngine engine) {
+  private static SnapshotCursor cursor(StorageEngine engine) {
     return engine.reads().cursor(ALL, StoreReads.LATEST);
   }
 
@@ -69,7 +69,7 @@ final class PinnedFilesTest {
     engine.compact();
     assertEquals(NOTHING, engine.stats().pinned());
     EngineStats before = engine.stats();
-    EngineCursor cursor = cursor(engine);
+    SnapshotCursor cursor = cursor(engine);
     assertEquals(NOTHING, engine.stats().pinned(), "everything is in force still");
 
     putAll(engine, 1);
@@ -92,8 +92,8 @@ final class PinnedFilesTest {
   void aCursorKeepsTheMemtableThatWasFlushed() {
     StorageEngine engine = open(2);
     engine.writes().put(0, "key".getBytes(UTF_8), new byte[10], 0);
-    EngineCursor cursor = cursor(engine);
-    EngineCursor second = cursor(engine);
+    SnapshotCursor cursor = cursor(engine);
+    SnapshotCursor second = cursor(engine);
 
     engine.flush();
 
@@ -134,7 +134,7 @@ final class PinnedFilesTest {
     putAll(engine, 0);
     engine.compact();
     long live = engine.stats().logLiveBytes();
-    SnapshotHold hold = engine.reads().acquireSnapshot();
+    SnapshotLease hold = engine.reads().acquireSnapshot();
     putAll(engine, 1);
     engine.compact();
 
@@ -155,7 +155,7 @@ final class PinnedFilesTest {
       putAll(engine, 0);
       engine.compact();
       long live = engine.stats().logLiveBytes();
-      SnapshotHold hold = engine.reads().acquireSnapshot();
+      SnapshotLease hold = engine.reads().acquireSnapshot();
       putAll(engine, 1);
       engine.compact();
       assertTrue(engine.stats().logLiveBytes() >= 2 * live);
@@ -176,11 +176,11 @@ final class PinnedFilesTest {
   void agesAreThoseOfTheOldest() {
     StorageEngine engine = open(5);
     assertEquals(List.of(0L, 0L), ages(engine));
-    SnapshotHold first = engine.reads().acquireSnapshot();
-    EngineCursor firstCursor = cursor(engine);
+    SnapshotLease first = engine.reads().acquireSnapshot();
+    SnapshotCursor firstCursor = cursor(engine);
     nanos.addAndGet(100);
-    SnapshotHold second = engine.reads().acquireSnapshot();
-    EngineCursor secondCursor = cursor(engine);
+    SnapshotLease second = engine.reads().acquireSnapshot();
+    SnapshotCursor secondCursor = cursor(engine);
     nanos.addAndGet(20);
     assertEquals(List.of(120L, 120L), ages(engine));
 
@@ -208,7 +208,7 @@ final class PinnedFilesTest {
         StorageEngine.open(
             Engines.randomConfig(
                 own, CommitSync.ON_DEMAND, new ManualClock(1_000), random, scheduler));
-    List<EngineCursor> cursors = new ArrayList<>();
+    List<SnapshotCursor> cursors = new ArrayList<>();
     for (int step = 0; step < 150; step++) {
       switch (random.nextInt(8)) {
         case 0 -> cursors.add(cursor(engine));
@@ -229,7 +229,7 @@ final class PinnedFilesTest {
       }
       checkFiles(engine.stats(), own);
     }
-    cursors.forEach(EngineCursor::close);
+    cursors.forEach(SnapshotCursor::close);
     scheduler.runAll();
     assertEquals(NOTHING, engine.stats().pinned());
     checkFiles(engine.stats(), own);

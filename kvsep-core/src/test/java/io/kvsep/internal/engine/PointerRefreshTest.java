@@ -11,8 +11,8 @@ import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.internal.version.VersionSet;
@@ -87,7 +87,7 @@ final class PointerRefreshTest {
       byte[] found = engine.reads().get(0, key(i).getBytes(UTF_8), StoreReads.LATEST);
       assertArrayEquals(model.get(key(i)), found, key(i));
     }
-    try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
       for (Map.Entry<String, byte[]> entry : model.entrySet()) {
         assertTrue(cursor.next());
         assertEquals(entry.getKey(), new String(cursor.key(), UTF_8));
@@ -151,7 +151,7 @@ final class PointerRefreshTest {
     }
     engine.reclaim();
     TreeMap<String, byte[]> then = new TreeMap<>(model);
-    try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
       assertTrue(cursor.next());
       engine.compact();
       for (int i = 0; i < KEYS; i++) {

@@ -17,11 +17,11 @@ import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.LiveView;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.ReadState;
+import io.kvsep.internal.view.ReadState.SharedMemtable;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.view.SnapshotRegistry;
-import io.kvsep.internal.view.View;
-import io.kvsep.internal.view.View.SharedMemtable;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
 import io.kvsep.testing.CrashableStorage;
@@ -82,7 +82,7 @@ final class PublicationLincheckTest {
     private final Region source = ledger.allocate(MemoryPurpose.READ, 3);
     private final Memtable.Splice splice = new Memtable.Splice();
     private final VersionSet versions;
-    private final LiveView live;
+    private final CurrentReadState live;
     private final StoreReads reads;
     private int batches;
 
@@ -97,7 +97,7 @@ final class PublicationLincheckTest {
           VersionSet.create(
               storage, new StoreId(1, 2), ledger, (tables, ids) -> {}, Readers.unbounded());
       ManualScheduler scheduler = new ManualScheduler(1, 1);
-      live = new LiveView(epochs, versions::current, scheduler);
+      live = new CurrentReadState(epochs, versions::current, scheduler);
       ValueReader values = new ValueReader(new SegmentDirectory());
       EngineConfig config =
           Engines.config(
@@ -140,7 +140,7 @@ final class PublicationLincheckTest {
 
     @Operation
     public int readSnapshot() {
-      SnapshotHold hold = reads.acquireSnapshot();
+      SnapshotLease hold = reads.acquireSnapshot();
       long sequence = hold.sequence();
       try {
         int first = readAt(hold);
@@ -155,7 +155,7 @@ final class PublicationLincheckTest {
 
     @Operation
     public int readView() {
-      View view = live.retain();
+      ReadState view = live.retain();
       try {
         // Of a memtable that was freed this would be an error.
         return view.active().arena().getInt(0);
@@ -164,7 +164,7 @@ final class PublicationLincheckTest {
       }
     }
 
-    private int readAt(SnapshotHold hold) {
+    private int readAt(SnapshotLease hold) {
       List<byte @Nullable []> found = reads.getAll(Keyspaces.DEFAULT, List.of(FIRST, SECOND), hold);
       byte[] first = found.get(0);
       byte[] second = found.get(1);

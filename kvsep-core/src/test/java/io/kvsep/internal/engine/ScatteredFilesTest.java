@@ -12,7 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.feed.ChangeReader;
-import io.kvsep.internal.read.EngineCursor;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
@@ -131,7 +131,7 @@ final class ScatteredFilesTest {
   @Test
   void reclaimInBetweenDoesNotEndIt() {
     files.fill(/* inOrder= */ false);
-    try (EngineCursor cursor = files.cursor()) {
+    try (SnapshotCursor cursor = files.cursor()) {
       assertTrue(cursor.next());
       files.rest();
     }
@@ -208,7 +208,7 @@ final class ScatteredFilesTest {
   @Test
   void anOpenCursorLetsLittleBeReplaced() {
     files.fill(/* inOrder= */ false);
-    try (EngineCursor cursor = files.cursor()) {
+    try (SnapshotCursor cursor = files.cursor()) {
       assertTrue(cursor.next());
       files.rest();
       EngineStats stats = store.stats();

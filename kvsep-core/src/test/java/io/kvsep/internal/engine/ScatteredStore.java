@@ -11,8 +11,8 @@ import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -133,7 +133,7 @@ public final class ScatteredStore implements AutoCloseable {
     ticks(2 * QUIET_TICKS);
   }
 
-  EngineCursor cursor() {
+  SnapshotCursor cursor() {
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
     return engine.reads().cursor(all, StoreReads.LATEST);
   }
@@ -156,7 +156,7 @@ public final class ScatteredStore implements AutoCloseable {
   }
 
   void requireAll() {
-    try (EngineCursor cursor = cursor()) {
+    try (SnapshotCursor cursor = cursor()) {
       for (Map.Entry<Integer, byte[]> entry : model.entrySet()) {
         assertTrue(cursor.next());
         assertArrayEquals(key(entry.getKey()), cursor.key());

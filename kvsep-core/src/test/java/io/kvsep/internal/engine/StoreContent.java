@@ -2,8 +2,8 @@ package io.kvsep.internal.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -90,7 +90,7 @@ public final class StoreContent {
     NavigableMap<String, Cell> found = new TreeMap<>();
     for (int id = 0; id < IDS; id++) {
       ScanBounds all = new ScanBounds(id, null, null, false, false, Long.MAX_VALUE);
-      try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+      try (SnapshotCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
         while (cursor.next()) {
           String place = place(id, new String(cursor.key(), UTF_8));
           found.put(place, new Cell(digest(cursor.value()), cursor.expiresAtMillis()));

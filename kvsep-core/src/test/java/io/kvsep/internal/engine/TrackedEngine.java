@@ -11,8 +11,8 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
@@ -215,7 +215,7 @@ public final class TrackedEngine {
   static NavigableMap<byte[], byte[]> contents(StorageEngine engine) {
     ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
     NavigableMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
-    try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
       while (cursor.next()) {
         found.put(cursor.key(), cursor.value());
       }

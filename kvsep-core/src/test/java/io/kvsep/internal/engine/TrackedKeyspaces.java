@@ -10,8 +10,8 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
@@ -269,7 +269,7 @@ public final class TrackedKeyspaces {
   public static String contents(StorageEngine engine, int id) {
     ScanBounds all = new ScanBounds(id, null, null, false, false, Long.MAX_VALUE);
     StringBuilder text = new StringBuilder();
-    try (EngineCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(all, StoreReads.LATEST)) {
       while (cursor.next()) {
         String key = new String(cursor.key(), UTF_8);
         text.append(TrackedEngine.text(one(key, cursor.value())));

@@ -4,10 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.internal.engine.TrackedStore.Step;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -22,7 +22,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
       case GET -> checkGets(StoreReads.LATEST);
       case GET_ALL -> checkGetAll();
       case SNAPSHOT -> {
-        SnapshotHold hold = reads.acquireSnapshot();
+        SnapshotLease hold = reads.acquireSnapshot();
         try {
           checkGets(hold);
           checkScan(false, hold);
@@ -36,7 +36,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
     }
   }
 
-  private void checkGets(SnapshotHold hold) {
+  private void checkGets(SnapshotLease hold) {
     for (int id = 0; id < 2; id++) {
       for (int i = 0; i < TrackedStore.KEYS; i++) {
         byte[] found = engine.reads().get(id, TrackedEngine.key(i), hold);
@@ -57,7 +57,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
     assertEquals(all, found, "getAll");
   }
 
-  private void checkScan(boolean reverse, SnapshotHold hold) {
+  private void checkScan(boolean reverse, SnapshotLease hold) {
     for (int id = 0; id < StoreContent.IDS; id++) {
       List<String> lines = expected.lines(id, nowMillis);
       if (reverse) {
@@ -65,7 +65,7 @@ record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis)
       }
       List<String> found = new ArrayList<>();
       ScanBounds all = new ScanBounds(id, null, null, reverse, false, Long.MAX_VALUE);
-      try (EngineCursor cursor = engine.reads().cursor(all, hold)) {
+      try (SnapshotCursor cursor = engine.reads().cursor(all, hold)) {
         while (cursor.next()) {
           byte[] value = cursor.value();
           found.add(StoreContent.line(id, cursor.key(), value, cursor.expiresAtMillis()));

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -49,7 +49,7 @@ final class ChangeReaderTest {
       scheduler.runAll();
       ChangeReader reader = engine.changes().open(0);
       assertEquals(count, drain(reader));
-      try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+      try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
         // At every moment of it: also when the log has been let go of and its spare has not.
         storage.watch(moment -> assertNull(reader.poll()));
         engine.flush();

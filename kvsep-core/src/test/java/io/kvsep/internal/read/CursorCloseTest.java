@@ -15,8 +15,8 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.View;
-import io.kvsep.internal.view.View.SharedMemtable;
+import io.kvsep.internal.view.ReadState;
+import io.kvsep.internal.view.ReadState.SharedMemtable;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -83,14 +83,14 @@ final class CursorCloseTest {
             Readers.unbounded());
     Memtable memtable = new Memtable(ledger, 8 << 10, LogPosition.START, 1);
     SharedMemtable shared = new SharedMemtable(memtable, new AtomicLong());
-    View view = new View(List.of(shared), versions.retainCurrent(), 0, epochs);
+    ReadState view = new ReadState(List.of(shared), versions.retainCurrent(), 0, epochs);
     Source failing = new Source(/* fails= */ true);
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);
     VisibleIterator iterator =
         new VisibleIterator(merged, 1, null, null, new byte[] {1}, new byte[] {9}, clock, ledger);
-    EngineCursor cursor =
-        new EngineCursor(engine.reads(), view, iterator, new ReadContext(ledger), null, ALL);
+    SnapshotCursor cursor =
+        new SnapshotCursor(engine.reads(), view, iterator, new ReadContext(ledger), null, ALL);
     assertFalse(cursor.seek(new byte[] {5}));
 
     assertThrows(InternalError.class, cursor::close);

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.internal.engine.TrackedEngine;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.CrashableStorage;
 import java.util.Arrays;
 import java.util.List;
@@ -37,7 +37,7 @@ final class CursorPinTest {
         tracked.open();
         history.forEach(step -> assertTrue(tracked.run(step)));
         NavigableMap<byte[], byte[]> moment = tracked.current();
-        EngineCursor cursor = tracked.engine().reads().cursor(ALL, StoreReads.LATEST);
+        SnapshotCursor cursor = tracked.engine().reads().cursor(ALL, StoreReads.LATEST);
         for (int round = 0; round < 4; round++) {
           for (int i = 0; i < 6; i++) {
             assertTrue(tracked.run(Step.PUT_LARGE));
@@ -62,7 +62,7 @@ final class CursorPinTest {
       history.forEach(step -> assertTrue(tracked.run(step)));
       NavigableMap<byte[], byte[]> moment = tracked.current();
       StoreReads reads = tracked.engine().reads();
-      SnapshotHold hold = reads.acquireSnapshot();
+      SnapshotLease hold = reads.acquireSnapshot();
       for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 6; i++) {
           assertTrue(tracked.run(Step.PUT_LARGE));
@@ -78,7 +78,7 @@ final class CursorPinTest {
     }
   }
 
-  private static NavigableMap<byte[], byte[]> read(EngineCursor cursor) {
+  private static NavigableMap<byte[], byte[]> read(SnapshotCursor cursor) {
     NavigableMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
     while (cursor.next()) {
       found.put(cursor.key(), cursor.value());

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.memory.LateFaults;
+import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -24,8 +24,8 @@ final class CursorUserTest {
 
   /** As a write does; whether it has to be done again at the next one. */
   private static boolean asksAgain() {
-    LateFaults.wereAsked();
-    return LateFaults.areExpected();
+    DeferredPageFaults.wereAsked();
+    return DeferredPageFaults.areExpected();
   }
 
   @Test
@@ -36,7 +36,7 @@ final class CursorUserTest {
         engine.writes().put(0, ("key" + i).getBytes(UTF_8), new byte[100], 0);
       }
       engine.flush();
-      EntryCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+      InternalCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
       assertTrue(asksAgain());
       for (Callable<Boolean> use :
           List.<Callable<Boolean>>of(

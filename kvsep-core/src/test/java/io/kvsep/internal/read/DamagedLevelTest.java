@@ -89,7 +89,7 @@ final class DamagedLevelTest {
             false,
             Long.MAX_VALUE);
     int count = 0;
-    try (EngineCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(bounds, StoreReads.LATEST)) {
       while (cursor.next()) {
         count++;
       }

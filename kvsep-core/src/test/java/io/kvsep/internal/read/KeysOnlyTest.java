@@ -31,13 +31,13 @@ final class KeysOnlyTest {
     try (StorageEngine engine = open(storage)) {
       int before = storage.accesses(Kind.SEGMENT);
       for (boolean reverse : new boolean[] {false, true}) {
-        try (EngineCursor cursor = cursor(engine, reverse, /* keysOnly= */ true)) {
+        try (SnapshotCursor cursor = cursor(engine, reverse, /* keysOnly= */ true)) {
           int count = 0;
           while (cursor.next()) {
             int number = reverse ? ENTRIES - 1 - count : count;
             assertEquals(1000 + number, cursor.valueLength());
             assertEquals(key(number)[1], cursor.key()[1]);
-            assertEquals(number % 3 == 0, cursor.expiresAtMillis() != EngineCursor.NEVER);
+            assertEquals(number % 3 == 0, cursor.expiresAtMillis() != SnapshotCursor.NEVER);
             count++;
           }
           assertEquals(ENTRIES, count);
@@ -49,7 +49,7 @@ final class KeysOnlyTest {
       assertTrue(engine.reads().contains(0, key(3), StoreReads.LATEST));
       assertEquals(before, storage.accesses(Kind.SEGMENT));
 
-      try (EngineCursor cursor = cursor(engine, false, /* keysOnly= */ false)) {
+      try (SnapshotCursor cursor = cursor(engine, false, /* keysOnly= */ false)) {
         assertTrue(cursor.next());
         assertEquals(1000, cursor.value().length);
       }
@@ -57,7 +57,7 @@ final class KeysOnlyTest {
     }
   }
 
-  private static EngineCursor cursor(StorageEngine engine, boolean reverse, boolean keysOnly) {
+  private static SnapshotCursor cursor(StorageEngine engine, boolean reverse, boolean keysOnly) {
     ScanBounds bounds = new ScanBounds(0, null, null, reverse, keysOnly, Long.MAX_VALUE);
     return engine.reads().cursor(bounds, StoreReads.LATEST);
   }

@@ -12,8 +12,8 @@ import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
 import io.kvsep.internal.engine.TestLoad.Item;
-import io.kvsep.internal.view.MemtableMark;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -160,7 +160,7 @@ final class KnownGapsTest {
   void anOlderSnapshotSeesWhatIsInTheGap() {
     try (StorageEngine engine = openLarge()) {
       fill(engine);
-      SnapshotHold hold = engine.reads().acquireSnapshot();
+      SnapshotLease hold = engine.reads().acquireSnapshot();
       for (int i = 0; i < 200; i++) {
         pop(engine, /* front= */ true);
       }
@@ -209,8 +209,8 @@ final class KnownGapsTest {
   void noMoreGapsAreKeptThanThereIsRoomFor() {
     KnownGaps gaps = new KnownGaps();
     try (StorageEngine engine = openLarge();
-        Moment moment = engine.reads().moment()) {
-      MemtableMark mark = MemtableMark.of(moment.view());
+        PinnedReadState moment = engine.reads().moment()) {
+      MemtableHighWater mark = MemtableHighWater.of(moment.view());
       for (int i = 0; i < 5_000; i++) {
         gaps.add(new KnownGaps.Gap(key(2 * i), key(2 * i + 1), 30, 1, 0, mark));
         assertTrue(gaps.count() <= 1_024);
@@ -260,7 +260,7 @@ final class KnownGapsTest {
     }
   }
 
-  private record Past(SnapshotHold hold, NavigableMap<Integer, Long> model) {}
+  private record Past(SnapshotLease hold, NavigableMap<Integer, Long> model) {}
 
   private void change(
       StorageEngine engine, NavigableMap<Integer, Long> model, Random random, int keys) {
@@ -315,7 +315,7 @@ final class KnownGapsTest {
   private void check(
       StorageEngine engine,
       NavigableMap<Integer, Long> model,
-      SnapshotHold hold,
+      SnapshotLease hold,
       Random random,
       int keys) {
     int from = random.nextInt(keys);
@@ -328,7 +328,7 @@ final class KnownGapsTest {
     NavigableMap<Integer, Long> shown =
         new TreeMap<>(bounded ? model.subMap(from, true, to, false) : model);
     shown.values().removeIf(expiry -> expiry <= clock.millis());
-    try (EngineCursor cursor = engine.reads().cursor(bounds, hold)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(bounds, hold)) {
       if (random.nextBoolean()) {
         List<Integer> expected =
             new ArrayList<>(bounds.reverse() ? shown.descendingKeySet() : shown.keySet());
@@ -387,8 +387,8 @@ final class KnownGapsTest {
     return number;
   }
 
-  private static int end(StorageEngine engine, boolean front, SnapshotHold hold) {
-    try (EngineCursor cursor = engine.reads().cursor(ALL, hold)) {
+  private static int end(StorageEngine engine, boolean front, SnapshotLease hold) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, hold)) {
       boolean found = front ? cursor.next() : cursor.previous();
       if (found) {
         assertArrayEquals(VALUE, cursor.value());

@@ -21,7 +21,7 @@ final class LateClaimTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
 
   /** Hears of a page as it has claimed. */
-  private static final class Late extends LimitedCursor {
+  private static final class Late extends BoundedCursor {
     private int claims;
 
     Late() {
@@ -118,7 +118,7 @@ final class LateClaimTest {
   void whatWasNotClaimedIsNotGivenBack() throws Exception {
     try (StorageEngine engine = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1))) {
       engine.writes().put(0, "key".getBytes(UTF_8), new byte[1], 0);
-      EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+      SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
       assertTrue(cursor.next());
 
       long claim = cursor.newClaim();

@@ -83,7 +83,7 @@ final class ReadAheadTest {
   void sixteenReadsAreOutstandingInAScan() {
     for (boolean reverse : new boolean[] {false, true}) {
       StorageEngine store = cold(threads());
-      try (EngineCursor cursor = cursor(store, reverse, ScanBounds.ADAPTIVE)) {
+      try (SnapshotCursor cursor = cursor(store, reverse, ScanBounds.ADAPTIVE)) {
         assertTrue(cursor.next());
         assertValue(cursor, reverse ? ENTRIES - 1 : 0);
         holdOnceAsked = 16;
@@ -97,7 +97,7 @@ final class ReadAheadTest {
   @Test
   void sixteenReadsAreOutstandingWhenThatIsAskedFor() {
     StorageEngine store = cold(threads());
-    try (EngineCursor cursor = cursor(store, /* reverse= */ false, 64)) {
+    try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, 64)) {
       holdOnceAsked = 16;
       assertRest(cursor, /* reverse= */ false, 0);
     }
@@ -214,7 +214,7 @@ final class ReadAheadTest {
   void withoutAWindowEachValueIsReadWhenItIsAskedFor() {
     StorageEngine store = cold(threads());
     readTasks.set(0);
-    try (EngineCursor cursor = cursor(store, /* reverse= */ false, 0)) {
+    try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, 0)) {
       for (int i = 0; i < 50; i++) {
         assertTrue(cursor.next());
         long before = storage.reads();
@@ -230,7 +230,7 @@ final class ReadAheadTest {
     StorageEngine store = cold(threads());
     readTasks.set(0);
     Random random = new Random(1);
-    try (EngineCursor cursor = cursor(store, /* reverse= */ false, ScanBounds.ADAPTIVE)) {
+    try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, ScanBounds.ADAPTIVE)) {
       for (int i = 0; i < 100; i++) {
         int target = random.nextInt(ENTRIES);
         assertTrue(cursor.seek(key(target)));
@@ -252,7 +252,7 @@ final class ReadAheadTest {
     StorageEngine store = cold(threads());
     long before = storage.reads();
     ScanBounds three = new ScanBounds(0, null, null, false, false, 3, 128);
-    try (EngineCursor cursor = store.reads().cursor(three, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = store.reads().cursor(three, StoreReads.LATEST)) {
       for (int i = 0; i < 3; i++) {
         assertTrue(cursor.next());
         assertValue(cursor, i);
@@ -294,7 +294,7 @@ final class ReadAheadTest {
     for (int prefetch : new int[] {0, 64, ScanBounds.ADAPTIVE}) {
       StorageEngine store = open(threads());
       int damaged = 0;
-      try (EngineCursor cursor = cursor(store, /* reverse= */ false, prefetch)) {
+      try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, prefetch)) {
         for (int i = 0; i < ENTRIES; i++) {
           assertTrue(cursor.next());
           damaged += isSound(cursor, i) ? 0 : 1;
@@ -315,7 +315,7 @@ final class ReadAheadTest {
     int[] reached = new int[2];
     for (int run = 0; run < 2; run++) {
       StorageEngine store = open(threads());
-      try (EngineCursor cursor = cursor(store, /* reverse= */ false, run == 0 ? 0 : 512)) {
+      try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, run == 0 ? 0 : 512)) {
         while (cursor.next()) {
           assertValue(cursor, reached[run]++);
         }
@@ -331,7 +331,7 @@ final class ReadAheadTest {
   @Test
   void closingACursorWaitsForReadsUnderWayAndDropsTheOthers() throws Exception {
     StorageEngine store = cold(threads());
-    EngineCursor cursor = readingAhead(store);
+    SnapshotCursor cursor = readingAhead(store);
     Thread closing = new Thread(cursor::close);
     closing.start();
     storage.open();
@@ -343,7 +343,7 @@ final class ReadAheadTest {
   @Test
   void closingTheStoreEndsReadsUnderWay() throws Exception {
     StorageEngine store = cold(threads());
-    EngineCursor cursor = readingAhead(store);
+    SnapshotCursor cursor = readingAhead(store);
     Thread closing = new Thread(store::close);
     closing.start();
     storage.open();
@@ -356,7 +356,7 @@ final class ReadAheadTest {
   @Test
   void segmentsThatGoWhileACursorReadsAheadStayReadable() {
     StorageEngine store = cold(threads());
-    try (EngineCursor cursor = cursor(store, /* reverse= */ false, 16)) {
+    try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, 16)) {
       for (int i = 0; i < ENTRIES; i++) {
         assertTrue(cursor.next());
         assertValue(cursor, i);
@@ -395,10 +395,10 @@ final class ReadAheadTest {
   }
 
   /** A cursor in nobody's hands, for which another thread is held back in a read. */
-  private EngineCursor readingAhead(StorageEngine store) throws Exception {
+  private SnapshotCursor readingAhead(StorageEngine store) throws Exception {
     List<Runnable> tasks = new ArrayList<>();
     keptTasks = tasks;
-    EngineCursor cursor = cursor(store, /* reverse= */ false, 32);
+    SnapshotCursor cursor = cursor(store, /* reverse= */ false, 32);
     assertTrue(cursor.next());
     assertValue(cursor, 0);
     keptTasks = null;
@@ -409,7 +409,7 @@ final class ReadAheadTest {
     return cursor;
   }
 
-  private static boolean isSound(EngineCursor cursor, int entry) {
+  private static boolean isSound(SnapshotCursor cursor, int entry) {
     try {
       assertValue(cursor, entry);
       return true;
@@ -419,12 +419,12 @@ final class ReadAheadTest {
   }
 
   private void assertRest(StorageEngine store, int prefetch) {
-    try (EngineCursor cursor = cursor(store, /* reverse= */ false, prefetch)) {
+    try (SnapshotCursor cursor = cursor(store, /* reverse= */ false, prefetch)) {
       assertRest(cursor, /* reverse= */ false, 0);
     }
   }
 
-  private static void assertRest(EngineCursor cursor, boolean reverse, int from) {
+  private static void assertRest(SnapshotCursor cursor, boolean reverse, int from) {
     for (int i = from; i < ENTRIES; i++) {
       assertTrue(cursor.next());
       assertValue(cursor, reverse ? ENTRIES - 1 - i : i);
@@ -432,12 +432,12 @@ final class ReadAheadTest {
     assertFalse(cursor.next());
   }
 
-  private static void assertValue(EngineCursor cursor, int entry) {
+  private static void assertValue(SnapshotCursor cursor, int entry) {
     assertArrayEquals(key(entry), cursor.key());
     assertArrayEquals(value(entry), cursor.value());
   }
 
-  private static EngineCursor cursor(StorageEngine store, boolean reverse, int prefetch) {
+  private static SnapshotCursor cursor(StorageEngine store, boolean reverse, int prefetch) {
     ScanBounds bounds = new ScanBounds(0, null, null, reverse, false, Long.MAX_VALUE, prefetch);
     return store.reads().cursor(bounds, StoreReads.LATEST);
   }

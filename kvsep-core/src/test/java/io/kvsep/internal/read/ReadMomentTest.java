@@ -16,10 +16,10 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.Memtable;
-import io.kvsep.internal.view.LiveView;
-import io.kvsep.internal.view.MemtableMark;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
-import io.kvsep.internal.view.View;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
 import io.kvsep.testing.BareVersions;
@@ -50,7 +50,7 @@ final class ReadMomentTest {
   private final MemoryLedger ledger = versions.ledger;
   private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
   private final ManualScheduler scheduler = new ManualScheduler(1, 1);
-  private final LiveView live = new LiveView(epochs, versions::current, scheduler);
+  private final CurrentReadState live = new CurrentReadState(epochs, versions::current, scheduler);
 
   /** Runs once, before a read is told its moment. */
   private Runnable beforeMoment = () -> {};
@@ -179,17 +179,17 @@ final class ReadMomentTest {
   @Test
   void aCursorSeesOneMoment() {
     byte[] next = expectNext();
-    try (EngineCursor cursor = reads.cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = reads.cursor(ALL, StoreReads.LATEST)) {
       check(cursor, next);
     }
     next = expectNext();
-    try (Moment moment = reads.moment();
-        EngineCursor cursor = reads.cursor(moment, ALL, StoreReads.EVERYTHING)) {
+    try (PinnedReadState moment = reads.moment();
+        SnapshotCursor cursor = reads.cursor(moment, ALL, StoreReads.EVERYTHING)) {
       check(cursor, next);
     }
   }
 
-  private static void check(EngineCursor cursor, byte[] expected) {
+  private static void check(SnapshotCursor cursor, byte[] expected) {
     for (byte[] key : new byte[][] {FIRST, SECOND}) {
       assertTrue(cursor.next());
       assertArrayEquals(key, cursor.key());
@@ -226,11 +226,11 @@ final class ReadMomentTest {
   void whatATransactionDoesNotSeeIsBehindItsMark() {
     writeBatch();
     beforeMoment = () -> insert(SECOND, Tag.PUT);
-    MemtableMark.Moment start = reads.begin();
+    MemtableHighWater.MarkedSnapshot start = reads.begin();
     assertEquals(sequence - 1, start.hold().sequence());
-    MemtableMark mark = start.mark();
+    MemtableHighWater mark = start.mark();
     assertNotNull(mark);
-    View view = live.get();
+    ReadState view = live.get();
     assertTrue(
         mark.anySince(
             view,

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -37,18 +37,18 @@ final class ReleasedHoldTest {
     assertEquals(0, engine.memoryBytes());
   }
 
-  private SnapshotHold holdWhatIsOverwritten() {
+  private SnapshotLease holdWhatIsOverwritten() {
     engine.writes().put(0, KEY, OLD, 0);
     engine.flush();
     engine.writes().put(0, KEY, HELD, 0);
-    SnapshotHold hold = reads.acquireSnapshot();
+    SnapshotLease hold = reads.acquireSnapshot();
     engine.writes().put(0, KEY, new byte[] {10}, 0);
     return hold;
   }
 
   @Test
   void nothingIsReadInPlaceOfWhatWasHeld() {
-    SnapshotHold hold = holdWhatIsOverwritten();
+    SnapshotLease hold = holdWhatIsOverwritten();
     assertArrayEquals(HELD, reads.get(0, KEY, hold));
     reads.releaseSnapshot(hold);
     // Drops what only the hold could see; the table of the first flush stays as it is.
@@ -69,8 +69,8 @@ final class ReleasedHoldTest {
 
   @Test
   void aHoldIsReleasedOnce() {
-    SnapshotHold first = reads.acquireSnapshot();
-    SnapshotHold second = reads.acquireSnapshot();
+    SnapshotLease first = reads.acquireSnapshot();
+    SnapshotLease second = reads.acquireSnapshot();
     reads.releaseSnapshot(first);
     reads.releaseSnapshot(first);
     assertEquals(1, engine.stats().openSnapshots());

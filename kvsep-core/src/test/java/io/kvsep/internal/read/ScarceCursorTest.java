@@ -93,7 +93,7 @@ final class ScarceCursorTest {
   private boolean isEnough(StoreReads reads, int allocations) {
     ledger.left = allocations;
     ScanBounds bounds = new ScanBounds(0, key(0), key(KEYS), false, false, Long.MAX_VALUE);
-    try (EngineCursor cursor = reads.cursor(bounds, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = reads.cursor(bounds, StoreReads.LATEST)) {
       int count = 0;
       while (cursor.next()) {
         count++;

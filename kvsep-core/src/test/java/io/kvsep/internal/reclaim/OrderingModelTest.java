@@ -9,8 +9,8 @@ import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -48,7 +48,7 @@ final class OrderingModelTest {
           Store store = new Store(random);
           for (int round = 0; round < 3; round++) {
             store.write();
-            try (EngineCursor cursor = store.engine.reads().cursor(ALL, StoreReads.LATEST)) {
+            try (SnapshotCursor cursor = store.engine.reads().cursor(ALL, StoreReads.LATEST)) {
               TreeMap<Integer, byte[]> then = new TreeMap<>(store.model);
               if (random.nextBoolean()) {
                 store.rest();
@@ -156,7 +156,7 @@ final class OrderingModelTest {
       assertEquals(compactions, engine.stats().compactions(), "compactions");
       scheduler.tick();
       assertFalse(scheduler.help(), "something is still looked for");
-      try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+      try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
         requireAll(cursor, model);
       }
       for (int n = 0; n < KEYS; n++) {
@@ -165,7 +165,7 @@ final class OrderingModelTest {
       assertEquals(List.of(), engine.verify().problems());
     }
 
-    static void requireAll(EngineCursor cursor, Map<Integer, byte[]> expected) {
+    static void requireAll(SnapshotCursor cursor, Map<Integer, byte[]> expected) {
       expected.forEach(
           (n, value) -> {
             assertTrue(cursor.next());

@@ -15,8 +15,8 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.vlog.BlobFileWriter;
 import io.kvsep.internal.vlog.RecordView;
-import io.kvsep.internal.vlog.RelocationWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.testing.CrashableStorage;
@@ -66,8 +66,8 @@ final class OrphanedRelocationTest {
     assertTrue(record.decode(region, FIRST_RECORD, log.length));
     ValuePointer.put(region, log.length, 1, FIRST_RECORD, record.length(), record.valueLength());
     EpochSlot<SlotContext> slot = epochs.enter();
-    try (RelocationWriter writer =
-        new RelocationWriter(
+    try (BlobFileWriter writer =
+        new BlobFileWriter(
             storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L), 256 << 10)) {
       writer.add(region, log.length, region, record.keyOffset(), record.keyLength());
       writer.finish();

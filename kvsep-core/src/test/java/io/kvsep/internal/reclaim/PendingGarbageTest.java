@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.RecentBytes;
+import io.kvsep.internal.background.WriteRateWindow;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.ReclaimGoal;
@@ -88,7 +88,7 @@ final class PendingGarbageTest {
   @Test
   void aCountIsLookedBackUponForTwoSeconds() {
     AtomicLong count = new AtomicLong(1000);
-    RecentBytes recent = new RecentBytes(count::get);
+    WriteRateWindow recent = new WriteRateWindow(count::get);
     assertEquals(0, recent.bytes());
     count.addAndGet(7);
     assertEquals(7, recent.bytes());

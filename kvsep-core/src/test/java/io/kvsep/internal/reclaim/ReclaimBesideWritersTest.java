@@ -12,8 +12,8 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.ConfigDraft;
@@ -168,7 +168,7 @@ final class ReclaimBesideWritersTest {
       put(i % KEYS);
     }
     engine.flush();
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     engine.reclaim();
     jobs = 0;
     int[] refusals = new int[1];

@@ -17,8 +17,8 @@ import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -434,7 +434,7 @@ final class ReclaimFailureTest {
       put(engine, i % keys);
     }
     engine.flush();
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     engine.reclaim();
     String kept = "";
     for (EngineStats.SegmentFile file : engine.segments()) {

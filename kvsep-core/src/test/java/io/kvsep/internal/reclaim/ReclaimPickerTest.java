@@ -10,7 +10,7 @@ import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
-import io.kvsep.internal.vlog.RelocationWriter;
+import io.kvsep.internal.vlog.BlobFileWriter;
 import io.kvsep.testing.BareVersions;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +57,7 @@ final class ReclaimPickerTest {
           moved.add(segment.id());
         }
       }
-      versions.relocate(moved, RelocationWriter.fileBytes(live, records, plan.segments().size()));
+      versions.relocate(moved, BlobFileWriter.fileBytes(live, records, plan.segments().size()));
       plan = picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX);
     }
     return files;

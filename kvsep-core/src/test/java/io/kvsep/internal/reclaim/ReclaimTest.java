@@ -13,10 +13,10 @@ import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.view.SnapshotHold;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -91,7 +91,7 @@ final class ReclaimTest {
 
   private void check() {
     checkReads(model);
-    try (EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
+    try (SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST)) {
       for (Map.Entry<String, byte[]> entry : model.entrySet()) {
         assertTrue(cursor.next());
         assertEquals(entry.getKey(), new String(cursor.key(), UTF_8));
@@ -214,8 +214,8 @@ final class ReclaimTest {
     putAll(random);
     engine.flush();
     TreeMap<String, byte[]> old = new TreeMap<>(model);
-    SnapshotHold snapshot = engine.reads().acquireSnapshot();
-    EngineCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
+    SnapshotLease snapshot = engine.reads().acquireSnapshot();
+    SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     assertTrue(cursor.next());
     for (int i = 0; i < KEYS; i += 2) {
       delete(i);

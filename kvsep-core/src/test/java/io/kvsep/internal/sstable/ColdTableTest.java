@@ -10,8 +10,8 @@ import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.read.EngineCursor;
 import io.kvsep.internal.read.ScanBounds;
+import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -55,7 +55,7 @@ final class ColdTableTest {
       loads.clear();
       ScanBounds all = new ScanBounds(0, null, null, reverse, false, Long.MAX_VALUE);
       int found = 0;
-      try (EngineCursor cursor = store.reads().cursor(all, StoreReads.LATEST)) {
+      try (SnapshotCursor cursor = store.reads().cursor(all, StoreReads.LATEST)) {
         while (cursor.next()) {
           int entry = reverse ? ENTRIES - 1 - found : found;
           assertArrayEquals(key(entry), cursor.key());

@@ -34,7 +34,7 @@ final class SnapshotRegistryTest {
           // It waits for the registration, or has its answer.
           Parked.await(List.of(job));
         };
-    SnapshotHold hold = snapshots.acquire();
+    SnapshotLease hold = snapshots.acquire();
     assertEquals(1, hold.sequence());
     assertArrayEquals(new long[] {1, 2}, asked.get());
     snapshots.release(hold);

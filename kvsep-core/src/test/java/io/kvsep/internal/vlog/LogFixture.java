@@ -164,7 +164,7 @@ final class LogFixture implements AutoCloseable {
 
   /** The entries of the current frame of a scanner. */
   List<Indexed> entries(LogScanner scanner) {
-    try (IndexEntries entries = new IndexEntries(ledger, inlineValueBytesMax)) {
+    try (FrameEntryReader entries = new FrameEntryReader(ledger, inlineValueBytesMax)) {
       scanner.readInto(entries);
       return copied(entries);
     }
@@ -173,7 +173,7 @@ final class LogFixture implements AutoCloseable {
   /** The entries of a frame that was just published. */
   List<Indexed> entries(Frame frame) {
     EpochSlot<SlotContext> slot = epochs.enter();
-    try (IndexEntries entries = new IndexEntries(ledger, inlineValueBytesMax)) {
+    try (FrameEntryReader entries = new FrameEntryReader(ledger, inlineValueBytesMax)) {
       entries.over(frame, directory);
       return copied(entries);
     } finally {
@@ -181,7 +181,7 @@ final class LogFixture implements AutoCloseable {
     }
   }
 
-  private static List<Indexed> copied(IndexEntries entries) {
+  private static List<Indexed> copied(FrameEntryReader entries) {
     List<Indexed> all = new ArrayList<>();
     for (Entry entry = entries.next(); entry != null; entry = entries.next()) {
       byte[] payload = new byte[0];

@@ -478,8 +478,8 @@ final class LogWriterTest {
       log.append(2, LogFixture.put("c", "second"));
       long next = 0;
       for (int segment = 1; segment <= 2; segment++) {
-        SurveySink sink =
-            new SurveySink() {
+        AuditSink sink =
+            new AuditSink() {
               @Override
               public void record(Region region, RecordView record, long offset, long sequence) {}
 
@@ -488,8 +488,8 @@ final class LogWriterTest {
                 damage.add(what);
               }
             };
-        SegmentSurvey.Result result =
-            SegmentSurvey.run(
+        SegmentAudit.Result result =
+            SegmentAudit.run(
                 log.storage, LogFixture.STORE, segment, -1, next, false, sink, () -> {});
         assertEquals(1, result.records());
         next = result.endSequence();

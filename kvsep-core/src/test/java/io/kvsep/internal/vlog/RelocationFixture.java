@@ -63,15 +63,15 @@ final class RelocationFixture implements AutoCloseable {
     log.writer.sync();
   }
 
-  RelocationWriter writer(Storage storage, long fileId, List<Sample> samples) throws IOException {
+  BlobFileWriter writer(Storage storage, long fileId, List<Sample> samples) throws IOException {
     return writer(storage, fileId, samples, PIECE_BYTES);
   }
 
-  private RelocationWriter writer(
-      Storage storage, long fileId, List<Sample> samples, int pieceBytes) throws IOException {
+  private BlobFileWriter writer(Storage storage, long fileId, List<Sample> samples, int pieceBytes)
+      throws IOException {
     Map<Long, Long> counts = new HashMap<>();
     samples.forEach(sample -> counts.merge(segment(sample), 1L, Long::sum));
-    return new RelocationWriter(
+    return new BlobFileWriter(
         storage, LogFixture.STORE, fileId, log.ledger, log.directory, counts, pieceBytes);
   }
 
@@ -82,7 +82,7 @@ final class RelocationFixture implements AutoCloseable {
 
   /** As {@link #relocate(long, List)}, written in pieces of such a length. */
   long relocate(long fileId, List<Sample> samples, int pieceBytes) throws IOException {
-    try (RelocationWriter writer = writer(log.storage, fileId, samples, pieceBytes)) {
+    try (BlobFileWriter writer = writer(log.storage, fileId, samples, pieceBytes)) {
       for (Sample sample : samples) {
         add(writer, sample);
       }
@@ -94,7 +94,7 @@ final class RelocationFixture implements AutoCloseable {
     }
   }
 
-  int add(RelocationWriter writer, Sample sample) throws IOException {
+  int add(BlobFileWriter writer, Sample sample) throws IOException {
     byte[] pointer = sample.pointer;
     byte[] key = sample.key;
     Region region = log.ledger.allocate(MemoryPurpose.READ, pointer.length + key.length + 1L);

@@ -154,8 +154,8 @@ final class SegmentRoomTest {
   }
 
   private static long survey(Storage storage, long end, List<Long> damaged, boolean last) {
-    SurveySink sink =
-        new SurveySink() {
+    AuditSink sink =
+        new AuditSink() {
           @Override
           public void record(Region region, RecordView record, long offset, long sequence) {}
 
@@ -164,6 +164,6 @@ final class SegmentRoomTest {
             damaged.add(from);
           }
         };
-    return SegmentSurvey.run(storage, LogFixture.STORE, 1, end, 0, last, sink, () -> {}).records();
+    return SegmentAudit.run(storage, LogFixture.STORE, 1, end, 0, last, sink, () -> {}).records();
   }
 }

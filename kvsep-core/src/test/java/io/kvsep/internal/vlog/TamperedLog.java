@@ -12,15 +12,15 @@ public final class TamperedLog {
   public static byte[] withRelocationsSwapped(byte[] file) {
     byte[] bytes = file.clone();
     ByteBuffer fields = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    int footer = bytes.length - RelocatedFormat.FOOTER_BYTES;
-    int first = (int) fields.getLong(footer + RelocatedFormat.RECORDS_END_AT);
+    int footer = bytes.length - BlobFileFormat.FOOTER_BYTES;
+    int first = (int) fields.getLong(footer + BlobFileFormat.RECORDS_END_AT);
     int kept = fields.getInt(first + 4);
     fields.putInt(first + 4, fields.getInt(first + 12));
     fields.putInt(first + 12, kept);
-    fields.putInt(footer + RelocatedFormat.TABLES_CRC_AT, crc(bytes, first, footer));
+    fields.putInt(footer + BlobFileFormat.TABLES_CRC_AT, crc(bytes, first, footer));
     fields.putInt(
-        footer + RelocatedFormat.FOOTER_CRC_AT,
-        crc(bytes, footer, footer + RelocatedFormat.FOOTER_CRC_AT));
+        footer + BlobFileFormat.FOOTER_CRC_AT,
+        crc(bytes, footer, footer + BlobFileFormat.FOOTER_CRC_AT));
     return bytes;
   }
 

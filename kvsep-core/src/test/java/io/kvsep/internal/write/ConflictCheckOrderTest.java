@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.ConflictException;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memtable.Memtable;
-import io.kvsep.internal.read.EntryCursor;
+import io.kvsep.internal.read.InternalCursor;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.testing.CrashableStorage;
@@ -52,7 +52,8 @@ final class ConflictCheckOrderTest {
   void findsAChangeOfARangeThatWasWalked() {
     put("read");
     EngineTransaction transaction = engine.begin();
-    try (EntryCursor cursor = transaction.cursor(new ScanBounds(0, null, null, false, false, 1))) {
+    try (InternalCursor cursor =
+        transaction.cursor(new ScanBounds(0, null, null, false, false, 1))) {
       assertTrue(cursor.next());
     }
     transaction.put(0, "own".getBytes(UTF_8), new byte[1], 0);

@@ -1,0 +1,155 @@
+package io.kvsep.internal.backup;
+
+import io.kvsep.internal.backup.BackupFormat.Header;
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.read.PinnedReadState;
+import io.kvsep.internal.read.SnapshotCursor;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.write.LogTail;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Writes what a store holds at one moment to a stream, or what has changed since an earlier one.
+ *
+ * <p>Changes are found in the index: of each key the newest version, if it is newer than that, also
+ * when it is a delete. Compaction drops deletes that have nothing left to hide in this store, but
+ * something in whatever was restored from the earlier backup; the manifest remembers the highest
+ * such number, and where it is too high, everything is written in place of the changes.
+ */
+final class BackupJob {
+  private final EngineConfig config;
+  private final StoreReads reads;
+  private final VersionSet versions;
+  private final LogTail appender;
+
+  BackupJob(EngineConfig config, StoreReads reads, VersionSet versions, LogTail appender) {
+    this.config = config;
+    this.reads = reads;
+    this.versions = versions;
+    this.appender = appender;
+  }
+
+  /**
+   * Writes a backup.
+   *
+   * @param since the sequence number an earlier one reached, 0 for everything
+   * @param pulse is called often and throws when the store is being closed
+   * @return the sequence number that this one reaches
+   */
+  long run(OutputStream output, long since, Runnable pulse) throws IOException {
+    while (true) {
+      SortedMap<String, Integer> keyspaces = names();
+      try (PinnedReadState moment = reads.moment()) {
+        // Where nobody made or dropped one meanwhile, these are those of the moment.
+        if (keyspaces.equals(names())) {
+          if (!config.mode().readOnly()) {
+            // Numbers that a power failure takes back are given out again, to other writes: the
+            // next backup would pass these over.
+            appender.sync();
+          }
+          return write(output, since, moment, keyspaces, pulse);
+        }
+      }
+    }
+  }
+
+  private SortedMap<String, Integer> names() {
+    return new TreeMap<>(versions.current().keyspaces());
+  }
+
+  private long write(
+      OutputStream output,
+      long since,
+      PinnedReadState moment,
+      SortedMap<String, Integer> keyspaces,
+      Runnable pulse)
+      throws IOException {
+    long until = moment.sequence();
+    if (since < 0 || since > until) {
+      throw new IllegalArgumentException(
+          "no backup of this store reaches " + since + ", it is at " + until);
+    }
+    boolean complete = since == 0 || moment.version().history().droppedDelete() > since;
+    BackupWriter writer =
+        new BackupWriter(output, new Header(versions.storeId(), complete, since, until));
+    for (Map.Entry<String, Integer> keyspace : keyspaces.entrySet()) {
+      writer.keyspace(keyspace.getValue(), keyspace.getKey());
+    }
+    if (!complete) {
+      writeRanges(writer, moment, Set.copyOf(keyspaces.values()), since);
+    }
+    writeEntries(writer, moment, Keyspaces.DEFAULT, complete, since, pulse);
+    for (int id : keyspaces.values()) {
+      writeEntries(writer, moment, id, complete, since, pulse);
+    }
+    // The last blocks and records too, behind which no other was read.
+    Region.requirePagesRead();
+    writer.finish();
+    return until;
+  }
+
+  /** Fragments that follow each other are one again. What has no name any more is gone anyway. */
+  private static void writeRanges(
+      BackupWriter writer, PinnedReadState moment, Set<Integer> named, long since)
+      throws IOException {
+    RangeTombstones ranges = moment.ranges();
+    byte[] from = null;
+    byte[] to = null;
+    for (int i = 0; i < ranges.count(); i++) {
+      int keyspace = Keyspaces.of(ranges.start(i));
+      if (ranges.newest(i, moment.sequence()) <= since
+          || (keyspace != Keyspaces.DEFAULT && !named.contains(keyspace))) {
+        continue;
+      }
+      boolean goesOn =
+          from != null
+              && to != null
+              && Arrays.equals(to, ranges.start(i))
+              && keyspace == Keyspaces.of(from);
+      if (!goesOn) {
+        if (from != null && to != null) {
+          writer.range(from, to);
+        }
+        from = ranges.start(i);
+      }
+      to = ranges.end(i);
+    }
+    if (from != null && to != null) {
+      writer.range(from, to);
+    }
+  }
+
+  private static void writeEntries(
+      BackupWriter writer,
+      PinnedReadState moment,
+      int keyspace,
+      boolean complete,
+      long since,
+      Runnable pulse)
+      throws IOException {
+    long changedSince = complete ? StoreReads.EVERYTHING : since;
+    try (SnapshotCursor cursor = moment.cursor(keyspace, changedSince)) {
+      while (cursor.next()) {
+        pulse.run();
+        byte[] key = Keyspaces.storedKey(keyspace, cursor.key());
+        if (cursor.isDelete()) {
+          writer.delete(key);
+        } else {
+          ByteBuffer value = cursor.valueView();
+          writer.put(key, cursor.expiresAtMillis(), value);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.kvsep.internal.backup;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.memory.EpochSlot;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.write.CommitPipeline;
+import io.kvsep.internal.write.KeyspaceCatalog;
+import io.kvsep.internal.write.LogTail;
+import io.kvsep.internal.write.SegmentRotation;
+import io.kvsep.internal.write.StoreWrites;
+import io.kvsep.internal.write.WriteRequest;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Path;
+
+/** Copies of an open store, and a store out of one, while everything else goes on. Thread safe. */
+public final class StoreBackups {
+  private final StoreWrites writes;
+  private final FailureState failure;
+  private final CheckpointJob checkpoint;
+  private final BackupJob backup;
+  private final RestoreJob restore;
+
+  public StoreBackups(
+      EngineConfig config,
+      StoreReads reads,
+      StoreWrites writes,
+      CommitPipeline pipeline,
+      KeyspaceCatalog keyspaces,
+      VersionSet versions,
+      LogTail appender,
+      SegmentRotation rotation,
+      FailureState failure,
+      MemoryLedger ledger) {
+    this.writes = writes;
+    this.failure = failure;
+    checkpoint = new CheckpointJob(config, versions, appender, rotation, ledger);
+    backup = new BackupJob(config, reads, versions, appender);
+    restore =
+        new RestoreJob(
+            config, reads, writes, pipeline, keyspaces, versions, appender, failure, ledger);
+  }
+
+  /** Makes a store out of this one as it is now, in a directory that is not there yet. */
+  public void checkpoint(Path target) {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      checkpoint.run(target, this::requireOpen);
+    } catch (FileAlreadyExistsException e) {
+      throw new StorageException("cannot make a checkpoint: " + target + " is there already", e);
+    } catch (IOException e) {
+      throw new StorageException("cannot make a checkpoint in " + target, e);
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  /** Writes what has changed since a sequence number, or everything; the number it reaches. */
+  public long backup(OutputStream output, long since) {
+    EpochSlot<WriteRequest> slot = writes.enterToRead();
+    try {
+      return backup.run(output, since, this::requireOpen);
+    } catch (IOException e) {
+      throw new StorageException("cannot write the backup", e);
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  /** Puts a backup into this store; the sequence number of its source that it is at then. */
+  public long restore(InputStream input) {
+    EpochSlot<WriteRequest> slot = writes.enter();
+    try {
+      failure.check();
+      return restore.run(input, this::requireOpen);
+    } catch (IOException e) {
+      throw new StorageException("cannot read the backup", e);
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    } finally {
+      writes.exit(slot);
+    }
+  }
+
+  private void requireOpen() {
+    if (writes.isClosed()) {
+      throw new StoreClosedException("the store was closed meanwhile");
+    }
+  }
+}

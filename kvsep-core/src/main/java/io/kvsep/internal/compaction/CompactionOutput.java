@@ -1,0 +1,342 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.TableMeta;
+import io.kvsep.internal.sstable.TableOptions;
+import io.kvsep.internal.sstable.TableWriter;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the entries and deleted ranges that survive into one or more tables. Any failure deletes
+ * everything it wrote: the inputs are untouched until somebody commits {@link #finish}'s result.
+ * Not thread safe.
+ *
+ * <p>A range that reaches from one table into the next is cut just behind the last key of the first
+ * one, so that the tables' key ranges, both ends of which are inclusive, stay disjoint. There is no
+ * key just behind one of the greatest length; there it is cut behind the next shorter one.
+ */
+final class CompactionOutput implements AutoCloseable {
+  /** Entries between two looks at the cancellation flag. */
+  private static final int CANCEL_CHECK_ENTRIES = 1024;
+
+  private final Storage storage;
+  private final MemoryLedger ledger;
+  private final TableOptions options;
+  private final LongSupplier fileNumbers;
+  private final long tableBytes;
+  private final @Nullable Consumer<TableMeta> unsynced;
+  private final List<TableMeta> metas = new ArrayList<>();
+  private final List<String> names = new ArrayList<>();
+  private @Nullable TableWriter writer;
+  private boolean finished;
+
+  /** An entry's payload with a pointer brought up to date. */
+  private final GrowingRegion refreshedPayload;
+
+  private RangeTombstones ranges = RangeTombstones.NONE;
+
+  /** Where the part of the ranges begins that the open table takes, null for the first table. */
+  private byte @Nullable [] tableStart;
+
+  /** Fragments that end at or before the last key, and what they add to the open table. */
+  private int passedRanges;
+
+  private long passedRangeBytes;
+
+  /** Whether another key has begun since the last entry was written. */
+  private boolean newKey;
+
+  /** Keys at which a table ends however short it is. */
+  private Iterator<byte[]> cuts = Collections.emptyIterator();
+
+  /** The first of them that no key has reached; null when there is none. */
+  private byte @Nullable [] nextCut;
+
+  /**
+   * @param tableBytes length at which a table ends, at the next change of key
+   */
+  CompactionOutput(
+      Storage storage,
+      MemoryLedger ledger,
+      TableOptions options,
+      LongSupplier fileNumbers,
+      long tableBytes) {
+    this(storage, ledger, options, fileNumbers, tableBytes, /* unsynced= */ null);
+  }
+
+  /**
+   * As above.
+   *
+   * @param unsynced takes the tables over as they are finished, to make them durable, their names
+   *     as well; null to have that done here
+   */
+  CompactionOutput(
+      Storage storage,
+      MemoryLedger ledger,
+      TableOptions options,
+      LongSupplier fileNumbers,
+      long tableBytes,
+      @Nullable Consumer<TableMeta> unsynced) {
+    this.storage = storage;
+    this.ledger = ledger;
+    this.options = options;
+    this.fileNumbers = fileNumbers;
+    this.tableBytes = tableBytes;
+    this.unsynced = unsynced;
+    this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
+  }
+
+  /** From now on tables end in front of these keys too, which ascend. */
+  void cutAt(List<byte[]> keys) {
+    cuts = keys.iterator();
+    nextCut = cuts.hasNext() ? cuts.next() : null;
+  }
+
+  /** Writes all entries of {@code input} that {@code filter} keeps. */
+  void writeAll(
+      InternalIterator input,
+      VersionFilter filter,
+      PointerRefresh pointers,
+      BooleanSupplier cancelled)
+      throws IOException {
+    int untilCheck = CANCEL_CHECK_ENTRIES;
+    ranges = filter.survivingRanges();
+    for (input.seekToFirst(); input.isValid(); input.next()) {
+      if (--untilCheck == 0) {
+        if (cancelled.getAsBoolean()) {
+          throw new CancellationException("the store is closing");
+        }
+        untilCheck = CANCEL_CHECK_ENTRIES;
+      }
+      write(input, filter, pointers);
+    }
+    passRanges(null);
+  }
+
+  /**
+   * Writes the entry at which {@code input} stands, if the filter keeps it. Apart from the loop,
+   * which is compiled anew for each kind of input.
+   */
+  private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
+      throws IOException {
+    VersionFilter.Verdict verdict = filter.judge(input);
+    // The first version of a key may be dropped where an older one is kept.
+    newKey |= filter.isNewKey();
+    if (verdict == VersionFilter.Verdict.DROP) {
+      return;
+    }
+    boolean cut = nextCut != null && reachesCut(input);
+    if (writer != null
+        && newKey
+        && (cut || writer.fileBytesEstimate() + passedRangeBytes >= tableBytes)) {
+      finishTableBefore(input, writer.lastKey());
+    }
+    newKey = false;
+    if (passedRanges < ranges.count()) {
+      passRanges(input);
+    }
+    TableWriter target = writer();
+    if (verdict == VersionFilter.Verdict.KEEP) {
+      keep(input, pointers, target);
+    } else {
+      target.add(
+          input.keyRegion(),
+          input.keyOffset(),
+          input.keyLength(),
+          Tag.of(Tag.sequence(input.tag()), Tag.DELETE),
+          input.payloadRegion(),
+          input.payloadOffset(),
+          0);
+    }
+  }
+
+  private boolean reachesCut(InternalIterator input) {
+    boolean reached = false;
+    byte[] cut = nextCut;
+    while (cut != null
+        && input.keyRegion().compareTo(input.keyOffset(), input.keyLength(), cut) >= 0) {
+      reached = true;
+      cut = cuts.hasNext() ? cuts.next() : null;
+    }
+    nextCut = cut;
+    return reached;
+  }
+
+  private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target)
+      throws IOException {
+    int length = pointers == PointerRefresh.NONE ? 0 : refreshPayload(input, pointers);
+    if (length == 0) {
+      target.add(input);
+      return;
+    }
+    target.add(
+        input.keyRegion(),
+        input.keyOffset(),
+        input.keyLength(),
+        input.tag(),
+        refreshedPayload.region(),
+        0,
+        length);
+  }
+
+  /** Makes the payload anew around a better pointer; its length, 0 when there is none. */
+  private int refreshPayload(InternalIterator input, PointerRefresh pointers) throws IOException {
+    int kind = Tag.kind(input.tag());
+    if (Tag.baseKind(kind) != Tag.POINTER) {
+      return 0;
+    }
+    Region payload = refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
+    int header = Payload.headerLength(kind);
+    int pointer = pointers.refresh(input, input.payloadOffset() + header, payload, header);
+    if (pointer == 0) {
+      return 0;
+    }
+    payload.put(0, input.payloadRegion(), input.payloadOffset(), header);
+    return header + pointer;
+  }
+
+  /**
+   * Notes the fragments in front of an entry, all of them for null. Where very many follow each
+   * other without an entry between them, a table ends in a gap.
+   */
+  private void passRanges(@Nullable InternalIterator before) throws IOException {
+    while (passedRanges < ranges.count()) {
+      byte[] end = ranges.end(passedRanges);
+      int order =
+          before == null
+              ? 1
+              : before.keyRegion().compareTo(before.keyOffset(), before.keyLength(), end);
+      if (order < 0) {
+        return;
+      }
+      passedRangeBytes += ranges.bytes(passedRanges);
+      passedRanges++;
+      boolean gap =
+          order > 0
+              && (passedRanges == ranges.count()
+                  || Arrays.compareUnsigned(end, ranges.start(passedRanges)) < 0);
+      if (passedRangeBytes >= tableBytes && gap) {
+        finishTable(end);
+      }
+    }
+  }
+
+  /** The tables, perhaps none; durable with their directory entries unless they are taken over. */
+  List<TableMeta> finish() throws IOException {
+    finishTable(null);
+    if (!metas.isEmpty() && unsynced == null) {
+      storage.syncDirectory();
+    }
+    finished = true;
+    return List.copyOf(metas);
+  }
+
+  /** Frees what is held; deletes all output unless {@link #finish} succeeded. */
+  @Override
+  public void close() {
+    refreshedPayload.close();
+    if (writer != null) {
+      writer.close();
+      writer = null;
+    }
+    if (finished) {
+      return;
+    }
+    for (String name : names) {
+      try {
+        storage.delete(name);
+      } catch (IOException e) {
+        // The file stays behind as an orphan, which the next open removes; the failure that brought
+        // us here is the one worth reporting.
+      }
+    }
+  }
+
+  private TableWriter writer() throws IOException {
+    TableWriter current = writer;
+    return current == null ? newWriter() : current;
+  }
+
+  private TableWriter newWriter() throws IOException {
+    long number = fileNumbers.getAsLong();
+    String name = StoreFiles.table(number);
+    names.add(name);
+    TableWriter created = new TableWriter(storage.create(name), number, options, ledger);
+    writer = created;
+    return created;
+  }
+
+  /** Ends the table with the ranges up to {@code end}, or with all that are left for null. */
+  private void finishTable(byte @Nullable [] end) throws IOException {
+    RangeTombstones part = ranges.isEmpty() ? ranges : ranges.clip(tableStart, end);
+    if (writer != null || !part.isEmpty()) {
+      TableWriter current = writer();
+      TableMeta table = unsynced == null ? current.finish(part) : current.finishUnsynced(part);
+      metas.add(table);
+      current.close();
+      writer = null;
+      if (unsynced != null) {
+        unsynced.accept(table);
+      }
+    }
+    tableStart = end;
+    passedRangeBytes = 0;
+    // What was not passed but lies in the table is not to end another one.
+    while (end != null
+        && passedRanges < ranges.count()
+        && Arrays.compareUnsigned(ranges.end(passedRanges), end) <= 0) {
+      passedRanges++;
+    }
+  }
+
+  /**
+   * Ends the table between its last key and the next one. Where ranges are to be cut and no key
+   * that a table may hold lies there, it ends later: after 255 further keys at the latest, as those
+   * in front of the next shorter key differ in their last byte only.
+   */
+  private void finishTableBefore(InternalIterator next, byte[] lastKey) throws IOException {
+    byte[] end =
+        ranges.isEmpty() || lastKey.length < Limits.STORED_KEY_BYTES_MAX
+            ? Arrays.copyOf(lastKey, lastKey.length + 1)
+            : behindShorterKey(lastKey);
+    if (end != null && next.keyRegion().compareTo(next.keyOffset(), next.keyLength(), end) >= 0) {
+      finishTable(end);
+    }
+  }
+
+  /** The first key behind the first shorter one that follows; null where none follows. */
+  private static byte @Nullable [] behindShorterKey(byte[] key) {
+    int last = key.length - 2;
+    while (last >= 0 && key[last] == (byte) 0xff) {
+      last--;
+    }
+    if (last < 0) {
+      return null;
+    }
+    byte[] end = Arrays.copyOf(key, last + 2);
+    end[last]++;
+    end[last + 1] = 0;
+    return end;
+  }
+}

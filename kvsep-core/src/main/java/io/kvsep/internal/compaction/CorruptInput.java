@@ -1,0 +1,100 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.memory.PageFault;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.TableCheck;
+import io.kvsep.internal.version.TableFile;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the table behind an error of a compaction that comes of what no writer makes: entries out
+ * of order, pointers that are none, records of more bytes than the manifest says. Checksums let no
+ * accident get that far, so merging does not look for it; the tables are read once more when it has
+ * happened.
+ */
+public final class CorruptInput {
+  private CorruptInput() {}
+
+  /**
+   * What is wrong with the first table of the plan that does not hold, caused by the error; the
+   * error itself where all of them hold, or the job was to give up.
+   */
+  public static RuntimeException behind(
+      RuntimeException error, JobContext context, CompactionPlan plan) {
+    if (error instanceof CancellationException || plan.move()) {
+      return error;
+    }
+    List<CorruptionException> problems = new ArrayList<>();
+    try {
+      for (TableFile table : plan.tables()) {
+        check(table, context, problems);
+        if (!problems.isEmpty()) {
+          CorruptionException damage = problems.get(0);
+          damage.addSuppressed(error);
+          return damage;
+        }
+      }
+    } catch (CancellationException | StorageException e) {
+      error.addSuppressed(e);
+    }
+    return error;
+  }
+
+  /**
+   * The first table of the plan that the device does not let anybody read, null when each can be
+   * read. What is wrong with them is no concern here.
+   */
+  public static @Nullable TableFile unreadable(JobContext context, CompactionPlan plan) {
+    for (TableFile table : plan.tables()) {
+      if (!isReadable(context, table)) {
+        return table;
+      }
+    }
+    return null;
+  }
+
+  /** Whether the device lets all of a table be read, whatever is wrong with it. */
+  public static boolean isReadable(JobContext context, TableFile table) {
+    try {
+      check(table, context, new ArrayList<>());
+      Region.requirePagesRead();
+      return true;
+    } catch (StorageException e) {
+      return false;
+    } catch (InternalError e) {
+      if (!PageFault.is(e)) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private static void check(
+      TableFile table, JobContext context, List<CorruptionException> problems) {
+    try (TableCheck check =
+        TableCheck.open(
+            context.storage(),
+            table.meta().number(),
+            context.config().tableOptions(/* level= */ 0).storeId(),
+            context.ledger(),
+            problems::add)) {
+      if (check != null) {
+        check.run(
+            (offset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {},
+            () -> giveUpIf(context.cancelled().getAsBoolean()));
+        check.compareWithManifest(table.meta());
+      }
+    }
+  }
+
+  private static void giveUpIf(boolean cancelled) {
+    if (cancelled) {
+      throw new CancellationException("the store is closing");
+    }
+  }
+}

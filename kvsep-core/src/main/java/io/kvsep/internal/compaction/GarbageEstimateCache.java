@@ -1,0 +1,34 @@
+package io.kvsep.internal.compaction;
+
+import io.kvsep.internal.version.Version;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is hidden in the version that was looked at last: most looks find the same one again. Thread
+ * safe.
+ */
+final class GarbageEstimateCache {
+  private final CompactionConfig config;
+  private volatile @Nullable GarbageEstimate last;
+
+  GarbageEstimateCache(CompactionConfig config) {
+    this.config = config;
+  }
+
+  GarbageEstimate of(Version version, long oldestReader) {
+    GarbageEstimate hidden = last;
+    if (hidden == null || !hidden.isOf(version, oldestReader)) {
+      hidden = new GarbageEstimate(version, config, oldestReader);
+      last = hidden;
+    }
+    return hidden;
+  }
+
+  /** Forgets it if something that it depends on could not be read. */
+  void forgetIncomplete() {
+    GarbageEstimate hidden = last;
+    if (hidden != null && !hidden.isComplete()) {
+      last = null;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package io.kvsep.internal.read;
+
+import io.kvsep.internal.iterator.RangeTombstones;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.ReadState;
+import org.jspecify.annotations.Nullable;
+
+/** What was committed at one moment, held in memory and on disk until this is closed. */
+public final class PinnedReadState implements AutoCloseable {
+  private final StoreReads reads;
+  private final ReadState view;
+  private final long sequence;
+  private final @Nullable MemtableHighWater mark;
+
+  /**
+   * Takes over the view's reference.
+   *
+   * @param mark what is above the sequence number stands behind it; null if that is not known
+   */
+  PinnedReadState(
+      StoreReads reads, ReadState view, long sequence, @Nullable MemtableHighWater mark) {
+    this.reads = reads;
+    this.view = view;
+    this.sequence = sequence;
+    this.mark = mark;
+  }
+
+  ReadState view() {
+    return view;
+  }
+
+  @Nullable MemtableHighWater mark() {
+    return mark;
+  }
+
+  /** Everything up to this number, and nothing above, belongs to the moment. */
+  public long sequence() {
+    return sequence;
+  }
+
+  public Version version() {
+    return view.version;
+  }
+
+  /** A walk over a keyspace, as {@link StoreReads#cursor(PinnedReadState, ScanBounds, long)}. */
+  public SnapshotCursor cursor(int keyspace, long since) {
+    // Reading ahead knows what can be seen, and not what has changed.
+    int prefetch = since == StoreReads.EVERYTHING ? ScanBounds.ADAPTIVE : 0;
+    ScanBounds all = new ScanBounds(keyspace, null, null, false, false, Long.MAX_VALUE, prefetch);
+    return reads.cursor(this, all, since);
+  }
+
+  /** The deleted ranges that are still known, with those of later commits. */
+  public RangeTombstones ranges() {
+    RangeTombstones.Builder all = new RangeTombstones.Builder();
+    for (Memtable memtable : view.searched) {
+      all.add(memtable.ranges().fragments(sequence));
+    }
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : view.version.rangeTables(level)) {
+        all.add(table.rangeTombstones());
+      }
+    }
+    return all.build();
+  }
+
+  @Override
+  public void close() {
+    view.release();
+  }
+}

@@ -1,0 +1,108 @@
+package io.kvsep.internal.txn;
+
+import java.util.Arrays;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The writes of a transaction at one moment. Immutable. */
+public final class WritesSnapshot {
+  static final WritesSnapshot EMPTY = new WritesSnapshot(OrderedTree.empty(), OrderedTree.empty());
+
+  private final OrderedTree<TransactionWrite> points;
+
+  /** From the first stored key of each deleted range to the first behind it. They never meet. */
+  private final OrderedTree<byte[]> ranges;
+
+  WritesSnapshot(OrderedTree<TransactionWrite> points, OrderedTree<byte[]> ranges) {
+    this.points = points;
+    this.ranges = ranges;
+  }
+
+  /** A deleted range of stored keys. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Range(byte[] from, byte[] to) {}
+
+  /** A key and its value, which must not be written to. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record OwnPut(byte[] key, TransactionWrite write) {}
+
+  public boolean isEmpty() {
+    return points.isEmpty() && ranges.isEmpty();
+  }
+
+  int count() {
+    return points.count() + ranges.count();
+  }
+
+  long payloadBytes() {
+    return points.bytes() + ranges.bytes();
+  }
+
+  OrderedTree<TransactionWrite> points() {
+    return points;
+  }
+
+  OrderedTree<byte[]> ranges() {
+    return ranges;
+  }
+
+  /** The put or delete that decides what the key is; null when the store does. */
+  public @Nullable TransactionWrite find(byte[] storedKey) {
+    OrderedTree.Node<TransactionWrite> found = points.get(storedKey);
+    if (found != null) {
+      return found.value;
+    }
+    return rangeAround(storedKey) == null ? null : TransactionWrite.DELETE;
+  }
+
+  /** Whether the key itself was written or deleted, not counting ranges. */
+  public boolean hasPoint(byte[] storedKey) {
+    return points.get(storedKey) != null;
+  }
+
+  /** The deleted range in which a key lies. */
+  public @Nullable Range rangeAround(byte[] storedKey) {
+    OrderedTree.Node<byte[]> found = ranges.floor(storedKey);
+    return found != null && Arrays.compareUnsigned(storedKey, found.value) < 0
+        ? new Range(found.key, found.value)
+        : null;
+  }
+
+  /**
+   * The first put behind a key, or at it.
+   *
+   * @param to as far as it looks; not at this key itself
+   * @param now when it has to be there
+   */
+  public @Nullable OwnPut putAfter(
+      byte[] storedKey, boolean inclusive, byte[] to, LongSupplier now) {
+    OrderedTree.Node<TransactionWrite> found =
+        inclusive ? points.ceiling(storedKey) : points.higher(storedKey);
+    while (found != null && Arrays.compareUnsigned(found.key, to) < 0) {
+      if (!found.value.isAbsent(now)) {
+        return new OwnPut(found.key, found.value);
+      }
+      found = points.higher(found.key);
+    }
+    return null;
+  }
+
+  /**
+   * The last put before a key, or at it.
+   *
+   * @param from as far as it looks; at this key too
+   * @param now when it has to be there
+   */
+  public @Nullable OwnPut putBefore(
+      byte[] storedKey, boolean inclusive, byte[] from, LongSupplier now) {
+    OrderedTree.Node<TransactionWrite> found =
+        inclusive ? points.floor(storedKey) : points.lower(storedKey);
+    while (found != null && Arrays.compareUnsigned(found.key, from) >= 0) {
+      if (!found.value.isAbsent(now)) {
+        return new OwnPut(found.key, found.value);
+      }
+      found = points.lower(found.key);
+    }
+    return null;
+  }
+}

@@ -1,0 +1,104 @@
+package io.kvsep.internal.verify;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.background.FileRemover;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.memory.DeferredPageFaults;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.Segment;
+import io.kvsep.internal.vlog.SegmentDirectory;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * Verifies the version in force while everything else goes on: its files stay until it is released.
+ * Works on the calling thread.
+ */
+public final class VerifyJob {
+  private final EngineConfig config;
+  private final VersionSet versions;
+  private final SegmentDirectory segments;
+  private final FileRemover remover;
+  private final Epochs<?> epochs;
+  private final MemoryLedger ledger;
+
+  /** Of a bulk load: in use perhaps much later than now. */
+  private final Supplier<Set<String>> filesBeingMade;
+
+  public VerifyJob(
+      EngineConfig config,
+      VersionSet versions,
+      SegmentDirectory segments,
+      FileRemover remover,
+      Epochs<?> epochs,
+      MemoryLedger ledger,
+      Supplier<Set<String>> filesBeingMade) {
+    this.config = config;
+    this.versions = versions;
+    this.segments = segments;
+    this.remover = remover;
+    this.epochs = epochs;
+    this.ledger = ledger;
+    this.filesBeingMade = filesBeingMade;
+  }
+
+  /**
+   * Checks everything.
+   *
+   * @param pulse is called often and throws when the store is being closed
+   */
+  public VerifyResult run(Runnable pulse) {
+    long start = config.ticker().nanos();
+    // What ends it may come before we ask.
+    DeferredPageFaults.mayFollow();
+    Set<String> strangers = strangers();
+    Version version = versions.retainCurrent();
+    StoreVerifier.Result checked;
+    try {
+      StoreVerifier verification =
+          new StoreVerifier(
+              new StoreVerifier.Context(
+                  config.storage(), versions.storeId(), ledger, segments, epochs, pulse),
+              version);
+      versions.check(verification::add);
+      checked = verification.run();
+      // What seems damaged may be that of a page that was not read.
+      Region.requirePagesRead();
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    } finally {
+      version.release();
+    }
+    // Files that are being written have no name in the store yet, and soon have one.
+    strangers.retainAll(strangers());
+    return VerifyResult.of(
+        checked, strangers.stream().sorted().toList(), config.ticker().nanos() - start);
+  }
+
+  private Set<String> strangers() {
+    try {
+      Storage storage = config.storage();
+      List<String> there = new ArrayList<>(storage.list());
+      Set<String> known = new HashSet<>(versions.filesInUse());
+      for (Segment segment : segments.all()) {
+        known.add(segment.name());
+      }
+      known.addAll(remover.waitingNames());
+      known.addAll(filesBeingMade.get());
+      there.removeAll(known);
+      return new HashSet<>(there);
+    } catch (IOException e) {
+      throw new StorageException("cannot list the files of the store", e);
+    }
+  }
+}

@@ -1,0 +1,127 @@
+package io.kvsep.internal.version;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.version.VersionEdit.AddedTable;
+import io.kvsep.internal.version.VersionEdit.RemovedTable;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+
+/**
+ * Adds up the edits of a manifest. Many edits then cost one version instead of one each, whatever
+ * the number of tables. Overlaps and references to segments are left to the building of that
+ * version. Not thread safe.
+ */
+final class EditReplay {
+  private final Map<Long, AddedTable> tables = new HashMap<>();
+  private final SortedMap<Long, SegmentState> segments = new TreeMap<>();
+  private long nextFileNumber = 1;
+  private long nextSegmentId = 1;
+  private long lastSequence;
+  private LogPosition replayFrom = LogPosition.START;
+  private KeyspaceIds keyspaces = KeyspaceIds.NONE;
+  private BackupLineage history = BackupLineage.NONE;
+  private boolean begun;
+
+  /** Whether the first edit says what the log has lost; manifests of earlier builds never do. */
+  private boolean tellsLost = true;
+
+  /**
+   * The next edit in the order of the file.
+   *
+   * @throws IllegalStateException when it does not follow from those before
+   */
+  void add(VersionEdit edit) {
+    if (!begun) {
+      begun = true;
+      tellsLost = edit.lostChange().isPresent();
+    }
+    for (RemovedTable removed : edit.removedTables()) {
+      AddedTable table = tables.remove(removed.number());
+      require(table != null && table.level() == removed.level(), removed);
+    }
+    for (AddedTable added : edit.addedTables()) {
+      VersionBuilder.requireSound(added);
+      require(tables.put(added.meta().number(), added) == null, added);
+    }
+    LogPosition position = edit.replayFrom();
+    if (position != null) {
+      replayFrom = position;
+    }
+    lastSequence = edit.lastSequence().orElse(lastSequence);
+    history = history.with(edit, segments, replayFrom, lastSequence);
+    SegmentList.change(segments, edit);
+    keyspaces = keyspaces.with(edit);
+    nextFileNumber = Math.max(nextFileNumber, edit.nextFileNumber().orElse(0));
+    nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
+  }
+
+  /** One edit that makes the same state out of nothing. */
+  VersionEdit snapshot() {
+    VersionEdit snapshot =
+        new VersionEdit()
+            .nextFileNumber(nextFileNumber)
+            .nextSegmentId(nextSegmentId)
+            .lastSequence(lastSequence)
+            .replayFrom(replayFrom);
+    tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
+    segments.values().forEach(segment -> addSegment(snapshot, segment));
+    keyspaces.addTo(snapshot);
+    // What earlier builds have removed, moved or loaded may be anything that is not replayed.
+    BackupLineage known = tellsLost ? history : history.withLost(lastSequence);
+    known.addTo(snapshot);
+    return snapshot;
+  }
+
+  long nextFileNumber() {
+    return nextFileNumber;
+  }
+
+  long nextSegmentId() {
+    return nextSegmentId;
+  }
+
+  /** As {@link #snapshot()}, of a version that is there. */
+  static VersionEdit snapshotOf(Version version) {
+    return snapshotOf(version, segment -> true);
+  }
+
+  /** The same with some of its segments only. */
+  static VersionEdit snapshotOf(Version version, Predicate<SegmentState> with) {
+    VersionEdit snapshot =
+        new VersionEdit().lastSequence(version.lastSequence()).replayFrom(version.replayFrom());
+    for (int level = 0; level < Version.LEVELS; level++) {
+      for (TableFile table : version.tables(level)) {
+        snapshot.addTable(level, table.meta());
+      }
+    }
+    version.segments().values().stream()
+        .filter(with)
+        .forEach(segment -> addSegment(snapshot, segment));
+    version.keyspaceIds().addTo(snapshot);
+    version.history().addTo(snapshot);
+    return snapshot;
+  }
+
+  private static void addSegment(VersionEdit snapshot, SegmentState segment) {
+    if (segment.relocated()) {
+      snapshot.addRelocated(segment.id(), segment.sealedLength());
+    } else {
+      snapshot.addSegment(segment.id());
+      if (segment.isSealed()) {
+        snapshot.sealSegment(segment.id(), segment.sealedLength(), segment.lastSequence());
+      }
+    }
+    if (!segment.hasFile()) {
+      snapshot.relocateSegment(segment.id(), segment.home());
+    }
+  }
+
+  private static void require(boolean holds, Object what) {
+    if (!holds) {
+      throw new IllegalStateException("does not follow from the edits before: " + what);
+    }
+  }
+}

@@ -1,0 +1,315 @@
+package io.kvsep.internal.vlog;
+
+import io.kvsep.error.CorruptionException;
+import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.FileHeader;
+import io.kvsep.internal.io.StorageFile;
+import io.kvsep.internal.memory.ColdReadPolicy;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.NativeWindow;
+import io.kvsep.internal.memory.Region;
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * Where the records of old segments are in a relocated file. The directory is kept on the heap; the
+ * relocations are looked up in the file's mapping. Immutable and thread safe, valid as long as the
+ * mapping.
+ */
+final class BlobFileIndex {
+  private static final int PIECE_BYTES = 64 << 10;
+
+  /** Interpolation finds evenly spread offsets in two or three steps, others perhaps never. */
+  private static final int INTERPOLATIONS_MAX = 4;
+
+  private final Region mapping;
+
+  /** Ids of the old segments, ascending. */
+  private final long[] segments;
+
+  /** Where each one's relocations begin in the file, and where the last one's end. */
+  private final long[] starts;
+
+  private BlobFileIndex(Region mapping, long[] segments, long[] starts) {
+    this.mapping = mapping;
+    this.segments = segments;
+    this.starts = starts;
+  }
+
+  /**
+   * Checks everything of a relocated file but its records. Reads with positional reads, so that a
+   * cold file costs no page faults with read-ahead, and what is looked up later is in memory.
+   *
+   * @param mapping all of the file
+   */
+  static BlobFileIndex read(
+      StorageFile file, Region mapping, StoreId storeId, long id, MemoryLedger ledger)
+      throws IOException {
+    Region buffer = ledger.allocate(MemoryPurpose.READ, PIECE_BYTES);
+    try {
+      return new Reading(file, mapping.length(), buffer).read(mapping, storeId, id);
+    } finally {
+      buffer.free();
+    }
+  }
+
+  /** Bytes of all records in the file. */
+  long recordBytes() {
+    return starts[0] - LogFormat.SEGMENT_HEADER_BYTES;
+  }
+
+  /**
+   * As {@link #read}, for a file whose header may be damaged: where it leads to, each record says
+   * itself.
+   */
+  static BlobFileIndex readHeadless(StorageFile file, Region mapping, MemoryLedger ledger)
+      throws IOException {
+    Region buffer = ledger.allocate(MemoryPurpose.READ, PIECE_BYTES);
+    try {
+      return new Reading(file, mapping.length(), buffer).read(mapping);
+    } finally {
+      buffer.free();
+    }
+  }
+
+  /** Ids of the old segments, ascending; not to be written to. */
+  long[] oldSegments() {
+    return segments;
+  }
+
+  /** The first relocation of the {@code n}-th old segment, counted over all. */
+  long firstOf(int n) {
+    return (starts[n] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
+  }
+
+  /**
+   * Offset at which the file holds the record that was at the old place, -1 when it does not.
+   *
+   * @param cold whether pages are loaded before they are touched
+   */
+  long find(long segment, long offset, ColdReadPolicy cold) {
+    int index = Arrays.binarySearch(segments, segment);
+    if (index < 0) {
+      return -1;
+    }
+    long start = starts[index];
+    long low = 0;
+    long high = (starts[index + 1] - start) / BlobFileFormat.RELOCATION_BYTES - 1;
+    long lowest = oldOffset(start, low, cold);
+    long highest = oldOffset(start, high, cold);
+    // Entries low to high lie in lowest to highest. Were they not in order, the search would miss,
+    // but it would stay within the table and come to an end.
+    for (int step = 0; low <= high && offset >= lowest && offset <= highest; step++) {
+      long probe =
+          step < INTERPOLATIONS_MAX && highest > lowest
+              ? low + (offset - lowest) * (high - low) / (highest - lowest)
+              : (low + high) >>> 1;
+      long found = oldOffset(start, probe, cold);
+      if (found == offset) {
+        return mapping.getInt(start + probe * BlobFileFormat.RELOCATION_BYTES + 4) & 0xffffffffL;
+      }
+      if (found < offset) {
+        low = probe + 1;
+        lowest = found + 1;
+      } else {
+        high = probe - 1;
+        highest = found - 1;
+      }
+    }
+    return -1;
+  }
+
+  /** Where the records end. */
+  long recordsEnd() {
+    return starts[0];
+  }
+
+  /** How many relocations there are, of all old segments. */
+  long count() {
+    return (starts[segments.length] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
+  }
+
+  /** Where the {@code index}-th relocation of all stands in the file. */
+  long place(long index) {
+    return starts[0] + index * BlobFileFormat.RELOCATION_BYTES;
+  }
+
+  /** Whether it is the first one of an old segment. */
+  boolean isFirst(long index) {
+    return Arrays.binarySearch(starts, place(index)) >= 0;
+  }
+
+  long oldOffset(long index) {
+    return mapping.getInt(place(index)) & 0xffffffffL;
+  }
+
+  long newOffset(long index) {
+    return mapping.getInt(place(index) + 4) & 0xffffffffL;
+  }
+
+  /** The lowest offset from {@code least} on to which a relocation leads, else {@code end}. */
+  long nextFrom(long least, long end) {
+    long next = end;
+    for (long i = 0; i < count(); i++) {
+      long offset = newOffset(i);
+      next = offset >= least && offset < next ? offset : next;
+    }
+    return next;
+  }
+
+  private long oldOffset(long start, long index, ColdReadPolicy cold) {
+    long at = start + index * BlobFileFormat.RELOCATION_BYTES;
+    cold.load(mapping, at, BlobFileFormat.RELOCATION_BYTES);
+    return mapping.getInt(at) & 0xffffffffL;
+  }
+
+  /** One pass over header, footer, relocations and directory. */
+  private static final class Reading {
+    private final StorageFile file;
+    private final String name;
+    private final long length;
+    private final Region buffer;
+    private final NativeWindow window = new NativeWindow();
+
+    Reading(StorageFile file, long length, Region buffer) {
+      this.file = file;
+      this.name = file.name();
+      this.length = length;
+      this.buffer = buffer;
+    }
+
+    BlobFileIndex read(Region mapping, StoreId storeId, long id) throws IOException {
+      long least = LogFormat.SEGMENT_HEADER_BYTES + BlobFileFormat.FOOTER_BYTES;
+      if (length < least) {
+        throw new CorruptionException(name, length, least + " bytes", "end of file");
+      }
+      fill(0, LogFormat.SEGMENT_HEADER_BYTES);
+      FileHeader.read(buffer, length, BlobFileFormat.KIND, name, window)
+          .require(storeId, id, BlobFileFormat.KIND, name);
+      return read(mapping);
+    }
+
+    BlobFileIndex read(Region mapping) throws IOException {
+      if (length < LogFormat.SEGMENT_HEADER_BYTES + BlobFileFormat.FOOTER_BYTES) {
+        throw new CorruptionException(name, length, "a footer", "end of file");
+      }
+      long footer = length - BlobFileFormat.FOOTER_BYTES;
+      fill(footer, BlobFileFormat.FOOTER_BYTES);
+      checkFooter(footer);
+      long recordsEnd = buffer.getLong(BlobFileFormat.RECORDS_END_AT);
+      long relocationsEnd = buffer.getLong(BlobFileFormat.RELOCATIONS_END_AT);
+      int crc = buffer.getInt(BlobFileFormat.TABLES_CRC_AT);
+      checkBounds(footer, recordsEnd, relocationsEnd);
+      window.crc32cReset();
+      int found = crcMore(0, recordsEnd, relocationsEnd);
+      long[] segments =
+          new long[(int) (footer - relocationsEnd) / BlobFileFormat.DIRECTORY_ENTRY_BYTES];
+      long[] starts = new long[segments.length + 1];
+      starts[0] = recordsEnd;
+      found = readDirectory(found, relocationsEnd, segments, starts);
+      if (found != crc) {
+        throw new CorruptionException(
+            name, recordsEnd, "relocations with " + LogFormat.hex(found), LogFormat.hex(crc));
+      }
+      checkDirectory(relocationsEnd, segments, starts);
+      return new BlobFileIndex(mapping, segments, starts);
+    }
+
+    private void checkFooter(long footer) {
+      if (buffer.getLong(0) != BlobFileFormat.FOOTER_MAGIC) {
+        throw new CorruptionException(name, footer, "a footer", "other bytes");
+      }
+      int crc = window.crc32c(buffer, 0, BlobFileFormat.FOOTER_CRC_AT);
+      int found = buffer.getInt(BlobFileFormat.FOOTER_CRC_AT);
+      if (found != crc) {
+        throw new CorruptionException(
+            name, footer + BlobFileFormat.FOOTER_CRC_AT, LogFormat.hex(crc), LogFormat.hex(found));
+      }
+    }
+
+    private void checkBounds(long footer, long recordsEnd, long relocationsEnd) {
+      if (recordsEnd < LogFormat.SEGMENT_HEADER_BYTES
+          || recordsEnd > footer
+          || unsigned(BlobFileFormat.RECORD_COUNT_AT) * BlobFileFormat.RELOCATION_BYTES
+              != relocationsEnd - recordsEnd) {
+        throw new CorruptionException(
+            name,
+            footer + BlobFileFormat.RECORDS_END_AT,
+            unsigned(BlobFileFormat.RECORD_COUNT_AT) + " relocations before " + footer,
+            "relocations from " + recordsEnd + " to " + relocationsEnd);
+      }
+      if (relocationsEnd > footer
+          || unsigned(BlobFileFormat.SEGMENT_COUNT_AT) * BlobFileFormat.DIRECTORY_ENTRY_BYTES
+              != footer - relocationsEnd) {
+        throw new CorruptionException(
+            name,
+            footer + BlobFileFormat.RELOCATIONS_END_AT,
+            unsigned(BlobFileFormat.SEGMENT_COUNT_AT) + " segments before " + footer,
+            "a directory from " + relocationsEnd);
+      }
+    }
+
+    private long unsigned(int footerAt) {
+      return buffer.getInt(footerAt) & 0xffffffffL;
+    }
+
+    private int crcMore(int before, long from, long to) throws IOException {
+      int crc = before;
+      for (long at = from; at < to; at += PIECE_BYTES) {
+        int count = (int) Math.min(PIECE_BYTES, to - at);
+        fill(at, count);
+        crc = window.crc32cMore(buffer, 0, count);
+      }
+      return crc;
+    }
+
+    /** Reads ids, and counts as starts; returns the checksum with them. */
+    private int readDirectory(int before, long from, long[] segments, long[] starts)
+        throws IOException {
+      int entriesMax = PIECE_BYTES / BlobFileFormat.DIRECTORY_ENTRY_BYTES;
+      int crc = before;
+      for (int first = 0; first < segments.length; first += entriesMax) {
+        int entries = Math.min(entriesMax, segments.length - first);
+        int bytes = entries * BlobFileFormat.DIRECTORY_ENTRY_BYTES;
+        fill(from + (long) first * BlobFileFormat.DIRECTORY_ENTRY_BYTES, bytes);
+        crc = window.crc32cMore(buffer, 0, bytes);
+        for (int i = 0; i < entries; i++) {
+          int at = i * BlobFileFormat.DIRECTORY_ENTRY_BYTES;
+          segments[first + i] = buffer.getLong(at);
+          long count = buffer.getInt(at + 8) & 0xffffffffL;
+          starts[first + i + 1] = starts[first + i] + count * BlobFileFormat.RELOCATION_BYTES;
+        }
+      }
+      return crc;
+    }
+
+    private void checkDirectory(long relocationsEnd, long[] segments, long[] starts) {
+      for (int i = 0; i < segments.length; i++) {
+        boolean ascends = segments[i] > (i == 0 ? 0 : segments[i - 1]);
+        if (!ascends || starts[i + 1] == starts[i]) {
+          throw new CorruptionException(
+              name,
+              relocationsEnd + (long) i * BlobFileFormat.DIRECTORY_ENTRY_BYTES,
+              "ascending segments with relocations",
+              "segment " + segments[i]);
+        }
+      }
+      if (starts[segments.length] != relocationsEnd) {
+        throw new CorruptionException(
+            name,
+            relocationsEnd,
+            "relocations to " + relocationsEnd,
+            "relocations to " + starts[segments.length]);
+      }
+    }
+
+    private void fill(long offset, int count) throws IOException {
+      int found = file.read(window.over(buffer, 0, count), offset);
+      if (found < count) {
+        throw new CorruptionException(
+            name, offset + found, count + " bytes from " + offset, "end of file");
+      }
+    }
+  }
+}

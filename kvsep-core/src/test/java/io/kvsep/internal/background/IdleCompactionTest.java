@@ -1,0 +1,262 @@
+package io.kvsep.internal.background;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.read.StoreReads;
+import io.kvsep.testing.ConfigDraft;
+import io.kvsep.testing.CrashableStorage;
+import io.kvsep.testing.Engines;
+import io.kvsep.testing.Fault;
+import io.kvsep.testing.ManualScheduler;
+import io.kvsep.testing.Operation;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A store that nobody writes to any more comes to have its tables in one level, or nearly. */
+final class IdleCompactionTest {
+  /** More than any store takes to count as quiet. */
+  private static final int TICKS = 50;
+
+  private static final int ENTRIES = 3_000;
+
+  private final ManualScheduler scheduler = new ManualScheduler(1, 2);
+  private final CrashableStorage storage = new CrashableStorage();
+  private final StorageEngine engine = Engines.open(storage, scheduler);
+
+  @AfterEach
+  void close() {
+    engine.close();
+    assertEquals(0, engine.memoryBytes());
+  }
+
+  @Test
+  void aQuietStoreEndsInLevelsThatAreNotWorthBringingDown() {
+    fill();
+    assertFalse(isSettled());
+    long compactions = engine.stats().compactions();
+    rest();
+    assertTrue(isSettled());
+    assertTrue(engine.stats().compactions() > compactions);
+    for (int i = 0; i < ENTRIES; i++) {
+      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
+    }
+    long settled = engine.stats().compactions();
+    rest();
+    assertEquals(settled, engine.stats().compactions());
+  }
+
+  @Test
+  void aStoreThatIsWrittenToNowAndThenDoesNotSettle() {
+    fill();
+    long compactions = engine.stats().compactions();
+    for (int i = 0; i < TICKS; i++) {
+      engine.writes().put(0, key(0), value(0), 0);
+      scheduler.tick();
+      scheduler.runAll();
+    }
+    assertFalse(isSettled());
+    assertEquals(compactions, engine.stats().compactions());
+  }
+
+  @Test
+  void whatIsWrittenNowAndThenDoesNotRewriteTheLastLevelEachTime() {
+    fill();
+    rest();
+    long tableBytes = engine.stats().tableBytes();
+    long written = engine.stats().deviceBytesWritten();
+    for (int round = 0; round < 40; round++) {
+      // Far apart, so that they overlap all tables.
+      for (int i = round; i < ENTRIES; i += 500) {
+        engine.writes().put(0, key(i), value(i), 0);
+      }
+      engine.flush();
+      rest();
+    }
+    assertTrue(engine.stats().deviceBytesWritten() - written < 4 * tableBytes);
+  }
+
+  @Test
+  void afterALongQuietAllTablesAreInOneLevel() {
+    fill();
+    rest();
+    engine.writes().put(0, key(0), value(1), 0);
+    engine.flush();
+    rest();
+    assertEquals(2, levelsHeld().length);
+    // A minute, which a write begins anew.
+    tick(8 * TICKS);
+    engine.writes().put(0, key(0), value(2), 0);
+    tick(8 * TICKS);
+    engine.flush();
+    scheduler.runAll();
+    assertEquals(2, levelsHeld().length);
+    tick(8 * TICKS);
+    assertEquals(1, levelsHeld().length);
+    assertArrayEquals(value(2), engine.reads().get(0, key(0), StoreReads.LATEST));
+    long written = engine.stats().deviceBytesWritten();
+    tick(16 * TICKS);
+    assertEquals(written, engine.stats().deviceBytesWritten());
+  }
+
+  /** The first write ends settling, but waits for the step that is at work. */
+  @Test
+  void noStepRewritesMoreThanLevelZeroGivesTimeFor() {
+    byte[] value = new byte[48];
+    Random random = new Random(5);
+    for (int i = 0; i < 10_000; i++) {
+      random.nextBytes(value);
+      engine.writes().put(0, key(i), value, 0);
+      scheduler.runAll();
+    }
+    engine.compact();
+    assertEquals(1, levelsHeld().length);
+    long stepBytesMax = 4 * Engines.TINY.levelBaseBytes();
+    assertTrue(engine.stats().tableBytes() > 4 * stepBytesMax);
+    for (int i = 0; i < 100; i++) {
+      engine.writes().put(0, key(i), value(i), 0);
+    }
+    engine.flush();
+    scheduler.runAll();
+    assertEquals(2, levelsHeld().length);
+    long before = engine.stats().deviceBytesWritten();
+    long longest = 0;
+    for (int i = 0; i < 16 * TICKS; i++) {
+      scheduler.tick();
+      long written = engine.stats().deviceBytesWritten();
+      while (scheduler.help()) {
+        longest = Math.max(longest, engine.stats().deviceBytesWritten() - written);
+        written = engine.stats().deviceBytesWritten();
+      }
+    }
+    assertEquals(1, levelsHeld().length);
+    assertTrue(longest < 1.5 * stepBytesMax, "one step wrote " + longest);
+    long all = engine.stats().deviceBytesWritten() - before;
+    assertTrue(all < 1.2 * engine.stats().tableBytes(), "all wrote " + all);
+    for (int i = 0; i < 100; i++) {
+      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
+    }
+  }
+
+  @Test
+  void aWriteEndsItBeforeTheNextTick() {
+    fill();
+    rest();
+    long tableBytes = engine.stats().tableBytes();
+    long written = engine.stats().deviceBytesWritten();
+    engine.writes().put(0, key(0), value(0), 0);
+    engine.writes().put(0, key(ENTRIES - 1), value(ENTRIES - 1), 0);
+    engine.flush();
+    scheduler.runAll();
+    assertTrue(engine.stats().deviceBytesWritten() - written < tableBytes / 2);
+  }
+
+  @Test
+  void aStoreThatCannotSettleTriesAgainOnlyWhenItWasWrittenTo() {
+    fill();
+    storage.failAt(1, Fault.ENOSPC, /* sticky= */ true, kind -> kind == Operation.CREATE);
+    rest();
+    assertFalse(isSettled());
+    storage.clearTrace();
+    rest();
+    assertEquals(
+        List.of(), storage.trace().stream().filter(line -> line.startsWith("create")).toList());
+    storage.clearFaults();
+    engine.writes().put(0, key(0), value(0), 0);
+    rest();
+    assertTrue(isSettled());
+    for (int i = 0; i < ENTRIES; i++) {
+      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
+    }
+  }
+
+  @Test
+  void tablesAreWrittenInLongPiecesWhereThereIsTime() {
+    CrashableStorage files = new CrashableStorage();
+    Shape shape = Shape.forBudget(128 << 20, /* packsBlocks= */ false);
+    EngineConfig config =
+        ConfigDraft.of(Engines.config(files, scheduler)).shape(shape).segmentBytes(1 << 20).build();
+    try (StorageEngine large = StorageEngine.open(config)) {
+      for (int i = 0; i < 80_000; i++) {
+        large.writes().put(0, key(i), value(i), 0);
+        if (i % 40_000 == 39_999) {
+          large.flush();
+        }
+      }
+      assertEquals(256 << 10, longestTableWrite(files));
+      rest();
+      assertTrue(large.stats().compactions() > 0);
+      assertEquals(shape.pieceBytes(), longestTableWrite(files));
+      large.writes().put(0, key(0), value(1), 0);
+      large.writes().put(0, key(70_000), value(1), 0);
+      files.clearTrace();
+      large.compact();
+      assertEquals(shape.pieceBytes(), longestTableWrite(files));
+    }
+  }
+
+  private static long longestTableWrite(CrashableStorage files) {
+    return files.trace().stream()
+        .filter(line -> line.startsWith("write ") && line.contains(".sst "))
+        .mapToLong(line -> Long.parseLong(line.substring(line.indexOf('+') + 1)))
+        .max()
+        .orElse(0);
+  }
+
+  /** Longer than it takes to count as quiet, and to do what comes of it. */
+  private void rest() {
+    tick(TICKS);
+  }
+
+  private void tick(int times) {
+    for (int i = 0; i < times; i++) {
+      scheduler.tick();
+      scheduler.runAll();
+    }
+  }
+
+  private void fill() {
+    Random random = new Random(3);
+    for (int i = 0; i < ENTRIES; i++) {
+      engine.writes().put(0, key(i), value(i), 0);
+      if (random.nextInt(10) == 0) {
+        int other = random.nextInt(i + 1);
+        engine.writes().put(0, key(other), value(other), 0);
+      }
+      scheduler.runAll();
+    }
+    engine.flush();
+    scheduler.runAll();
+  }
+
+  /** Whether no level that holds anything could go down cheaply. */
+  private boolean isSettled() {
+    long[] held = levelsHeld();
+    boolean settled = held.length > 0;
+    for (int i = 1; i < held.length; i++) {
+      settled &= held[i] > 10 * held[i - 1];
+    }
+    return settled;
+  }
+
+  private long[] levelsHeld() {
+    return Arrays.stream(engine.stats().levelBytes()).filter(bytes -> bytes > 0).toArray();
+  }
+
+  private static byte[] key(int i) {
+    return ByteBuffer.allocate(8).putInt(i * 0x9e3779b1).putInt(i).array();
+  }
+
+  private static byte[] value(int i) {
+    return ByteBuffer.allocate(40).putInt(36, i).array();
+  }
+}

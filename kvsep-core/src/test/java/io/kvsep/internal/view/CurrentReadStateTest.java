@@ -1,0 +1,114 @@
+package io.kvsep.internal.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.read.ReadContext;
+import io.kvsep.testing.BareVersions;
+import io.kvsep.testing.ManualScheduler;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** What readers find when the next view is there, and when there is no memory for it. */
+final class CurrentReadStateTest {
+  private static final int WAITERS = 4;
+  private static final int TURNS = 2000;
+
+  private final MemoryLedger ledger = new MemoryLedger();
+  private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
+  private boolean scarce;
+
+  private Memtable memtable() {
+    return new Memtable(ledger, 8 << 10, LogPosition.START, 1);
+  }
+
+  @Test
+  void aMemtableCountsAsPinnedFromWhenItHasLeftUntilItIsFreed() {
+    Memtable newer = memtable();
+    Memtable older = memtable();
+    try (BareVersions versions = new BareVersions()) {
+      CurrentReadState live =
+          new CurrentReadState(
+              epochs,
+              () -> {
+                if (scarce) {
+                  throw new OutOfMemoryError("as a test wants it");
+                }
+                return versions.current();
+              },
+              new ManualScheduler(1, 1));
+      live.start(List.of(newer, older));
+      ReadState before = live.retain();
+      scarce = true;
+      assertThrows(OutOfMemoryError.class, () -> live.installVersion(older));
+      long bytes = ledger.totalBytes();
+      assertThrows(OutOfMemoryError.class, () -> live.addMemtable(memtable()));
+      assertEquals(bytes, ledger.totalBytes(), "it was given back");
+      assertSame(before, live.get());
+      assertEquals(0, live.pinnedMemtableBytes(), "it stays");
+      scarce = false;
+      live.installVersion(older);
+      assertEquals(1, live.get().memtables.size());
+      assertTrue(live.pinnedMemtableBytes() > 0);
+      assertEquals(older.memoryBytes(), live.pinnedMemtableBytes());
+      before.release();
+      assertEquals(0, live.pinnedMemtableBytes());
+      live.close();
+    }
+    epochs.free();
+    assertEquals(0, ledger.totalBytes());
+  }
+
+  @Test
+  void whoWaitsIsToldOfEachChangeAndKeepsItsInterrupt() throws Exception {
+    try (BareVersions versions = new BareVersions()) {
+      CurrentReadState live =
+          new CurrentReadState(epochs, versions::current, new ManualScheduler(1, 1));
+      live.start(List.of(memtable()));
+      AtomicInteger turn = new AtomicInteger();
+      ExecutorService threads = Executors.newFixedThreadPool(WAITERS);
+      List<Future<Boolean>> waiters = new ArrayList<>();
+      for (int i = 0; i < WAITERS; i++) {
+        int waiter = i;
+        waiters.add(
+            threads.submit(
+                () -> {
+                  boolean interrupts = waiter % 2 == 0;
+                  if (interrupts) {
+                    Thread.currentThread().interrupt();
+                  }
+                  for (int own = waiter; own < TURNS; own += WAITERS) {
+                    long seen = live.changes();
+                    while (turn.get() != own) {
+                      live.awaitChange(seen);
+                      seen = live.changes();
+                    }
+                    turn.incrementAndGet();
+                    live.signal();
+                  }
+                  return Thread.interrupted() == interrupts;
+                }));
+      }
+      for (Future<Boolean> waiter : waiters) {
+        assertTrue(waiter.get(), "the interrupt flag is what it was");
+      }
+      threads.shutdown();
+      assertEquals(TURNS, turn.get());
+      live.awaitChange(live.changes() - 1);
+      live.close();
+    }
+    epochs.free();
+    assertEquals(0, ledger.totalBytes());
+  }
+}
