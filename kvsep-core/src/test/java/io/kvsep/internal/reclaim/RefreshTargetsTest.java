@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
+import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.ForwardingStorage;
 import io.kvsep.internal.io.StorageFile;
@@ -121,11 +122,11 @@ final class RefreshTargetsTest {
     ReclaimPlan victims = new ReclaimPlan(relocated, Map.of(), 0);
     try (RefreshTargets.Claim job = targets.claim((version, files) -> victims)) {
       assertSame(victims, job.plan());
-      try (RefreshTargets.Pins pins = targets.pin(plan())) {
+      try (PointerTargets.Pins pins = targets.pin(plan())) {
         assertSame(PointerRefresh.NONE, pins.pointers());
       }
     }
-    try (RefreshTargets.Pins pins = targets.pin(plan())) {
+    try (PointerTargets.Pins pins = targets.pin(plan())) {
       assertNotSame(PointerRefresh.NONE, pins.pointers());
     }
   }
@@ -133,8 +134,8 @@ final class RefreshTargetsTest {
   @Test
   void aJobIsToldOfEachFileUntilTheLastCompactionHasUnpinnedIt() {
     assertEquals(Set.of(), pinned());
-    RefreshTargets.Pins first = targets.pin(plan());
-    RefreshTargets.Pins second = targets.pin(plan());
+    PointerTargets.Pins first = targets.pin(plan());
+    PointerTargets.Pins second = targets.pin(plan());
     assertEquals(relocated, pinned());
     try (RefreshTargets.Claim job = targets.claim((version, files) -> NO_FILES)) {
       assertTrue(job.hindered());
@@ -164,7 +165,7 @@ final class RefreshTargetsTest {
           }
           versions.apply(edit);
         };
-    try (RefreshTargets.Pins pins = targets.pin(plan)) {
+    try (PointerTargets.Pins pins = targets.pin(plan)) {
       assertSame(PointerRefresh.NONE, pins.pointers());
     }
   }
