@@ -150,6 +150,7 @@ final class KeyCommands {
       throw CommandError.syntax();
     }
     call.out.ok();
+    call.server.surveys().forget();
     if (!all) {
       call.entries().clear();
       return;

@@ -129,6 +129,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       return;
     }
     received += bytes.readableBytes();
+    server.bytesReceived().add(bytes.readableBytes());
     keep(bytes);
     decode(session);
     updateReading(active);
@@ -288,6 +289,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       return;
     }
     long before = unsent(active);
+    server.bytesSent().add(replies.readableBytes());
     while (replies.readableBytes() > PIECE_BYTES) {
       active.write(replies.readRetainedSlice(PIECE_BYTES), active.voidPromise());
     }

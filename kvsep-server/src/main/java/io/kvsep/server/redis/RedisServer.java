@@ -48,8 +48,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Thread safe. Owns one thread for each event loop that has connections, and up to two for
- * commands that take long.
+ * <p>Thread safe. Owns one thread for each event loop that has connections, up to two for commands
+ * that take long, and at times one that counts keys.
  */
 public final class RedisServer implements AutoCloseable {
   private static final Duration CLOSING_MAX = Duration.ofSeconds(10);

@@ -433,7 +433,7 @@ final class Round {
     }
     server.meter().record(tally, nowNanos - startNanos);
     tally.clear();
-    server.processed(answered);
+    server.rate().add(answered, nowNanos);
   }
 
   private void addDelivery(List<Delivery> deliveries, Session session, long nowNanos) {

@@ -4,7 +4,6 @@ import io.kvsep.KvCursor;
 import io.kvsep.ScanOptions;
 import io.kvsep.server.redis.Command.Kind;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +29,7 @@ final class ScanCommands {
         Command.of("keys", 2, Kind.LONG_READ, ScanCommands::keys, "Gives all keys of a pattern"),
         Command.of(
             "dbsize", 1, Kind.LONG_READ, ScanCommands::size, "Counts the keys of a database"),
-        Command.of("randomkey", 1, Kind.READ, ScanCommands::randomKey, "Gives some key"));
+        Command.of("randomkey", 1, Kind.LONG_READ, ScanCommands::randomKey, "Gives some key"));
   }
 
   private static void scan(Call call) {
@@ -149,39 +148,10 @@ final class ScanCommands {
     call.out.integer(count);
   }
 
-  /** The key at or after a random place between the first and the last. */
   private static void randomKey(Call call) {
+    KeySurvey survey = call.server.surveys().recent(call.session.database);
     try (KvCursor cursor = call.entries().cursor(ScanOptions.all().keysOnly())) {
-      if (!cursor.previous()) {
-        call.out.nothing();
-        return;
-      }
-      byte[] last = cursor.key();
-      if (!cursor.seek(new byte[] {0})) {
-        // It was the only one, and has expired just now.
-        call.out.nothing();
-        return;
-      }
-      byte[] first = cursor.key();
-      int common = Math.max(0, Arrays.mismatch(first, last));
-      long low = number(first, common);
-      long high = number(last, common);
-      long drawn =
-          low == high ? low : ThreadLocalRandom.current().nextLong(0, high - low + 1) + low;
-      byte[] place = Arrays.copyOf(first, Math.min(Keys.BYTES_MAX, common + 7));
-      for (int i = common; i < place.length; i++) {
-        place[i] = (byte) (drawn >>> (8 * (6 - (i - common))));
-      }
-      call.out.bulk(cursor.seek(place) ? cursor.key() : last);
+      call.out.bulkOrNull(survey.draw(cursor, ThreadLocalRandom.current()));
     }
-  }
-
-  /** Seven bytes from an index on as a number, so that differences stay positive. */
-  private static long number(byte[] key, int from) {
-    long value = 0;
-    for (int i = from; i < from + 7; i++) {
-      value = value << 8 | (i < key.length ? key[i] & 0xff : 0);
-    }
-    return value;
   }
 }

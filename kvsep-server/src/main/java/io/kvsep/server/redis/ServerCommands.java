@@ -2,7 +2,6 @@ package io.kvsep.server.redis;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import io.kvsep.StoreStats;
 import io.kvsep.server.redis.Command.Kind;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,72 +57,7 @@ final class ServerCommands {
     for (int i = 1; i < call.count(); i++) {
       wanted.add(call.word(i));
     }
-    boolean all =
-        wanted.isEmpty()
-            || wanted.contains("ALL")
-            || wanted.contains("DEFAULT")
-            || wanted.contains("EVERYTHING");
-    StringBuilder text = new StringBuilder();
-    for (Map.Entry<String, List<String>> section : sections(call).entrySet()) {
-      if (all || wanted.contains(section.getKey().substring(2).toUpperCase(Locale.ROOT))) {
-        text.append(text.isEmpty() ? "" : "\r\n")
-            .append("# ")
-            .append(section.getKey().substring(2));
-        text.append("\r\n");
-        section.getValue().forEach(line -> text.append(line).append("\r\n"));
-      }
-    }
-    call.out.verbatim(text.toString());
-  }
-
-  /** By name, with a digit in front that orders them. */
-  private static Map<String, List<String>> sections(Call call) {
-    ServerState server = call.server;
-    StoreStats stats = server.store().stats();
-    long uptime = Math.max(0, (call.nowMillis() - server.startedAtMillis()) / 1000);
-    Map<String, List<String>> sections = new TreeMap<>();
-    sections.put(
-        "1 Server",
-        List.of(
-            "redis_version:" + REDIS_VERSION,
-            "redis_mode:standalone",
-            "server_name:kvsep",
-            "os:" + System.getProperty("os.name") + " " + System.getProperty("os.arch"),
-            "arch_bits:64",
-            "process_id:" + ProcessHandle.current().pid(),
-            "tcp_port:" + server.port(),
-            "uptime_in_seconds:" + uptime,
-            "uptime_in_days:" + uptime / 86_400));
-    sections.put(
-        "2 Clients",
-        List.of(
-            "connected_clients:" + server.connections(),
-            "maxclients:" + server.options().limits().connections()));
-    sections.put("3 Memory", List.of("used_memory:" + usedHeap(), "maxmemory:0"));
-    sections.put("4 Persistence", List.of("loading:0", "aof_enabled:1"));
-    sections.put(
-        "5 Stats",
-        List.of(
-            "total_connections_received:" + server.connectionsReceived(),
-            "total_commands_processed:" + server.commandsProcessed(),
-            "rejected_connections:" + server.connectionsRefused()));
-    sections.put("6 Replication", List.of("role:master", "connected_slaves:0"));
-    sections.put("7 Cluster", List.of("cluster_enabled:0"));
-    sections.put(
-        "8 Kvsep",
-        List.of(
-            "entries_estimate:" + stats.entriesEstimate(),
-            "log_bytes:" + stats.logBytes(),
-            "log_live_bytes:" + stats.logLiveBytes(),
-            "table_bytes:" + stats.tableBytes(),
-            "commits:" + stats.commits(),
-            "syncs:" + stats.syncs()));
-    return sections;
-  }
-
-  private static long usedHeap() {
-    Runtime runtime = Runtime.getRuntime();
-    return runtime.totalMemory() - runtime.freeMemory();
+    call.out.verbatim(ServerInfo.text(call, wanted));
   }
 
   private static void config(Call call) {

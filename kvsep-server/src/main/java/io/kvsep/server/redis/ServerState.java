@@ -5,9 +5,11 @@ import io.kvsep.error.ReadOnlyStoreException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -26,7 +28,11 @@ final class ServerState {
   private final AtomicLong lastId = new AtomicLong();
   private final LongAdder connectionsReceived = new LongAdder();
   private final LongAdder connectionsRefused = new LongAdder();
-  private final LongAdder commandsProcessed = new LongAdder();
+  private final CommandRate rate = new CommandRate(System.nanoTime());
+  private final LongAdder bytesReceived = new LongAdder();
+  private final LongAdder bytesSent = new LongAdder();
+  private final KeySurveys surveys;
+  private final String runId = newRunId();
   private final long startedAtMillis;
   private final ReentrantReadWriteLock commits = new ReentrantReadWriteLock();
   private final AtomicLong underWay = new AtomicLong();
@@ -36,6 +42,9 @@ final class ServerState {
     this.store = store;
     this.options = options;
     this.databases = new Databases(store);
+    this.surveys =
+        new KeySurveys(
+            databases.present(), options.clock(), System::nanoTime, ServerState::inBackground);
     this.budget = new RequestBudget(options.limits().requestBytes());
     this.unsent = new UnsentReplies(options.limits().requestBytes());
     this.startedAtMillis = options.clock().millis();
@@ -105,10 +114,6 @@ final class ServerState {
     connectionsRefused.increment();
   }
 
-  void processed(long count) {
-    commandsProcessed.add(count);
-  }
-
   void add(Session session) {
     sessions.put(session.id, session);
     connectionsReceived.increment();
@@ -136,8 +141,37 @@ final class ServerState {
     return connectionsRefused.sum();
   }
 
-  long commandsProcessed() {
-    return commandsProcessed.sum();
+  CommandRate rate() {
+    return rate;
+  }
+
+  LongAdder bytesReceived() {
+    return bytesReceived;
+  }
+
+  LongAdder bytesSent() {
+    return bytesSent;
+  }
+
+  KeySurveys surveys() {
+    return surveys;
+  }
+
+  /** Of this server until it is closed, in the form that Redis has. */
+  String runId() {
+    return runId;
+  }
+
+  private static void inBackground(Runnable work) {
+    Thread thread = new Thread(work, "kvsep-redis-survey");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private static String newRunId() {
+    byte[] bytes = new byte[20];
+    ThreadLocalRandom.current().nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
   }
 
   long startedAtMillis() {
