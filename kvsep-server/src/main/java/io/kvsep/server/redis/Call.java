@@ -59,6 +59,15 @@ final class Call {
     return Numbers.integer(arguments[index]);
   }
 
+  /** The argument as a number, or else this error. */
+  long integer(int index, String error) {
+    try {
+      return integer(index);
+    } catch (CommandError e) {
+      throw new CommandError(error);
+    }
+  }
+
   /** The selected database. */
   Entries entries() {
     return spaces.at(session.database);

@@ -1,5 +1,6 @@
 package io.kvsep.server.redis;
 
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Predicate;
 
@@ -118,6 +119,13 @@ record Command(
       throw CommandError.wrongArity(name);
     }
     subcommands.check(name, arguments);
+  }
+
+  /** The name, with that of the subcommand. */
+  String fullName(byte[][] arguments) {
+    return subcommands.arities().isEmpty() || arguments.length < 2
+        ? name
+        : name + "|" + Call.word(arguments[1]).toLowerCase(Locale.ROOT);
   }
 
   static boolean takes(int arity, int count) {

@@ -24,6 +24,7 @@ final class CommandTable {
     all.addAll(ScanCommands.all());
     all.addAll(TransactionCommands.all());
     all.addAll(SessionCommands.all());
+    all.addAll(ClientCommands.all());
     all.addAll(ServerCommands.all());
     all.sort(Comparator.comparing(Command::name));
     commands = List.copyOf(all);

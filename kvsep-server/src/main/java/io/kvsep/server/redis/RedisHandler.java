@@ -69,6 +69,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private @Nullable Future<?> arrival;
 
   private long received;
+  private long sent;
   private @Nullable Future<?> authentication;
 
   RedisHandler(ServerState server, Lane lane) {
@@ -129,6 +130,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       return;
     }
     received += bytes.readableBytes();
+    session.receivedBytes.lazySet(received);
     server.bytesReceived().add(bytes.readableBytes());
     keep(bytes);
     decode(session);
@@ -289,7 +291,11 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       return;
     }
     long before = unsent(active);
+    sent += replies.readableBytes();
     server.bytesSent().add(replies.readableBytes());
+    if (session != null) {
+      session.sentBytes.lazySet(sent);
+    }
     while (replies.readableBytes() > PIECE_BYTES) {
       active.write(replies.readRetainedSlice(PIECE_BYTES), active.voidPromise());
     }
@@ -310,6 +316,9 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     long now = unsent(active);
     boolean tooMuch = server.unsent().change(unsentBytes, now);
     unsentBytes = now;
+    if (session != null) {
+      session.unsentBytes.lazySet(now);
+    }
     if (tooMuch) {
       stopListening();
       // Not from here, as whoever has sent goes on with the connection.

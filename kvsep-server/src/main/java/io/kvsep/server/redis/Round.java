@@ -197,7 +197,7 @@ final class Round {
       refuse(session, request, String.valueOf(refusal));
       return false;
     }
-    note(session, command);
+    note(session, command, request);
     clockIsDue |= mayWait && mayTakeLong(session, command, request);
     boolean ends = command.name().equals(TransactionCommands.EXEC);
     if (session.queue != null && command.kind() != Command.Kind.CONTROL && !ends) {
@@ -232,9 +232,10 @@ final class Round {
   }
 
   /** What others may look at is not written more often than it changes. */
-  private static void note(Session session, Command command) {
-    if (!session.lastCommand.equals(command.name())) {
-      session.lastCommand = command.name();
+  private static void note(Session session, Command command, Request request) {
+    String name = command.fullName(request.arguments);
+    if (!session.lastCommand.equals(name)) {
+      session.lastCommand = name;
     }
   }
 
@@ -453,6 +454,7 @@ final class Round {
     } else {
       server.meter().record(session.answered, nowNanos - session.sinceNanos);
     }
+    session.count(session.answered.sum());
     session.answered.clear();
     session.waits = waits || session.parked;
     session.answeredBytes = 0;

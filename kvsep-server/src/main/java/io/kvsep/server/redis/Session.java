@@ -3,11 +3,14 @@ package io.kvsep.server.redis;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.unix.UnixChannel;
 import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,8 +87,11 @@ final class Session {
   /** The database before them, which a transaction may change on its way. */
   int groupDatabase;
 
-  /** When an event loop first had what is being carried out, by {@link System#nanoTime}. */
-  long sinceNanos;
+  /**
+   * When an event loop first had what is being carried out, or was last, by {@link
+   * System#nanoTime}.
+   */
+  volatile long sinceNanos = System.nanoTime();
 
   /** Whether commands of it are left from the last round, so that their time goes on. */
   boolean waits;
@@ -98,13 +104,25 @@ final class Session {
   /** Commands after MULTI, null outside. */
   @Nullable List<Request> queue;
 
-  long queuedBytes;
+  volatile long queuedBytes;
+
+  /** How many these are, for others to see; -1 outside. */
+  volatile int queued = -1;
 
   /** Whether EXEC will refuse what is queued, as something in it was refused before. */
   boolean queueBroken;
 
   final List<Watched> watched = new ArrayList<>();
   long watchedBytes;
+
+  /** How many these are, for others to see. */
+  volatile int watchedKeys;
+
+  // What others may look at; each is written by one thread at a time.
+  final AtomicLong commands = new AtomicLong();
+  final AtomicLong receivedBytes = new AtomicLong();
+  final AtomicLong sentBytes = new AtomicLong();
+  final AtomicLong unsentBytes = new AtomicLong();
 
   Session(long id, Channel channel, Replies replies, Outlet outlet, long nowMillis) {
     this.id = id;
@@ -175,6 +193,7 @@ final class Session {
   /** Forgets watched keys; gives back what they had reserved. */
   void unwatch(RequestBudget budget) {
     watched.clear();
+    watchedKeys = 0;
     budget.release(beyondFree(watchedBytes));
     watchedBytes = 0;
   }
@@ -183,13 +202,15 @@ final class Session {
    * Queues a command behind MULTI, if there is room for it; as of a command, the first bytes of a
    * transaction are free.
    */
-  boolean enqueue(List<Request> queued, Request request, RequestBudget budget) {
+  boolean enqueue(List<Request> requests, Request request, RequestBudget budget) {
     long bytes = queuedBytes + request.heapBytes();
     if (!budget.reserve(beyondFree(bytes) - beyondFree(queuedBytes))) {
       return false;
     }
     queuedBytes = bytes;
-    return queued.add(request);
+    requests.add(request);
+    queued = requests.size();
+    return true;
   }
 
   private static long beyondFree(long bytes) {
@@ -198,41 +219,61 @@ final class Session {
 
   /** Leaves MULTI and forgets watched keys; gives back what these and commands had reserved. */
   void discard(RequestBudget budget) {
-    List<Request> queued = queue;
-    if (queued != null) {
-      for (int i = 0; i < queued.size(); i++) {
-        budget.release(queued.get(i).reservedBytes);
+    List<Request> requests = queue;
+    if (requests != null) {
+      for (int i = 0; i < requests.size(); i++) {
+        budget.release(requests.get(i).reservedBytes);
       }
       budget.release(beyondFree(queuedBytes));
     }
     queue = null;
+    queued = -1;
     queuedBytes = 0;
     queueBroken = false;
     unwatch(budget);
   }
 
-  /** As far as others see it, in the words of CLIENT LIST. */
+  /** So many more commands were answered. */
+  void count(int more) {
+    commands.lazySet(commands.getPlain() + more);
+  }
+
+  String address() {
+    return text(remote);
+  }
+
+  String localAddress() {
+    return text(local);
+  }
+
+  long ageSeconds(long nowMillis) {
+    return Math.max(0, (nowMillis - connectedAtMillis) / 1000);
+  }
+
+  /** As far as others see it, in the words of CLIENT LIST; zeros for what is not kept here. */
   String describe(long nowMillis) {
-    return "id="
-        + id
-        + " addr="
-        + text(remote)
-        + " laddr="
-        + text(local)
-        + " name="
-        + name
-        + " age="
-        + Math.max(0, (nowMillis - connectedAtMillis) / 1000)
-        + " db="
-        + database
-        + " cmd="
-        + lastCommand
-        + " resp="
-        + protocol
-        + " lib-name="
-        + libraryName
-        + " lib-ver="
-        + libraryVersion;
+    long idleNanos = Math.max(0, System.nanoTime() - sinceNanos);
+    return ("id=" + id)
+        + (" addr=" + address())
+        + (" laddr=" + localAddress())
+        + (" fd=" + (channel instanceof UnixChannel unix ? unix.fd().intValue() : -1))
+        + (" name=" + name)
+        + (" age=" + ageSeconds(nowMillis))
+        + (" idle=" + TimeUnit.NANOSECONDS.toSeconds(idleNanos))
+        + (" flags=" + (queued < 0 ? "N" : "x"))
+        + (" db=" + database)
+        + (" sub=0 psub=0 ssub=0 multi=" + queued)
+        + (" watch=" + watchedKeys)
+        + (" qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=" + queuedBytes)
+        + (" rbs=0 rbp=0 obl=0 oll=0 omem=" + unsentBytes.get())
+        + (" tot-mem=" + (queuedBytes + unsentBytes.get()))
+        + (" events=r cmd=" + lastCommand)
+        + (" user=default redir=-1 resp=" + protocol)
+        + (" lib-name=" + libraryName)
+        + (" lib-ver=" + libraryVersion)
+        + (" tot-net-in=" + receivedBytes.get())
+        + (" tot-net-out=" + sentBytes.get())
+        + (" tot-cmds=" + commands.get());
   }
 
   private static String text(SocketAddress address) {

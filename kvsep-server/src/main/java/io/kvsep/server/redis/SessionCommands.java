@@ -6,11 +6,10 @@ import io.kvsep.server.redis.Command.Kind;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.List;
-import java.util.Map;
 
 /** The connection itself: who is there, and how it wants to be spoken to. */
 final class SessionCommands {
-  private static final String DEFAULT_USER = "default";
+  static final String DEFAULT_USER = "default";
   private static final int NAME_LENGTH_MAX = 1024;
 
   private SessionCommands() {}
@@ -25,28 +24,7 @@ final class SessionCommands {
         Command.of("auth", -2, Kind.GREETING, SessionCommands::auth, "Gives the token"),
         Command.of("hello", -1, Kind.GREETING, SessionCommands::hello, "Chooses the protocol"),
         Command.of("quit", -1, Kind.CONTROL, SessionCommands::quit, "Closes the connection"),
-        Command.of("reset", 1, Kind.CONTROL, SessionCommands::reset, "Begins the connection anew"),
-        Command.of("client", -2, Kind.SESSION, SessionCommands::client, "About connections")
-            .subcommands(
-                Map.of(
-                    "GETNAME",
-                    2,
-                    "HELP",
-                    2,
-                    "ID",
-                    2,
-                    "INFO",
-                    2,
-                    "LIST",
-                    2,
-                    "NO-EVICT",
-                    3,
-                    "NO-TOUCH",
-                    3,
-                    "SETINFO",
-                    4,
-                    "SETNAME",
-                    3)));
+        Command.of("reset", 1, Kind.CONTROL, SessionCommands::reset, "Begins the connection anew"));
   }
 
   /** Whether a command may come before the token. */
@@ -184,80 +162,11 @@ final class SessionCommands {
     out.array(0);
   }
 
-  private static String checked(String text, String what) {
+  static String checked(String text, String what) {
     if (text.length() > NAME_LENGTH_MAX || !text.chars().allMatch(c -> c > ' ' && c <= '~')) {
       throw new CommandError(
           "ERR " + what + " cannot contain spaces, newlines or special characters.");
     }
     return text;
-  }
-
-  private static void client(Call call) {
-    Session session = call.session;
-    String word = call.word(1);
-    switch (word) {
-      case "ID" -> call.out.integer(session.id);
-      case "GETNAME" ->
-          call.out.bulkOrNull(session.name.isEmpty() ? null : session.name.getBytes(UTF_8));
-      case "SETNAME" -> {
-        session.name = checked(call.text(2), "Client names");
-        call.out.ok();
-      }
-      case "SETINFO" -> setInfo(call);
-      case "INFO" -> call.out.verbatim(session.describe(call.nowMillis()) + "\n");
-      case "LIST" -> list(call);
-      case "NO-EVICT", "NO-TOUCH" -> {
-        // Nothing is ever evicted, so both are as asked for.
-        if (!call.word(2).equals("ON") && !call.word(2).equals("OFF")) {
-          throw CommandError.syntax();
-        }
-        call.out.ok();
-      }
-      case "HELP" -> help(call);
-      default -> throw CommandError.unknownSubcommand(call.name, call.bytes(1));
-    }
-  }
-
-  private static void help(Call call) {
-    ServerCommands.help(
-        call,
-        "GETNAME",
-        "Gives the name of the connection.",
-        "ID",
-        "Gives the number of the connection.",
-        "INFO",
-        "Describes the connection.",
-        "LIST",
-        "Describes all connections.",
-        "NO-EVICT (ON|OFF)",
-        "Does nothing: no connection is ever evicted.",
-        "NO-TOUCH (ON|OFF)",
-        "Does nothing: it is not known when keys were used.",
-        "SETINFO (LIB-NAME|LIB-VER) <value>",
-        "Sets what the client library says of itself.",
-        "SETNAME <name>",
-        "Sets the name of the connection.");
-  }
-
-  private static void setInfo(Call call) {
-    String option = call.word(2);
-    if (!option.equals("LIB-NAME") && !option.equals("LIB-VER")) {
-      throw new CommandError("ERR Unrecognized option '" + call.text(2) + "'");
-    }
-    String value = checked(call.text(3), call.text(2));
-    if (option.equals("LIB-NAME")) {
-      call.session.libraryName = value;
-    } else {
-      call.session.libraryVersion = value;
-    }
-    call.out.ok();
-  }
-
-  private static void list(Call call) {
-    StringBuilder lines = new StringBuilder();
-    for (Session session : call.server.sessions()) {
-      lines.append(session.describe(call.nowMillis())).append('\n');
-    }
-    call.out.verbatim(lines.toString());
   }
 }

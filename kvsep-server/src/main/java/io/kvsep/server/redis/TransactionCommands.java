@@ -58,6 +58,7 @@ final class TransactionCommands {
       throw new CommandError("ERR MULTI calls can not be nested");
     }
     call.session.queue = new ArrayList<>();
+    call.session.queued = 0;
     call.session.queueBroken = false;
     call.out.ok();
   }
@@ -93,6 +94,7 @@ final class TransactionCommands {
     }
     call.out.ok();
     session.watched.addAll(watched);
+    session.watchedKeys = session.watched.size();
   }
 
   /** In a transaction nothing: EXEC has looked at the keys by then, and may have to do so again. */

@@ -521,7 +521,7 @@ final class CommandsTest {
             "-ERR lib-ver cannot contain spaces, newlines or special characters.^",
         "CLIENT NO-EVICT on", "+OK^",
         "CLIENT NO-TOUCH off", "+OK^",
-        "CLIENT KILL x", "-ERR unknown subcommand 'KILL'. Try CLIENT HELP.^",
+        "CLIENT PAUSE 1", "-ERR unknown subcommand 'PAUSE'. Try CLIENT HELP.^",
         "CONFIG GET databases", "*2^$9^databases^$2^16^",
         "CONFIG GET none", "*0^",
         "CONFIG SET a b", "-ERR unknown subcommand 'SET'. Try CONFIG HELP.^",

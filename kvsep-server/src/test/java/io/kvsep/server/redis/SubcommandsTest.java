@@ -40,7 +40,7 @@ final class SubcommandsTest {
       "client setname a b", "-ERR wrong number of arguments for 'client|setname' command^",
       "CLIENT SETINFO LIB-NAME", "-ERR wrong number of arguments for 'client|setinfo' command^",
       "CLIENT ID x", "-ERR wrong number of arguments for 'client|id' command^",
-      "CLIENT LIST x", "-ERR wrong number of arguments for 'client|list' command^",
+      "CLIENT KILL", "-ERR wrong number of arguments for 'client|kill' command^",
       "CONFIG SET a b", "-ERR unknown subcommand 'SET'. Try CONFIG HELP.^",
       "CONFIG GET", "-ERR wrong number of arguments for 'config|get' command^",
       "COMMAND FOO", "-ERR unknown subcommand 'FOO'. Try COMMAND HELP.^",
