@@ -7,8 +7,8 @@ import java.util.Map;
  * What COMMAND DOCS tells of a command, besides its summary. Clients that show help count on both:
  * redis-cli compares the group of every command without asking whether there is one.
  *
- * @param group in which Redis describes the command
- * @param since the version of Redis that it came with
+ * @param group in which Redis, or Valkey, describes the command
+ * @param since the version of Redis that it came with; of Valkey where Redis does not have it
  */
 record CommandDocs(String group, String since) {
   private static final Map<String, CommandDocs> ALL = all();
@@ -58,7 +58,8 @@ record CommandDocs(String group, String since) {
         "2.2.0 setrange strlen",
         "2.4.0 getrange",
         "2.6.0 incrbyfloat psetex",
-        "6.2.0 getdel getex");
+        "6.2.0 getdel getex",
+        "9.0.0 delifeq");
     add(all, "transactions", "1.2.0 exec multi", "2.0.0 discard", "2.2.0 unwatch watch");
     return Map.copyOf(all);
   }

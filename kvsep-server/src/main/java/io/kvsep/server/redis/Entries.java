@@ -18,6 +18,22 @@ interface Entries {
 
   byte @Nullable [] get(byte[] key);
 
+  /** The value, an empty one where the key is absent. */
+  default byte[] getOrEmpty(byte[] key) {
+    byte[] value = get(key);
+    return value == null ? new byte[0] : value;
+  }
+
+  /** Whether the key has this value; reads none of another length. */
+  default boolean has(byte[] key, byte[] value) {
+    EntryInfo info = info(key);
+    if (info == null || info.valueLength() != value.length) {
+      return false;
+    }
+    Boolean same = read(key, view -> view.equals(ByteBuffer.wrap(value)));
+    return same != null && same;
+  }
+
   boolean contains(byte[] key);
 
   @Nullable EntryInfo info(byte[] key);

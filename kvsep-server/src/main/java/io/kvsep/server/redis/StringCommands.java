@@ -39,6 +39,9 @@ final class StringCommands {
                 StringCommands::getAndSet,
                 "Sets a key, gives the old value")
             .keys(1, 1, 1),
+        Command.of(
+                "delifeq", 3, Kind.WRITE, StringCommands::deleteIfEqual, "Deletes a key of a value")
+            .keys(1, 1, 1),
         Command.of("getdel", 2, Kind.WRITE, StringCommands::getAndDelete, "Gives and deletes")
             .keys(1, 1, 1),
         Command.of(
@@ -79,6 +82,10 @@ final class StringCommands {
   private static final class SetOptions {
     boolean ifAbsent;
     boolean ifPresent;
+
+    /** Index of the value that the key must have, 0 for none. */
+    int ifEqual;
+
     boolean get;
     boolean keepExpiry;
     long expiresAtMillis = Entries.NEVER;
@@ -88,10 +95,12 @@ final class StringCommands {
       ExpiryOption expiry = new ExpiryOption("KEEPTTL");
       for (int i = 3; i < call.count(); i++) {
         String word = call.word(i);
-        if (word.equals("NX") && !options.ifPresent) {
+        if (word.equals("NX") && !options.ifPresent && options.ifEqual == 0) {
           options.ifAbsent = true;
-        } else if (word.equals("XX") && !options.ifAbsent) {
+        } else if (word.equals("XX") && !options.ifAbsent && options.ifEqual == 0) {
           options.ifPresent = true;
+        } else if (word.equals("IFEQ") && options.takesEqual() && i + 1 < call.count()) {
+          options.ifEqual = ++i;
         } else if (word.equals("GET")) {
           options.get = true;
         } else {
@@ -104,8 +113,12 @@ final class StringCommands {
       return options;
     }
 
+    private boolean takesEqual() {
+      return !ifAbsent && !ifPresent && ifEqual == 0;
+    }
+
     boolean reads() {
-      return ifAbsent || ifPresent || get || keepExpiry;
+      return ifAbsent || ifPresent || ifEqual > 0 || get || keepExpiry;
     }
   }
 
@@ -124,7 +137,10 @@ final class StringCommands {
     }
     Entries entries = call.entries();
     EntryInfo info = entries.info(key);
-    boolean sets = !(options.ifAbsent && info != null) && !(options.ifPresent && info == null);
+    boolean sets =
+        !(options.ifAbsent && info != null)
+            && !(options.ifPresent && info == null)
+            && (options.ifEqual == 0 || entries.has(key, call.bytes(options.ifEqual)));
     if (options.get) {
       call.out.bulkOrNull(info == null ? null : entries.get(key));
     } else if (sets) {
@@ -151,6 +167,14 @@ final class StringCommands {
     long moment = ExpiryOption.moment(call, inSeconds ? "EX" : "PX", 2);
     call.out.ok();
     call.entries().put(call.bytes(1), call.bytes(3), moment);
+  }
+
+  private static void deleteIfEqual(Call call) {
+    boolean equal = call.entries().has(call.bytes(1), call.bytes(2));
+    call.out.integer(equal ? 1 : 0);
+    if (equal) {
+      call.entries().delete(call.bytes(1));
+    }
   }
 
   private static void getAndSet(Call call) {
