@@ -135,7 +135,7 @@ record Command(
   /** Refuses keys that the store cannot have. */
   void checkKeys(byte[][] arguments) {
     if (firstKey > 0) {
-      int last = lastKey < 0 ? arguments.length + lastKey : lastKey;
+      int last = Math.min(arguments.length - 1, lastKey < 0 ? arguments.length + lastKey : lastKey);
       for (int i = firstKey; i <= last; i += keyStep) {
         Keys.check(arguments[i]);
       }

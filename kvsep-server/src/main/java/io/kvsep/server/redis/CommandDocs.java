@@ -25,6 +25,14 @@ record CommandDocs(String group, String since) {
     Map<String, CommandDocs> all = new HashMap<>();
     add(
         all,
+        "bitmap",
+        "2.2.0 getbit setbit",
+        "2.6.0 bitcount bitop",
+        "2.8.7 bitpos",
+        "3.2.0 bitfield",
+        "6.0.0 bitfield_ro");
+    add(
+        all,
         "connection",
         "1.0.0 auth echo ping quit select",
         "2.4.0 client",
@@ -33,9 +41,10 @@ record CommandDocs(String group, String since) {
     add(
         all,
         "generic",
-        "1.0.0 del exists expire keys randomkey rename renamenx ttl type",
+        "1.0.0 del exists expire keys move randomkey rename renamenx ttl type",
         "1.2.0 expireat",
         "2.2.0 persist",
+        "2.2.3 object",
         "2.6.0 pexpire pexpireat pttl",
         "2.8.0 scan",
         "3.2.1 touch",
@@ -48,7 +57,8 @@ record CommandDocs(String group, String since) {
         "1.0.0 dbsize flushall flushdb info save",
         "2.0.0 config",
         "2.6.0 time",
-        "2.8.13 command");
+        "2.8.13 command",
+        "4.0.0 swapdb");
     add(
         all,
         "string",
@@ -59,6 +69,7 @@ record CommandDocs(String group, String since) {
         "2.4.0 getrange",
         "2.6.0 incrbyfloat psetex",
         "6.2.0 getdel getex",
+        "7.0.0 lcs",
         "9.0.0 delifeq");
     add(all, "transactions", "1.2.0 exec multi", "2.0.0 discard", "2.2.0 unwatch watch");
     return Map.copyOf(all);

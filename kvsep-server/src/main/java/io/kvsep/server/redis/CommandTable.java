@@ -18,6 +18,9 @@ final class CommandTable {
   CommandTable() {
     List<Command> all = new ArrayList<>();
     all.addAll(StringCommands.all());
+    all.addAll(BitCommands.all());
+    all.addAll(BitFieldCommands.all());
+    all.addAll(LcsCommand.all());
     all.addAll(CounterCommands.all());
     all.addAll(KeyCommands.all());
     all.addAll(ExpiryCommands.all());

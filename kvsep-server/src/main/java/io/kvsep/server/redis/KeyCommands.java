@@ -1,12 +1,19 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.EntryInfo;
+import io.kvsep.KvCursor;
+import io.kvsep.ScanOptions;
 import io.kvsep.server.redis.Command.Kind;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /** Keys as such: whether they are there, moving, copying and removing them. */
 final class KeyCommands {
+  /** Longer values are raw. */
+  private static final int EMBEDDED_BYTES_MAX = 44;
+
   private KeyCommands() {}
 
   static List<Command> all() {
@@ -33,6 +40,12 @@ final class KeyCommands {
                 "Renames a key to a new one")
             .keys(1, 2, 1),
         Command.of("copy", -3, Kind.WRITE, KeyCommands::copy, "Copies a key").keys(1, 2, 1),
+        Command.of("move", 3, Kind.WRITE, KeyCommands::moveAway, "Moves a key to another database")
+            .keys(1, 1, 1),
+        Command.of("swapdb", 3, Kind.WRITE, KeyCommands::swap, "Exchanges two databases"),
+        Command.of("object", -2, Kind.READ, KeyCommands::object, "Tells how a value is kept")
+            .keys(2, 2, 1)
+            .subcommands(Map.of("ENCODING", 3, "FREQ", 3, "HELP", 2, "IDLETIME", 3, "REFCOUNT", 3)),
         Command.of(
                 "flushdb",
                 -1,
@@ -116,7 +129,7 @@ final class KeyCommands {
       }
     }
     if (target == call.session.database && Arrays.equals(call.bytes(1), call.bytes(2))) {
-      throw new CommandError("ERR source and destination objects are the same");
+      throw sameObjects();
     }
     Entries from = call.entries();
     Entries to = call.spaces.at(target);
@@ -127,6 +140,109 @@ final class KeyCommands {
     if (copies && value != null) {
       to.put(call.bytes(2), value, Entries.expiry(info));
     }
+  }
+
+  private static void moveAway(Call call) {
+    int target = database(call.integer(2));
+    if (target == call.session.database) {
+      throw sameObjects();
+    }
+    Entries from = call.entries();
+    Entries to = call.spaces.at(target);
+    byte[] key = call.bytes(1);
+    EntryInfo info = from.info(key);
+    byte[] value = info == null ? null : from.get(key);
+    boolean moves = value != null && !to.contains(key);
+    call.out.integer(moves ? 1 : 0);
+    if (moves && value != null) {
+      to.put(key, value, Entries.expiry(info));
+      from.delete(key);
+    }
+  }
+
+  /** An entry that is about to be written to another database. */
+  private record Copied(byte[] key, byte[] value, long expiresAtMillis) {
+    /** About what it takes on the heap beside its bytes. */
+    static final int OVERHEAD_BYTES = 120;
+  }
+
+  /** Writes all entries of both databases again, as a keyspace keeps its name. */
+  private static void swap(Call call) {
+    int first = database(call.integer(1, "ERR invalid first DB index"));
+    int second = database(call.integer(2, "ERR invalid second DB index"));
+    call.out.ok();
+    if (first == second) {
+      return;
+    }
+    call.server.surveys().forget();
+    try (RequestBudget.Share share = call.server.budget().share()) {
+      List<Copied> ofFirst = all(call, first, share);
+      List<Copied> ofSecond = all(call, second, share);
+      replace(call.spaces.at(first), ofSecond);
+      replace(call.spaces.at(second), ofFirst);
+    }
+  }
+
+  private static List<Copied> all(Call call, int database, RequestBudget.Share share) {
+    List<Copied> entries = new ArrayList<>();
+    try (KvCursor cursor = call.spaces.at(database).cursor(ScanOptions.all())) {
+      while (cursor.next()) {
+        byte[] key = cursor.key();
+        share.take((long) Copied.OVERHEAD_BYTES + key.length + cursor.valueLength());
+        long end = cursor.expiresAtMillis().orElse(Entries.NEVER);
+        entries.add(new Copied(key, cursor.value(), end));
+      }
+    }
+    return entries;
+  }
+
+  private static void replace(Entries database, List<Copied> entries) {
+    database.clear();
+    entries.forEach(entry -> database.put(entry.key, entry.value, entry.expiresAtMillis));
+  }
+
+  private static void object(Call call) {
+    String word = call.word(1);
+    if (word.equals("HELP")) {
+      help(call);
+      return;
+    }
+    Entries entries = call.entries();
+    EntryInfo info = entries.info(call.bytes(2));
+    if (info == null) {
+      call.out.nothing();
+      return;
+    }
+    switch (word) {
+      case "ENCODING" -> call.out.bulk(encoding(info, entries, call.bytes(2)));
+      case "REFCOUNT" -> call.out.integer(1);
+      case "IDLETIME" -> throw new CommandError("ERR idle time is not tracked");
+      default ->
+          throw new CommandError(
+              "ERR An LFU maxmemory policy is not selected, access frequency not tracked.");
+    }
+  }
+
+  /** The one that Redis has for such a value where nothing was appended to it. */
+  private static String encoding(EntryInfo info, Entries entries, byte[] key) {
+    if (info.valueLength() > EMBEDDED_BYTES_MAX) {
+      return "raw";
+    }
+    byte[] value = entries.getOrEmpty(key);
+    return Numbers.isInteger(value) ? "int" : "embstr";
+  }
+
+  private static void help(Call call) {
+    ServerCommands.help(
+        call,
+        "ENCODING <key>",
+        "Gives the kind of the value: int, embstr or raw.",
+        "FREQ <key>",
+        "Is an error: it is not known how often keys were used.",
+        "IDLETIME <key>",
+        "Is an error: it is not known when keys were used.",
+        "REFCOUNT <key>",
+        "Gives 1.");
   }
 
   /** A database that there is. */
@@ -160,6 +276,10 @@ final class KeyCommands {
         call.spaces.at(i).clear();
       }
     }
+  }
+
+  private static CommandError sameObjects() {
+    return new CommandError("ERR source and destination objects are the same");
   }
 
   private static CommandError noSuchKey() {

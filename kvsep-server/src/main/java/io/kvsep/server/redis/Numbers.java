@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.util.Arrays;
 
 /** Numbers as Redis writes and reads them. */
 final class Numbers {
@@ -17,6 +18,8 @@ final class Numbers {
 
   private static final int FLOAT_LENGTH_MAX = 5 << 10;
 
+  private static final byte[] SMALLEST = "-9223372036854775808".getBytes(ISO_8859_1);
+
   private Numbers() {}
 
   static byte[] text(long value) {
@@ -26,10 +29,15 @@ final class Numbers {
   /** The argument as a signed 64-bit number; nothing but digits and one minus, no leading zeros. */
   static long integer(byte[] text) {
     long value = parse(text, 0, text.length, Long.MIN_VALUE);
-    if (value == Long.MIN_VALUE && !new String(text, ISO_8859_1).equals("-9223372036854775808")) {
+    if (value == Long.MIN_VALUE && !Arrays.equals(text, SMALLEST)) {
       throw CommandError.notAnInteger();
     }
     return value;
+  }
+
+  static boolean isInteger(byte[] text) {
+    return parse(text, 0, text.length, Long.MIN_VALUE) != Long.MIN_VALUE
+        || Arrays.equals(text, SMALLEST);
   }
 
   /** The number between two indexes, {@code none} when there is none, or one too large. */

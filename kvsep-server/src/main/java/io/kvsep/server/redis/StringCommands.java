@@ -284,7 +284,7 @@ final class StringCommands {
     if (info == null) {
       entries.put(call.bytes(1), added, Entries.NEVER);
     } else {
-      byte[] value = Arrays.copyOf(old(entries, call.bytes(1)), length + added.length);
+      byte[] value = Arrays.copyOf(entries.getOrEmpty(call.bytes(1)), length + added.length);
       System.arraycopy(added, 0, value, length, added.length);
       entries.put(call.bytes(1), value, Entries.expiry(info));
     }
@@ -303,14 +303,12 @@ final class StringCommands {
             .read(
                 call.bytes(1),
                 view -> {
-                  long length = view.remaining();
-                  boolean reversed = start < 0 && end < 0 && start > end;
-                  long from = Math.max(0, start < 0 ? start + length : start);
-                  long to = Math.min(length - 1, Math.max(0, end < 0 ? end + length : end));
-                  if (reversed || from > to) {
+                  Span span = Span.inOrder(start, end, view.remaining());
+                  if (span.isEmpty()) {
                     call.out.bulk(NONE);
                   } else {
-                    call.out.bulk(view.slice((int) from, (int) (to - from + 1)));
+                    int length = (int) (span.to() - span.from() + 1);
+                    call.out.bulk(view.slice((int) span.from(), length));
                   }
                   return true;
                 });
@@ -338,15 +336,9 @@ final class StringCommands {
     call.checkValueLength(offset + part.length);
     int end = (int) offset + part.length;
     call.out.integer(Math.max(length, end));
-    byte[] old = info == null ? NONE : old(entries, call.bytes(1));
+    byte[] old = info == null ? NONE : entries.getOrEmpty(call.bytes(1));
     byte[] value = Arrays.copyOf(old, Math.max(length, end));
     System.arraycopy(part, 0, value, (int) offset, part.length);
     entries.put(call.bytes(1), value, Entries.expiry(info));
-  }
-
-  /** Of a key that is there in this transaction, unless it has expired just now. */
-  private static byte[] old(Entries entries, byte[] key) {
-    byte[] value = entries.get(key);
-    return value == null ? NONE : value;
   }
 }

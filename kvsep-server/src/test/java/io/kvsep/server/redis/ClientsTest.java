@@ -3,6 +3,7 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -35,10 +36,16 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Pipeline;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.Response;
+import redis.clients.jedis.args.BitOP;
+import redis.clients.jedis.commands.ProtocolCommand;
+import redis.clients.jedis.params.ClientKillParams;
+import redis.clients.jedis.params.LCSParams;
 import redis.clients.jedis.params.ScanParams;
 import redis.clients.jedis.params.SetParams;
+import redis.clients.jedis.resps.LCSMatchResult;
 import redis.clients.jedis.resps.ScanResult;
 
 /** The clients that people use, unmodified, in both versions of the protocol, with a token. */
@@ -96,9 +103,33 @@ final class ClientsTest {
       jedis.set(binary, binary);
       assertArrayEquals(binary, jedis.get(binary));
       assertTrue(jedis.info().contains("redis_version"));
+      locksAndBits(jedis);
       jedis.flushDB();
       assertEquals(0, jedis.dbSize());
     }
+  }
+
+  private static void locksAndBits(Jedis jedis) {
+    ProtocolCommand deleteIfEqual = () -> "DELIFEQ".getBytes(UTF_8);
+    jedis.set("lock", "me");
+    assertNull(jedis.sendCommand(Protocol.Command.SET, "lock", "you", "IFEQ", "other"));
+    assertEquals(1L, jedis.sendCommand(deleteIfEqual, "lock", "me"));
+    assertFalse(jedis.setbit("bits", 7, true));
+    assertEquals(List.of(1L), jedis.bitfield("bits", "GET", "u8", "0"));
+    assertEquals(7, jedis.bitpos("bits", true));
+    assertEquals(1, jedis.bitop(BitOP.NOT, "bits", "bits"));
+    assertEquals(7, jedis.bitcount("bits"));
+    jedis.mset("a", "ohmytext", "b", "mynewtext");
+    LCSMatchResult common = jedis.lcs("a", "b", LCSParams.LCSParams().idx());
+    assertEquals(6, common.getLen());
+    assertEquals(2, common.getMatches().size());
+    assertEquals("embstr", jedis.objectEncoding("a"));
+    assertEquals(1, jedis.move("a", 3));
+    assertEquals("OK", jedis.swapDB(2, 3));
+    assertEquals("ohmytext", jedis.get("a"));
+    assertEquals("a", jedis.randomKey());
+    assertTrue(jedis.info("keyspace").contains("db2:keys=1,"));
+    assertEquals(0, jedis.clientKill(new ClientKillParams().id("1000000").user("default")));
   }
 
   private static Set<String> scanned(Jedis jedis) {
