@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.ServiceRequestContext;
@@ -28,6 +29,7 @@ final class BodyReader implements Subscriber<HttpObject> {
   static final int UNANNOUNCED_BYTES_MAX = 1 << 20;
 
   private static final int FIRST_BYTES = 4096;
+  private static final String IDENTITY = "identity";
 
   private final Gate.Visit visit;
   private final int bytesMax;
@@ -78,12 +80,29 @@ final class BodyReader implements Subscriber<HttpObject> {
       HttpLimits limits,
       int bytesMax,
       Gate.Visit visit) {
+    requireWhole(request.headers());
     // The library has refused what is no number, and a number that the body does not keep to.
     long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
     BodyReader reader = new BodyReader(context, limits, visit, bytesMax, announced);
     reader.setTime();
     request.subscribe(reader, context.eventLoop(), SubscriptionOption.WITH_POOLED_OBJECTS);
     return reader.whole;
+  }
+
+  /** A part or a compressed form would be taken for all of what is meant. */
+  private static void requireWhole(RequestHeaders headers) {
+    if (headers.contains(HttpHeaderNames.CONTENT_RANGE)) {
+      throw Problem.malformed("Content-Range: a body is taken as a whole only");
+    }
+    for (String encoding : headers.getAll(HttpHeaderNames.CONTENT_ENCODING)) {
+      if (!encoding.strip().equalsIgnoreCase(IDENTITY)) {
+        throw Problem.of(
+                HttpStatus.UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-encoding",
+                "Content-Encoding: bodies are taken as they are, and not unpacked")
+            .header(HttpHeaderNames.ACCEPT_ENCODING, IDENTITY);
+      }
+    }
   }
 
   @Override

@@ -78,10 +78,16 @@ final class Entries {
       return HttpResponse.of(notModified(tag, found.info()));
     }
     if (exchange.isHead()) {
-      return HttpResponse.of(headers(tag, found.info()));
+      return HttpResponse.of(headers(tag, found.info(), null));
     }
     byte[] value = found.value();
-    return value == null ? null : HttpResponse.of(headers(tag, found.info()), HttpData.wrap(value));
+    if (value == null) {
+      return null;
+    }
+    ByteRange range = ByteRange.of(exchange.headers(), tag, value.length);
+    HttpData data =
+        range == null ? HttpData.wrap(value) : HttpData.wrap(value, range.first(), range.count());
+    return HttpResponse.of(headers(tag, found.info(), range), data);
   }
 
   /** An entry, and its value if that was asked for and is short enough. */
@@ -123,6 +129,7 @@ final class Entries {
       if (preconditions.isNotModified(tag)) {
         return HttpResponse.of(notModified(tag, info));
       }
+      ByteRange range = ByteRange.of(exchange.headers(), tag, info.valueLength());
       KvCursor cursor = cursorAt(reader, key);
       boolean isHandedOver = false;
       try {
@@ -130,15 +137,19 @@ final class Entries {
           // It has expired since.
           throw absent(preconditions);
         }
-        ByteBuffer value = cursor.valueView();
+        ByteBuffer whole = cursor.valueView();
+        // On the heap it is there as a whole, until the last piece of it has gone.
+        Gate.Held held = whole.isDirect() ? null : gate.hold(whole.remaining());
+        isHandedOver = true;
+        ByteBuffer part =
+            range == null ? whole : whole.slice(whole.position() + range.first(), range.count());
         exchange
             .context()
-            .setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.millisFor(value.remaining()));
-        // On the heap it is there as a whole, until the last piece of it has gone.
-        Gate.Held held = value.isDirect() ? null : gate.hold(value.remaining());
-        isHandedOver = true;
+            .setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.millisFor(part.remaining()));
         return StreamedAnswer.of(
-            headers(tag, info), new Pieces(exchange, cursor, value, held), exchange.context());
+            headers(tag, info, range),
+            new Pieces(exchange, cursor, part, held),
+            exchange.context());
       } finally {
         if (!isHandedOver) {
           cursor.close();
@@ -260,9 +271,19 @@ final class Entries {
     return Problem.of(HttpStatus.NOT_FOUND, "no-such-key", "the key is absent");
   }
 
-  private static ResponseHeaders headers(String tag, EntryInfo info) {
-    ResponseHeadersBuilder headers = ResponseHeaders.builder(HttpStatus.OK);
-    headers.contentType(MediaType.OCTET_STREAM).contentLength(info.valueLength());
+  /**
+   * @param range null for the whole value
+   */
+  private static ResponseHeaders headers(String tag, EntryInfo info, @Nullable ByteRange range) {
+    ResponseHeadersBuilder headers =
+        ResponseHeaders.builder(range == null ? HttpStatus.OK : HttpStatus.PARTIAL_CONTENT);
+    headers
+        .contentType(MediaType.OCTET_STREAM)
+        .contentLength(range == null ? info.valueLength() : range.count())
+        .set(HttpHeaderNames.ACCEPT_RANGES, "bytes");
+    if (range != null) {
+      headers.set(HttpHeaderNames.CONTENT_RANGE, range.toString());
+    }
     return withVersion(headers, tag, info).build();
   }
 
