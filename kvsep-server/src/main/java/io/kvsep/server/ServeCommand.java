@@ -70,6 +70,13 @@ final class ServeCommand implements Callable<Integer> {
   private @Nullable Path tokenFile;
 
   @Option(
+      names = "--read-token-file",
+      paramLabel = "FILE",
+      description =
+          "Let clients that give the first line of FILE as a token only read; needs --token-file.")
+  private @Nullable Path readTokenFile;
+
+  @Option(
       names = "--tls-cert",
       paramLabel = "FILE",
       description = "Encrypt, with this chain of certificates (PEM); needs --tls-key.")
@@ -123,18 +130,20 @@ final class ServeCommand implements Callable<Integer> {
     if ((certificate == null) != (key == null)) {
       throw CommandFailure.misused("--tls-cert and --tls-key go together");
     }
-    String token = tokenFile == null ? null : token(tokenFile);
+    String token = tokenFile == null ? null : token("--token-file", tokenFile);
+    String readToken = readTokenFile == null ? null : token("--read-token-file", readTokenFile);
     KvOptions.Builder options = options();
     HttpOptions http;
     RedisOptions redis;
     try {
       options.build();
       InetAddress address = InetAddress.getByName(bind);
-      http = http(address, token);
+      http = http(address, token, readToken);
       redis =
           redisPort == NO_PORT
               ? null
-              : RedisOptions.on(new InetSocketAddress(address, redisPort), token);
+              : RedisOptions.on(new InetSocketAddress(address, redisPort), token)
+                  .withReadToken(readToken);
     } catch (UnknownHostException e) {
       throw CommandFailure.misused("--bind: no such address: " + bind);
     } catch (IllegalArgumentException e) {
@@ -152,9 +161,15 @@ final class ServeCommand implements Callable<Integer> {
         .changeRetentionBytes(retainedChanges);
   }
 
-  private HttpOptions http(InetAddress address, @Nullable String token) {
+  private HttpOptions http(
+      InetAddress address, @Nullable String token, @Nullable String readToken) {
     HttpOptions.Builder http =
-        HttpOptions.builder().bind(address).port(port).token(token).checkpoints(checkpoints);
+        HttpOptions.builder()
+            .bind(address)
+            .port(port)
+            .token(token)
+            .readToken(readToken)
+            .checkpoints(checkpoints);
     if (valueMax != null) {
       http.limits(HttpLimits.defaults().valueBytesMax(valueMax));
     }
@@ -164,9 +179,9 @@ final class ServeCommand implements Callable<Integer> {
     return http.build();
   }
 
-  private static String token(Path file) throws IOException {
+  private static String token(String option, Path file) throws IOException {
     if (Files.size(file) > TOKEN_FILE_BYTES_MAX) {
-      throw CommandFailure.misused("--token-file: " + file + " is too long for a token");
+      throw CommandFailure.misused(option + ": " + file + " is too long for a token");
     }
     return Files.readString(file, UTF_8).lines().findFirst().orElse("").strip();
   }

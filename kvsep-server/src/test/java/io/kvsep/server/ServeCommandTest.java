@@ -137,6 +137,9 @@ final class ServeCommandTest {
     Path empty = Files.writeString(folder.resolve("empty"), "\n");
     CommandRun.of("serve", "--dir", store, "--token-file", empty.toString()).failsWith(2);
     CommandRun.of("serve", "--dir", store, "--token-file", file + "x").failsWith(1);
+    CommandRun.of("serve", "--dir", store, "--read-token-file", file).failsWith(2);
+    CommandRun.of("serve", "--dir", store, "--token-file", file, "--read-token-file", file)
+        .failsWith(2);
   }
 
   private static String text(String address, String path) throws Exception {

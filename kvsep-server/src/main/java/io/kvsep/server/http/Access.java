@@ -14,9 +14,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may ask. With a token, who shows it. Without one the server is reachable from this machine
- * only, but that includes pages of strangers in a browser on it: their requests name where they
- * come from, or, after tricks with names, reach us under a name that is not ours.
+ * Who may ask. With a token, who shows it; with the token that only reads, who does not write.
+ * Without a token the server is reachable from this machine only, but that includes pages of
+ * strangers in a browser on it: their requests name where they come from, or, after tricks with
+ * names, reach us under a name that is not ours.
  */
 final class Access {
   private static final String BEARER = "bearer ";
@@ -24,16 +25,21 @@ final class Access {
   private static final Set<String> OWN_SITES = Set.of("same-origin", "none");
 
   private final byte @Nullable [] tokenDigest;
+  private final byte @Nullable [] readTokenDigest;
 
   /** The name found to be local last, by which nearly all requests come. */
   private volatile @Nullable String localAuthority;
 
-  Access(@Nullable String token) {
+  /**
+   * @param readToken null where there is none
+   */
+  Access(@Nullable String token, @Nullable String readToken) {
     tokenDigest = token == null ? null : digest(token);
+    readTokenDigest = readToken == null ? null : digest(readToken);
   }
 
-  /** Throws a {@link Problem} unless the request may go on. */
-  void check(RequestHeaders headers, boolean isOpen) {
+  /** Whether the request may also write. Throws a {@link Problem} unless it may go on. */
+  boolean check(RequestHeaders headers, boolean isOpen) {
     if (tokenDigest == null) {
       requireLocalName(headers.authority());
     }
@@ -45,18 +51,33 @@ final class Access {
       throw Problem.of(
           HttpStatus.FORBIDDEN, "foreign-origin", "pages of other origins may not ask here");
     }
-    if (tokenDigest != null && !isOpen && !showsToken(headers, tokenDigest)) {
+    if (tokenDigest == null) {
+      return true;
+    }
+    byte[] shown = shownDigest(headers);
+    boolean mayWrite = shown != null && MessageDigest.isEqual(tokenDigest, shown);
+    boolean mayRead =
+        mayWrite
+            || isOpen
+            || (shown != null
+                && readTokenDigest != null
+                && MessageDigest.isEqual(readTokenDigest, shown));
+    if (!mayRead) {
       throw Problem.of(HttpStatus.UNAUTHORIZED, "no-token", "a bearer token is needed")
           .header(HttpHeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"kvsep\"");
     }
+    return mayWrite;
   }
 
-  /** Digests have one length, so that the time it takes tells neither length nor content. */
-  private static boolean showsToken(RequestHeaders headers, byte[] expected) {
+  /**
+   * Null without a bearer token. Digests have one length, so that the time it takes to compare them
+   * tells neither length nor content.
+   */
+  private static byte @Nullable [] shownDigest(RequestHeaders headers) {
     String shown = headers.get(HttpHeaderNames.AUTHORIZATION);
-    boolean isBearer = shown != null && shown.regionMatches(true, 0, BEARER, 0, BEARER.length());
-    String token = shown != null && isBearer ? shown.substring(BEARER.length()).strip() : "";
-    return MessageDigest.isEqual(expected, digest(token)) && isBearer;
+    return shown != null && shown.regionMatches(true, 0, BEARER, 0, BEARER.length())
+        ? digest(shown.substring(BEARER.length()).strip())
+        : null;
   }
 
   private static boolean isOwn(String origin, @Nullable String authority) {

@@ -72,7 +72,7 @@ final class Dispatcher implements HttpService {
     String target = context.rawPath();
     int mark = target.indexOf('?');
     Routes.Match match = routes.find(mark < 0 ? target : target.substring(0, mark));
-    access.check(headers, match != null && match.route().isOpen());
+    boolean mayWrite = access.check(headers, match != null && match.route().isOpen());
     gate.requireOpen();
     if (match == null) {
       throw Problem.noSuchResource();
@@ -80,6 +80,9 @@ final class Dispatcher implements HttpService {
     Operation operation = match.route().operations().get(headers.method());
     if (operation == null) {
       throw Problem.notAllowed(match.route().operations().keySet());
+    }
+    if (!mayWrite && !match.route().isRead(headers.method())) {
+      throw Problem.of(HttpStatus.FORBIDDEN, "read-only-token", "this token only reads");
     }
     @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
     Exchange exchange =

@@ -85,7 +85,12 @@ public final class HttpFront implements AutoCloseable {
             .keepAliveTime(Duration.ofSeconds(30))
             .build();
     Dispatcher dispatcher =
-        new Dispatcher(routes, new Access(options.token()), gate, problems, options.limits());
+        new Dispatcher(
+            routes,
+            new Access(options.token(), options.readToken()),
+            gate,
+            problems,
+            options.limits());
     server = server(options, loops, dispatcher, problems);
   }
 

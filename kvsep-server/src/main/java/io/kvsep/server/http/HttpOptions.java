@@ -28,6 +28,10 @@ public final class HttpOptions {
     return values.token;
   }
 
+  @Nullable String readToken() {
+    return values.readToken;
+  }
+
   HttpLimits limits() {
     return values.limits;
   }
@@ -54,6 +58,7 @@ public final class HttpOptions {
     private InetAddress bind = InetAddress.getLoopbackAddress();
     private int port;
     private @Nullable String token;
+    private @Nullable String readToken;
     private HttpLimits limits = HttpLimits.defaults();
     private @Nullable Path certificate;
     private @Nullable Path key;
@@ -76,6 +81,12 @@ public final class HttpOptions {
     /** What clients have to show as a bearer token, at least 8 visible ASCII characters. */
     public Builder token(@Nullable String secret) {
       token = secret;
+      return this;
+    }
+
+    /** What clients may show instead that only read; goes with a token, and differs from it. */
+    public Builder readToken(@Nullable String secret) {
+      readToken = secret;
       return this;
     }
 
@@ -106,23 +117,34 @@ public final class HttpOptions {
         throw new IllegalArgumentException(
             "serving at " + bind.getHostAddress() + " needs a token: others can reach it");
       }
-      if (token != null
-          && (token.length() < TOKEN_CHARACTERS_MIN
-              || !token.chars().allMatch(character -> character > ' ' && character < 0x7f))) {
+      checkToken("the token", token);
+      checkToken("the token that only reads", readToken);
+      if (readToken != null && (token == null || token.equals(readToken))) {
         throw new IllegalArgumentException(
-            "the token must have at least "
-                + TOKEN_CHARACTERS_MIN
-                + " characters, all of them visible ASCII");
+            "a token that only reads needs another one beside it that may write");
       }
       Builder copy = new Builder();
       copy.bind = bind;
       copy.port = port;
       copy.token = token;
+      copy.readToken = readToken;
       copy.limits = limits;
       copy.certificate = certificate;
       copy.key = key;
       copy.checkpoints = checkpoints;
       return new HttpOptions(copy);
+    }
+
+    private static void checkToken(String name, @Nullable String token) {
+      if (token != null
+          && (token.length() < TOKEN_CHARACTERS_MIN
+              || !token.chars().allMatch(character -> character > ' ' && character < 0x7f))) {
+        throw new IllegalArgumentException(
+            name
+                + " must have at least "
+                + TOKEN_CHARACTERS_MIN
+                + " characters, all of them visible ASCII");
+      }
     }
   }
 }

@@ -50,25 +50,32 @@ final class Route {
   private final String template;
   private final List<String> parts;
   private final boolean isOpen;
+  private final boolean onlyReads;
   private final boolean isInKeyspace;
   private final boolean hasBase64Key;
   private final Map<HttpMethod, Operation> operations = new EnumMap<>(HttpMethod.class);
 
-  private Route(String template, boolean isOpen) {
+  private Route(String template, boolean isOpen, boolean onlyReads) {
     this.template = template;
     this.parts = List.of(template.substring(1).split("/", -1));
     this.isOpen = isOpen;
+    this.onlyReads = onlyReads;
     this.isInKeyspace = template.startsWith("/v1/keyspaces/{name}");
     this.hasBase64Key = template.contains("/keys64/");
   }
 
   static Route at(String template) {
-    return new Route(template, false);
+    return new Route(template, false, false);
+  }
+
+  /** One that only reads, whatever the method is called. */
+  static Route readAt(String template) {
+    return new Route(template, false, true);
   }
 
   /** One that shows nothing of the store and so asks for no token. */
   static Route openAt(String template) {
-    return new Route(template, true);
+    return new Route(template, true, true);
   }
 
   Route on(HttpMethod method, Operation operation) {
@@ -82,6 +89,11 @@ final class Route {
 
   boolean isOpen() {
     return isOpen;
+  }
+
+  /** Whether the method changes nothing, so that a token that only reads will do for it. */
+  boolean isRead(HttpMethod method) {
+    return onlyReads || method == HttpMethod.GET || method == HttpMethod.HEAD;
   }
 
   /** Whether the first variable is the name of a keyspace. */

@@ -70,7 +70,15 @@ final class Call {
 
   /** The selected database. */
   Entries entries() {
-    return spaces.at(session.database);
+    return entries(session.database);
+  }
+
+  /** For reading: one that there is not is not made for a connection that only reads. */
+  Entries entries(int database) {
+    Databases databases = server.databases();
+    return session.onlyReads && !databases.exists(database)
+        ? databases.nothing()
+        : spaces.at(database);
   }
 
   long nowMillis() {

@@ -81,6 +81,11 @@ final class Databases {
     return database -> database == 0 ? first : new BatchEntries(batch, keyspace(database));
   }
 
+  /** One in which there is nothing. */
+  Entries nothing() {
+    return nothing;
+  }
+
   /** Whether there was ever anything in the database. */
   boolean exists(int database) {
     return database == 0

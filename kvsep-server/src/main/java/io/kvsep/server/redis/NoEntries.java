@@ -12,7 +12,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database that a store for reading only does not have, and cannot make: there is nothing in it.
+ * A database that there is not, where it cannot be made, as the store or the connection only reads:
+ * there is nothing in it.
  *
  * @param store what cursors are of that show nothing
  */

@@ -281,6 +281,9 @@ final class Round {
       if (!session.trusted && !SessionCommands.mayComeFirst(command)) {
         return "NOAUTH Authentication required.";
       }
+      if (!SessionCommands.isPermitted(session, command)) {
+        return "NOPERM this token only reads, and may not run the '" + command.name() + "' command";
+      }
       command.checkKeys(request.arguments);
     } catch (CommandError e) {
       return e.reply();

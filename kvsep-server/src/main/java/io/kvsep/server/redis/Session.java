@@ -45,6 +45,9 @@ final class Session {
   /** Read by the event loop, which is stricter with strangers. */
   volatile boolean trusted;
 
+  /** Whether the token it has given only reads. */
+  volatile boolean onlyReads;
+
   /** Set by RESET when it had given the token, and taken back by the event loop. */
   volatile boolean estranged;
 

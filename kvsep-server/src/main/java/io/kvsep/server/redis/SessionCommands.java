@@ -34,6 +34,13 @@ final class SessionCommands {
         || command.name().equals("reset");
   }
 
+  /** Whether the token of the connection does for a command; EXEC runs what passed this before. */
+  static boolean isPermitted(Session session, Command command) {
+    return !session.onlyReads
+        || command.kind() != Kind.WRITE
+        || command.name().equals(TransactionCommands.EXEC);
+  }
+
   private static void ping(Call call) {
     if (call.count() > 2) {
       throw CommandError.wrongArity(call.name);
@@ -87,10 +94,13 @@ final class SessionCommands {
 
   private static void authenticate(Call call, byte[] user, byte[] token) {
     String expected = call.server.options().token();
-    boolean right = expected == null || isSame(expected.getBytes(UTF_8), token);
-    if (!right || !DEFAULT_USER.equals(new String(user, UTF_8))) {
+    String reading = call.server.options().readToken();
+    boolean mayWrite = expected == null || isSame(expected.getBytes(UTF_8), token);
+    boolean mayRead = reading != null && isSame(reading.getBytes(UTF_8), token);
+    if (!(mayWrite || mayRead) || !DEFAULT_USER.equals(new String(user, UTF_8))) {
       throw new CommandError("WRONGPASS invalid username-password pair or user is disabled.");
     }
+    call.session.onlyReads = !mayWrite;
     call.session.trusted = true;
   }
 

@@ -115,7 +115,7 @@ final class TransactionCommands {
       throw new CommandError("EXECABORT Transaction discarded because of previous errors.");
     }
     for (Watched key : session.watched) {
-      if (version(call.spaces.at(key.database()).info(key.key())) != key.version()) {
+      if (version(call.entries(key.database()).info(key.key())) != key.version()) {
         call.out.noArray();
         return;
       }
