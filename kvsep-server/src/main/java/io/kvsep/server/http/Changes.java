@@ -10,19 +10,22 @@ import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import io.kvsep.KvView;
 import io.kvsep.KvWriter;
+import io.kvsep.Snapshot;
 import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
-import io.kvsep.server.json.ByteText;
+import io.kvsep.server.http.ManyEntries.Read;
 import io.kvsep.server.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Several writes at once: {@code /v1/batch}, {@code /v1/transaction}, {@code /v1/increment}. */
+/**
+ * Several entries at once: {@code /v1/get}, {@code /v1/batch}, {@code /v1/transaction}; and {@code
+ * /v1/increment}.
+ */
 final class Changes {
   /**
    * What a transaction takes at most, of the bytes of its JSON, beside these: of a put of some 35
@@ -40,12 +43,15 @@ final class Changes {
   private final KeyspaceCache keyspaces;
   private final Entries entries;
   private final EntityTags tags;
+  private final HttpLimits limits;
 
-  Changes(KvStore store, KeyspaceCache keyspaces, Entries entries, EntityTags tags) {
+  Changes(
+      KvStore store, KeyspaceCache keyspaces, Entries entries, EntityTags tags, HttpLimits limits) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.entries = entries;
     this.tags = tags;
+    this.limits = limits;
   }
 
   /** One write of a batch or a transaction. */
@@ -65,6 +71,22 @@ final class Changes {
   /** A read that has to find what it found before. */
   private record Check(@Nullable String keyspace, byte[] key, @Nullable String tag) {}
 
+  /** As of one moment, over all keyspaces. */
+  HttpResponse getMany(Exchange exchange) {
+    ManyEntries found = new ManyEntries(exchange, tags, "", limits.documentBytesMax());
+    try (Snapshot snapshot = store.snapshot()) {
+      Document.each(
+          exchange,
+          document -> {
+            Read read = Read.of(document);
+            String keyspace = read.keyspace();
+            found.add(
+                keyspace == null ? snapshot : snapshot.in(keyspaces.existing(keyspace)), read);
+          });
+    }
+    return found.answer();
+  }
+
   /** All or nothing, in order, over all keyspaces. */
   HttpResponse batch(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
@@ -80,35 +102,50 @@ final class Changes {
     return Answers.json(new JsonObject().put("operations", count));
   }
 
-  /** All or nothing, if everything that was read before is still what it was. */
+  /**
+   * All or nothing, if everything that was read before is still what it was. What it reads itself
+   * is of the moment before its writes.
+   */
   HttpResponse transaction(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
     exchange.reserve((long) TRANSACTION_WEIGHT * exchange.body().length);
     List<Check> checks = new ArrayList<>();
+    List<Read> reads = new ArrayList<>();
     List<Change> changes = new ArrayList<>();
     Document document =
         Document.one(
             exchange,
             Map.of(
                 "checks", element -> checks.add(check(element)),
+                "reads", element -> reads.add(Read.of(element)),
                 "operations", element -> changes.add(change(element))));
     document.allow(Set.of());
     for (Check check : checks) {
       keyspaces.view(check.keyspace());
     }
+    for (Read read : reads) {
+      keyspaces.view(read.keyspace());
+    }
     for (Change change : changes) {
       keyspaces.view(change.keyspace());
     }
+    String head = "\"operations\":" + changes.size() + ',';
+    ManyEntries found = new ManyEntries(exchange, tags, head, limits.documentBytesMax());
     store.<@Nullable Object>transact(
         transaction -> {
           requireAll(transaction, checks);
+          // It may be repeated.
+          found.clear();
+          for (Read read : reads) {
+            found.add(reader(transaction, read.keyspace()), read);
+          }
           for (Change change : changes) {
             apply(writer(transaction, change.keyspace()), change);
           }
           return null;
         });
     entries.syncIf(isSynced);
-    return Answers.json(new JsonObject().put("operations", changes.size()));
+    return found.answer();
   }
 
   HttpResponse increment(Exchange exchange) {
@@ -220,10 +257,7 @@ final class Changes {
     List<JsonObject> conflicts = new ArrayList<>();
     long bytes = 0;
     for (Check check : checks) {
-      String keyspace = check.keyspace();
-      KvReader reader =
-          keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
-      EntryInfo entry = reader.info(check.key());
+      EntryInfo entry = reader(transaction, check.keyspace()).info(check.key());
       String found = entry == null ? null : tags.of(entry);
       boolean holds = found == null ? check.tag() == null : found.equals(check.tag());
       if (!holds && conflicts.size() < CONFLICTS_MAX && bytes < CONFLICTS_BYTES_MAX) {
@@ -243,18 +277,12 @@ final class Changes {
   }
 
   private static JsonObject conflict(Check check, @Nullable String found) {
-    JsonObject conflict = new JsonObject();
-    String keyspace = check.keyspace();
-    if (keyspace != null) {
-      conflict.put("keyspace", keyspace);
-    }
-    String text = ByteText.text(check.key());
-    if (text != null) {
-      conflict.put("key", text);
-    } else {
-      conflict.put("keyBase64", Base64.getEncoder().encodeToString(check.key()));
-    }
+    JsonObject conflict = ManyEntries.named(check.keyspace(), check.key());
     return found == null ? conflict.put("absent", true) : conflict.put("etag", found);
+  }
+
+  private KvReader reader(Transaction transaction, @Nullable String keyspace) {
+    return keyspace == null ? transaction : transaction.in(keyspaces.existing(keyspace));
   }
 
   private KvWriter writer(Transaction transaction, @Nullable String keyspace) {

@@ -8,7 +8,6 @@ import static com.linecorp.armeria.common.HttpMethod.PUT;
 
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpResponse;
-import com.linecorp.armeria.common.HttpStatus;
 import io.kvsep.KvStore;
 import io.kvsep.server.http.Route.Body;
 import io.kvsep.server.http.Route.Handler;
@@ -47,7 +46,7 @@ final class Routes {
     Entries entries = new Entries(store, keyspaces, options.limits(), gate, tags);
     addEntries(entries);
     addRanges(new Scans(store, keyspaces, options.limits(), gate));
-    addChanges(new Changes(store, keyspaces, entries, tags));
+    addChanges(new Changes(store, keyspaces, entries, tags, options.limits()));
     addFeeds(feeds);
     addKeyspaces();
     addUpkeep(new Upkeep(store, options.checkpoints()));
@@ -110,6 +109,8 @@ final class Routes {
   }
 
   private void addChanges(Changes changes) {
+    all.add(
+        Route.readAt("/v1/get").on(POST, operation("getMany", Body.DOCUMENT, changes::getMany)));
     all.add(Route.at("/v1/batch").on(POST, operation("batch", Body.DOCUMENT, changes::batch)));
     all.add(
         Route.at("/v1/transaction")
@@ -145,7 +146,7 @@ final class Routes {
   private HttpResponse createKeyspace(Exchange exchange) {
     exchange.requireNoQuery();
     boolean isNew = keyspaces.create(String.valueOf(exchange.keyspace()));
-    return isNew ? HttpResponse.of(HttpStatus.CREATED) : Answers.done();
+    return isNew ? Answers.created() : Answers.done();
   }
 
   private HttpResponse dropKeyspace(Exchange exchange) {

@@ -5,7 +5,7 @@ import { offerKeyspaces, showEntries, startBrowsing } from './browse.js';
 
 const INTERVAL_MILLIS = 2000;
 const SPAN_MILLIS = 5 * 60 * 1000;
-const READS = ['get', 'scan', 'redis read'];
+const READS = ['get', 'getMany', 'scan', 'redis read'];
 const WRITES = ['put', 'delete', 'batch', 'transaction', 'increment', 'redis write'];
 const get = (id) => document.getElementById(id);
 
