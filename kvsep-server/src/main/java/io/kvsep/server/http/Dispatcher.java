@@ -7,12 +7,17 @@ import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.server.http.Route.Body;
+import io.kvsep.server.http.Route.Handler;
 import io.kvsep.server.http.Route.LoopHandler;
 import io.kvsep.server.http.Route.Operation;
+import io.kvsep.server.http.Route.ShortHandler;
 import io.kvsep.server.http.Route.Time;
 import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,15 +35,26 @@ final class Dispatcher implements HttpService {
   private final Gate gate;
   private final Problems problems;
   private final HttpLimits limits;
+  private final ScheduledExecutorService longWorkers;
   private final LoopReads loopReads = new LoopReads();
   private final Unsent.Total unsent;
 
-  Dispatcher(Routes routes, Access access, Gate gate, Problems problems, HttpLimits limits) {
+  /**
+   * @param longWorkers for what may read much at once
+   */
+  Dispatcher(
+      Routes routes,
+      Access access,
+      Gate gate,
+      Problems problems,
+      HttpLimits limits,
+      ScheduledExecutorService longWorkers) {
     this.routes = routes;
     this.access = access;
     this.gate = gate;
     this.problems = problems;
     this.limits = limits;
+    this.longWorkers = longWorkers;
     this.unsent = new Unsent.Total(limits);
   }
 
@@ -149,15 +165,29 @@ final class Dispatcher implements HttpService {
     }
     long start = System.nanoTime();
     Exchange whole = body.length == 0 ? exchange : exchange.with(body, visit);
+    Consumer<HttpResponse> done =
+        made -> {
+          operation.kind().record(System.nanoTime() - start);
+          // Before the client knows, who may come with the next one at once.
+          visit.partIsDone();
+          answer.complete(made);
+        };
     exchange
         .context()
         .blockingTaskExecutor()
         .execute(
             () -> {
-              HttpResponse made = answered(operation, whole, start);
-              // Before the client knows, who may come with the next one at once.
-              visit.partIsDone();
-              answer.complete(made);
+              HttpResponse made = answered(operation, operation.handler(), whole);
+              Handler handler = operation.longHandler();
+              if (made != null || handler == null) {
+                done.accept(Objects.requireNonNull(made, "answer"));
+              } else {
+                longWorkers.execute(
+                    () -> {
+                      HttpResponse late = answered(operation, handler::answer, whole);
+                      done.accept(Objects.requireNonNull(late, "answer"));
+                    });
+              }
             });
   }
 
@@ -183,18 +213,17 @@ final class Dispatcher implements HttpService {
     }
   }
 
-  private HttpResponse answered(Operation operation, Exchange exchange, long startNanos) {
+  private @Nullable HttpResponse answered(
+      Operation operation, ShortHandler handler, Exchange exchange) {
     try {
       if (exchange.context().isCancelled()) {
         // Nobody waits any more, and nothing has been done yet.
         return HttpResponse.of(HttpStatus.SERVICE_UNAVAILABLE);
       }
-      return operation.handler().answer(exchange);
+      return handler.answer(exchange);
     } catch (Throwable e) {
       operation.kind().refuse();
       return problems.response(exchange.context(), e).toHttpResponse();
-    } finally {
-      operation.kind().record(System.nanoTime() - startNanos);
     }
   }
 }

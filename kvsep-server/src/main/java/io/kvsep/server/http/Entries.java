@@ -24,6 +24,7 @@ import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,9 @@ final class Entries {
   /** Longer values go out in pieces of this length. */
   static final int PIECE_BYTES = 128 << 10;
 
+  /** To read a longer value takes so long that short requests should not wait for it. */
+  static final int LONG_BYTES = 1 << 20;
+
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
@@ -53,9 +57,15 @@ final class Entries {
     this.tags = tags;
   }
 
-  HttpResponse get(Exchange exchange) {
+  /** Null for what {@link #getLong} answers. */
+  @Nullable HttpResponse get(Exchange exchange) {
     HttpResponse answer = getUpTo(PIECE_BYTES, exchange, reader(exchange));
-    return answer == null ? streamed(exchange) : answer;
+    return answer == null ? streamed(LONG_BYTES, exchange) : answer;
+  }
+
+  /** A value of any length. */
+  HttpResponse getLong(Exchange exchange) {
+    return Objects.requireNonNull(streamed(Integer.MAX_VALUE, exchange), "no limit");
   }
 
   /** The same for short values, on an event loop; null for others, and for unknown keyspaces. */
@@ -112,10 +122,11 @@ final class Entries {
   }
 
   /**
-   * A value that goes out in pieces. A cursor holds it meanwhile, and the snapshot that the cursor
-   * comes from tells its version.
+   * A value that goes out in pieces; before, all of it is read for its checksum. A cursor holds it
+   * meanwhile, and the snapshot that the cursor comes from tells its version. Null for a value that
+   * is longer than that.
    */
-  private HttpResponse streamed(Exchange exchange) {
+  private @Nullable HttpResponse streamed(int valueBytesMax, Exchange exchange) {
     byte[] key = exchange.key();
     Preconditions preconditions = Preconditions.of(exchange.headers());
     Keyspace keyspace = keyspaces.orDefault(exchange.keyspace());
@@ -130,6 +141,9 @@ final class Entries {
         return HttpResponse.of(notModified(tag, info));
       }
       ByteRange range = ByteRange.of(exchange.headers(), tag, info.valueLength());
+      if (info.valueLength() > valueBytesMax) {
+        return null;
+      }
       KvCursor cursor = cursorAt(reader, key);
       boolean isHandedOver = false;
       try {

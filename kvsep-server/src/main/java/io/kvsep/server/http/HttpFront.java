@@ -50,6 +50,13 @@ public final class HttpFront implements AutoCloseable {
   /** Writers that wait for one sync together; queued requests are bounded by the gate. */
   private static final int WORKERS = 64;
 
+  /**
+   * For long values, each of which is read as a whole for its checksum before anything of it goes
+   * out. No more than processors, so that short requests are not held up by that.
+   */
+  private static final int LONG_WORKERS =
+      Math.max(2, Runtime.getRuntime().availableProcessors() / 2);
+
   /** A key of full length, each byte percent-encoded, and the rest of a target. */
   private static final int TARGET_BYTES_MAX = 3 * 65_535 + 4096;
 
@@ -62,6 +69,7 @@ public final class HttpFront implements AutoCloseable {
   private final Feeds feeds;
   private final Routes routes;
   private final BlockingTaskExecutor workers;
+  private final BlockingTaskExecutor longWorkers;
   private final Connections connections = new Connections();
   private final Server server;
   private final AtomicBoolean isClosed = new AtomicBoolean();
@@ -76,22 +84,27 @@ public final class HttpFront implements AutoCloseable {
     KeyspaceCache keyspaces = new KeyspaceCache(store);
     feeds =
         new Feeds(store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
-    routes = new Routes(store, keyspaces, options, gate, meter, insight, feeds);
+    longWorkers = workers("kvsep-http-long", LONG_WORKERS);
+    routes = new Routes(store, keyspaces, options, gate, meter, insight, feeds, longWorkers);
     insight.bind();
-    workers =
-        BlockingTaskExecutor.builder()
-            .threadNamePrefix("kvsep-http")
-            .numThreads(WORKERS)
-            .keepAliveTime(Duration.ofSeconds(30))
-            .build();
+    workers = workers("kvsep-http", WORKERS);
     Dispatcher dispatcher =
         new Dispatcher(
             routes,
             new Access(options.token(), options.readToken()),
             gate,
             problems,
-            options.limits());
+            options.limits(),
+            longWorkers);
     server = server(options, loops, dispatcher, problems);
+  }
+
+  private static BlockingTaskExecutor workers(String name, int count) {
+    return BlockingTaskExecutor.builder()
+        .threadNamePrefix(name)
+        .numThreads(count)
+        .keepAliveTime(Duration.ofSeconds(30))
+        .build();
   }
 
   private Server server(
@@ -215,8 +228,19 @@ public final class HttpFront implements AutoCloseable {
               .thenRun(connections::cutAll);
       stop.orTimeout(2 * STOP_SECONDS, TimeUnit.SECONDS).join();
     } finally {
+      awaitLongWorkers();
       insight.close();
       syncStore();
+    }
+  }
+
+  /** What they do ends before the store may be closed. */
+  private void awaitLongWorkers() {
+    longWorkers.shutdown();
+    try {
+      boolean unusedEnd = longWorkers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

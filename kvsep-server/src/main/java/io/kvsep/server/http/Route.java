@@ -32,17 +32,30 @@ final class Route {
     HttpResponse answer(Exchange exchange);
   }
 
+  /** Answers one request that is over soon, or gives null; runs on a thread that may wait. */
+  interface ShortHandler {
+    @Nullable HttpResponse answer(Exchange exchange);
+  }
+
   /** Answers at once, on an event loop, or gives null where that would take too long. */
   interface LoopHandler {
     @Nullable HttpResponse answer(Exchange exchange);
   }
 
-  /** What a method does. */
+  /**
+   * What a method does.
+   *
+   * @param handler gives null for what {@code longHandler} is to answer
+   * @param longHandler answers what may read much at once, by other threads, so that short requests
+   *     do not wait for that; null where nothing does
+   * @param onLoop null where nothing is done on an event loop
+   */
   record Operation(
       RequestMeter.Kind kind,
       Body body,
       Time time,
-      Handler handler,
+      ShortHandler handler,
+      @Nullable Handler longHandler,
       @Nullable LoopHandler onLoop) {}
 
   private static final String REST = "{key}";

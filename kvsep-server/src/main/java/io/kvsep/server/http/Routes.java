@@ -17,6 +17,7 @@ import io.kvsep.server.json.JsonObject;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 
 /** All that can be asked of the server; a test holds the OpenAPI document to it. */
@@ -39,13 +40,14 @@ final class Routes {
       Gate gate,
       RequestMeter meter,
       Insight insight,
-      Feeds feeds) {
+      Feeds feeds,
+      ScheduledExecutorService longWorkers) {
     this.meter = meter;
     this.keyspaces = keyspaces;
     EntityTags tags = EntityTags.drawn();
     Entries entries = new Entries(store, keyspaces, options.limits(), gate, tags);
     addEntries(entries);
-    addRanges(new Scans(store, keyspaces, options.limits(), gate));
+    addRanges(new Scans(store, keyspaces, options.limits(), gate, longWorkers));
     addChanges(new Changes(store, keyspaces, entries, tags, options.limits()));
     addFeeds(feeds);
     addKeyspaces();
@@ -86,7 +88,13 @@ final class Routes {
 
   private void addEntries(Entries entries) {
     Operation get =
-        new Operation(meter.kind("get"), Body.NONE, Time.BOUNDED, entries::get, entries::getOnLoop);
+        new Operation(
+            meter.kind("get"),
+            Body.NONE,
+            Time.BOUNDED,
+            entries::get,
+            entries::getLong,
+            entries::getOnLoop);
     for (String template :
         List.of(
             "/v1/keys/{key}",
@@ -103,7 +111,9 @@ final class Routes {
   }
 
   private void addRanges(Scans scans) {
-    Operation scan = operation("scan", Body.NONE, scans::scan);
+    Operation scan =
+        new Operation(
+            meter.kind("scan"), Body.NONE, Time.BOUNDED, scans::scan, scans::scanLong, null);
     all.add(Route.at("/v1/scan").on(GET, scan));
     all.add(Route.at("/v1/keyspaces/{name}/scan").on(GET, scan));
   }
@@ -122,7 +132,7 @@ final class Routes {
 
   private void addFeeds(Feeds feeds) {
     Operation changes =
-        new Operation(meter.kind("changes"), Body.NONE, Time.ANY, feeds::changes, null);
+        new Operation(meter.kind("changes"), Body.NONE, Time.ANY, feeds::changes, null, null);
     all.add(Route.at("/v1/changes").on(GET, changes));
     all.add(Route.at("/v1/keyspaces/{name}/changes").on(GET, changes));
   }
@@ -167,7 +177,9 @@ final class Routes {
   private void addUpkeep(String name, Body body, Handler handler) {
     all.add(
         Route.at("/v1/admin/" + name)
-            .on(POST, new Operation(meter.kind("admin"), body, Time.ANY, handler, null)));
+            .on(
+                POST,
+                new Operation(meter.kind("admin"), body, Time.ANY, handler::answer, null, null)));
   }
 
   private void addInsight(Insight insight) {
@@ -192,6 +204,6 @@ final class Routes {
   }
 
   private Operation operation(String kind, Body body, Handler handler) {
-    return new Operation(meter.kind(kind), body, Time.BOUNDED, handler, null);
+    return new Operation(meter.kind(kind), body, Time.BOUNDED, handler::answer, null, null);
   }
 }

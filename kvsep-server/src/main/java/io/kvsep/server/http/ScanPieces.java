@@ -13,6 +13,7 @@ import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  * the values: a long one is begun in one piece and goes on in the next.
  *
  * <p>The time for all of them is looked at between entries, so that the cursor is not kept for
- * ever. An entry that was begun goes on as long as its pieces are taken. A long value that lies on
- * the heap counts there until it has gone; where there is no room, the pieces end in front of it.
+ * ever. Where a long value is next, the pieces go on by threads that are there for these. An entry
+ * that was begun goes on as long as its pieces are taken. A long value that lies on the heap counts
+ * there until it has gone; where there is no room, the pieces end in front of it.
  *
  * <pre>
  * lines   one object a line; {"cursor":"..."} as the last one when there is more
@@ -42,7 +44,14 @@ final class ScanPieces {
   private final long endNanos;
   private final long limit;
   private final boolean keysOnly;
+  private final ScheduledExecutorService longWorkers;
   private long count;
+
+  /** Whether the thread that makes the next piece may begin with a long value. */
+  private boolean mayBeLong;
+
+  /** The cursor stands at an entry with a long value, of which nothing was read so far. */
+  private boolean isBeforeLong;
 
   /** What is left of the value that was begun. */
   private @Nullable ByteBuffer rest;
@@ -63,7 +72,9 @@ final class ScanPieces {
       Gate gate,
       KvCursor cursor,
       long limit,
-      boolean keysOnly) {
+      boolean keysOnly,
+      boolean mayBeLong,
+      ScheduledExecutorService longWorkers) {
     this.context = context;
     this.limits = limits;
     this.gate = gate;
@@ -71,6 +82,8 @@ final class ScanPieces {
     this.endNanos = System.nanoTime() + limits.scanTime().toNanos();
     this.limit = limit;
     this.keysOnly = keysOnly;
+    this.mayBeLong = mayBeLong;
+    this.longWorkers = longWorkers;
   }
 
   StreamedAnswer.Source lines() {
@@ -96,14 +109,21 @@ final class ScanPieces {
       }
       if (!piece.isReadable()) {
         piece.release();
-        return null;
+        return isBeforeLong ? HttpData.empty() : null;
       }
       // It has to be taken within this time, however long the value goes on that it is a part of.
       context.setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.requestTime().toMillis());
       return HttpData.wrap(piece);
     }
 
+    @Override
+    public @Nullable ScheduledExecutorService executor() {
+      return isBeforeLong ? longWorkers : null;
+    }
+
     private void fill(ByteBuf piece) {
+      boolean isAtLong = isBeforeLong;
+      isBeforeLong = false;
       while (!isOver && piece.readableBytes() < PIECE_BYTES) {
         ByteBuffer value = rest;
         if (value != null) {
@@ -113,14 +133,21 @@ final class ScanPieces {
             letGo();
           }
         } else {
-          boolean mayGoOn = count < limit && (count == 0 || System.nanoTime() - endNanos < 0);
+          boolean mayGoOn =
+              isAtLong || (count < limit && (count == 0 || System.nanoTime() - endNanos < 0));
           byte[] last = count > 0 && !mayGoOn ? cursor.key() : null;
-          if (!cursor.next()) {
+          if (!isAtLong && !cursor.next()) {
             isOver = true;
           } else if (last != null) {
             end(piece, last);
             isOver = true;
+          } else if (!keysOnly && !mayBeLong && cursor.valueLength() > Entries.LONG_BYTES) {
+            isBeforeLong = true;
+            mayBeLong = true;
+            return;
           } else if (keysOnly || hold(cursor.valueView())) {
+            isAtLong = false;
+            mayBeLong = false;
             count++;
             keepKey();
             begin(piece);

@@ -1,5 +1,6 @@
 package io.kvsep.server.http;
 
+import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
@@ -13,7 +14,9 @@ import io.kvsep.KvView;
 import io.kvsep.ScanOptions;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,15 +44,35 @@ final class Scans {
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
   private final Gate gate;
+  private final ScheduledExecutorService longWorkers;
 
-  Scans(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, Gate gate) {
+  /**
+   * @param longWorkers who go on in front of long values
+   */
+  Scans(
+      KvStore store,
+      KeyspaceCache keyspaces,
+      HttpLimits limits,
+      Gate gate,
+      ScheduledExecutorService longWorkers) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.limits = limits;
     this.gate = gate;
+    this.longWorkers = longWorkers;
   }
 
-  HttpResponse scan(Exchange exchange) {
+  /** Null for what {@link #scanLong} answers. */
+  @Nullable HttpResponse scan(Exchange exchange) {
+    return scan(exchange, false);
+  }
+
+  /** A range that begins with a long value. */
+  HttpResponse scanLong(Exchange exchange) {
+    return Objects.requireNonNull(scan(exchange, true), "begun");
+  }
+
+  private @Nullable HttpResponse scan(Exchange exchange, boolean mayBeLong) {
     boolean isBinary = asksForBinary(exchange);
     Parameters parameters = exchange.parameters(PARAMETERS);
     boolean keysOnly = parameters.flag("keysOnly");
@@ -62,7 +85,15 @@ final class Scans {
         .setRequestTimeoutMillis(
             TimeoutMode.SET_FROM_NOW, limits.scanTime().plus(limits.requestTime()).toMillis());
     KvCursor cursor = reader.cursor(keysOnly ? options.keysOnly() : options);
-    ScanPieces pieces = new ScanPieces(exchange.context(), limits, gate, cursor, limit, keysOnly);
+    ScanPieces pieces =
+        new ScanPieces(
+            exchange.context(), limits, gate, cursor, limit, keysOnly, mayBeLong, longWorkers);
+    StreamedAnswer.Source source = isBinary ? pieces.binary() : pieces.lines();
+    HttpData first = StreamedAnswer.first(source);
+    if (first != null && first.isEmpty()) {
+      source.close();
+      return null;
+    }
     return StreamedAnswer.of(
         ResponseHeaders.of(
             HttpStatus.OK,
@@ -70,7 +101,8 @@ final class Scans {
             (isBinary ? BINARY : LINES).toString(),
             HttpHeaderNames.CACHE_CONTROL,
             "no-store"),
-        isBinary ? pieces.binary() : pieces.lines(),
+        source,
+        first,
         exchange.context());
   }
 

@@ -10,6 +10,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -38,6 +39,11 @@ final class StreamedAnswer {
       return 0;
     }
 
+    /** Who makes the next piece; null for the threads of all requests. */
+    default @Nullable ScheduledExecutorService executor() {
+      return null;
+    }
+
     @Override
     void close();
   }
@@ -60,21 +66,33 @@ final class StreamedAnswer {
 
   /** The caller's thread makes the first piece, so that what fails at once has its status. */
   static HttpResponse of(ResponseHeaders headers, Source source, ServiceRequestContext context) {
-    StreamedAnswer answer = new StreamedAnswer(source, context);
-    Unsent.comesInPieces(context);
-    HttpData first;
+    return of(headers, source, first(source), context);
+  }
+
+  /** The first piece; what fails closes the source. */
+  static @Nullable HttpData first(Source source) {
     try {
-      first = source.next();
+      return source.next();
     } catch (Throwable e) {
       source.close();
       throw e;
     }
+  }
+
+  /** With a first piece that was made before. */
+  static HttpResponse of(
+      ResponseHeaders headers,
+      Source source,
+      @Nullable HttpData first,
+      ServiceRequestContext context) {
+    StreamedAnswer answer = new StreamedAnswer(source, context);
+    Unsent.comesInPieces(context);
     // It completes on the loop of the connection, where closing a cursor must not be waited for.
     CompletableFuture<?> unusedEnd =
         answer
             .writer
             .whenComplete()
-            .whenComplete((nothing, failure) -> answer.runOrInPlace(answer::end));
+            .whenComplete((nothing, failure) -> runOrInPlace(answer.executor, answer::end));
     answer.writer.write(headers);
     answer.take(first);
     return answer.writer;
@@ -93,7 +111,7 @@ final class StreamedAnswer {
   private void askLater() {
     try {
       Future<?> unusedStep =
-          executor.schedule(this::step, source.pauseMillis(), TimeUnit.MILLISECONDS);
+          executor().schedule(this::step, source.pauseMillis(), TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
       // The server is stopping; nobody is left who could ask.
       writer.close();
@@ -101,9 +119,10 @@ final class StreamedAnswer {
   }
 
   private void write(HttpData piece) {
+    ScheduledExecutorService threads = executor();
     if (writer.tryWrite(piece)) {
       CompletableFuture<?> unusedNext =
-          writer.whenConsumed().thenRun(() -> runOrInPlace(this::step));
+          writer.whenConsumed().thenRun(() -> runOrInPlace(threads, this::step));
     }
   }
 
@@ -152,9 +171,14 @@ final class StreamedAnswer {
     }
   }
 
-  private void runOrInPlace(Runnable task) {
+  private ScheduledExecutorService executor() {
+    ScheduledExecutorService own = source.executor();
+    return own == null ? executor : own;
+  }
+
+  private static void runOrInPlace(Executor threads, Runnable task) {
     try {
-      executor.execute(task);
+      threads.execute(task);
     } catch (RejectedExecutionException e) {
       // The server is stopping; nobody else is left to do it.
       task.run();

@@ -186,7 +186,15 @@ final class ScansHttpTest extends SharedServer {
     HttpLimits limits = LimitsHttpTest.with(limit -> limit.requestMillis = 20_000);
     KvCursor cursor = served.store().cursor();
     ScanPieces pieces =
-        new ScanPieces(context, limits, new Gate(limits), cursor, Long.MAX_VALUE, false);
+        new ScanPieces(
+            context,
+            limits,
+            new Gate(limits),
+            cursor,
+            Long.MAX_VALUE,
+            false,
+            false,
+            context.blockingTaskExecutor());
     int count = 0;
     try (StreamedAnswer.Source lines = pieces.lines()) {
       context.clearRequestTimeout();
