@@ -82,25 +82,80 @@ public final class KvMetrics implements AutoCloseable {
   }
 
   private void bindAmounts() {
-    gauge("kvsep.entries", null, Tags.empty(), StoreStats::entriesEstimate);
-    gauge("kvsep.keys", BYTES, Tags.empty(), StoreStats::keyBytes);
-    gauge("kvsep.log.used", BYTES, Tags.empty(), StoreStats::logBytes);
-    gauge("kvsep.log.live", BYTES, Tags.empty(), StoreStats::logLiveBytes);
-    gauge("kvsep.log.segments", null, Tags.empty(), StoreStats::logSegments);
-    gauge("kvsep.tables.used", BYTES, Tags.empty(), StoreStats::tableBytes);
-    gauge("kvsep.space.amplification", null, Tags.empty(), StoreStats::spaceAmplification);
-    gauge("kvsep.write.amplification", null, Tags.empty(), StoreStats::writeAmplification);
-    gauge("kvsep.recovery.replayed", BYTES, Tags.empty(), StoreStats::replayedBytes);
-    gauge("kvsep.recovery.torn", BYTES, Tags.empty(), StoreStats::tornBytes);
-    gauge("kvsep.failed", null, Tags.empty(), stats -> stats.failed() ? 1 : 0);
+    gauge(
+        "kvsep.entries",
+        "Entries in the store, about",
+        null,
+        Tags.empty(),
+        StoreStats::entriesEstimate);
+    gauge(
+        "kvsep.keys",
+        "Bytes of keys in tables and memtables",
+        BYTES,
+        Tags.empty(),
+        StoreStats::keyBytes);
+    gauge("kvsep.log.used", "Length of the value log", BYTES, Tags.empty(), StoreStats::logBytes);
+    gauge(
+        "kvsep.log.live",
+        "Bytes of the value log that are live",
+        BYTES,
+        Tags.empty(),
+        StoreStats::logLiveBytes);
+    gauge(
+        "kvsep.log.segments",
+        "Files of the value log",
+        null,
+        Tags.empty(),
+        StoreStats::logSegments);
+    gauge("kvsep.tables.used", "Length of all tables", BYTES, Tags.empty(), StoreStats::tableBytes);
+    gauge(
+        "kvsep.space.amplification",
+        "Bytes on the device for each byte that is live",
+        null,
+        Tags.empty(),
+        StoreStats::spaceAmplification);
+    gauge(
+        "kvsep.write.amplification",
+        "Bytes written to the device for each byte that users wrote",
+        null,
+        Tags.empty(),
+        StoreStats::writeAmplification);
+    gauge(
+        "kvsep.recovery.replayed",
+        "Bytes of the log that were replayed when the store was opened",
+        BYTES,
+        Tags.empty(),
+        StoreStats::replayedBytes);
+    gauge(
+        "kvsep.recovery.torn",
+        "Bytes at the end of the log that were cut off when the store was opened",
+        BYTES,
+        Tags.empty(),
+        StoreStats::tornBytes);
+    gauge(
+        "kvsep.failed",
+        "1 when a sync has failed and every write is refused, else 0",
+        null,
+        Tags.empty(),
+        stats -> stats.failed() ? 1 : 0);
   }
 
   private void bindLevels(int levels) {
     for (int i = 0; i < levels; i++) {
       int level = i;
       Tags tag = Tags.of("level", Integer.toString(level));
-      gauge("kvsep.level.tables", null, tag, stats -> stats.levels().get(level).tables());
-      gauge("kvsep.level.used", BYTES, tag, stats -> stats.levels().get(level).bytes());
+      gauge(
+          "kvsep.level.tables",
+          "Tables of a level",
+          null,
+          tag,
+          stats -> stats.levels().get(level).tables());
+      gauge(
+          "kvsep.level.used",
+          "Length of the tables of a level",
+          BYTES,
+          tag,
+          stats -> stats.levels().get(level).bytes());
     }
   }
 
@@ -108,23 +163,59 @@ public final class KvMetrics implements AutoCloseable {
     for (String purpose : purposes) {
       gauge(
           "kvsep.memory.used",
+          "Memory off the heap by purpose",
           BYTES,
           Tags.of("purpose", purpose),
           stats -> stats.memoryBytes().getOrDefault(purpose, 0L));
     }
-    gauge("kvsep.memory.peak", BYTES, Tags.empty(), StoreStats::memoryPeakBytes);
+    gauge(
+        "kvsep.memory.peak",
+        "Most memory off the heap at once since the store was opened",
+        BYTES,
+        Tags.empty(),
+        StoreStats::memoryPeakBytes);
   }
 
   private void bindWork() {
-    counter("kvsep.user.written", BYTES, Tags.empty(), StoreStats::userBytesWritten);
-    counter("kvsep.device.written", BYTES, Tags.empty(), StoreStats::deviceBytesWritten);
-    counter("kvsep.log.written", BYTES, Tags.empty(), StoreStats::logBytesWritten);
-    counter("kvsep.commits", null, Tags.empty(), StoreStats::commits);
-    counter("kvsep.log.syncs", null, Tags.empty(), StoreStats::syncs);
-    counter("kvsep.flushes", null, Tags.empty(), StoreStats::flushes);
-    counter("kvsep.compactions", null, Tags.empty(), StoreStats::compactions);
-    counter("kvsep.cache.gets", null, Tags.of("result", "hit"), StoreStats::cacheHits);
-    counter("kvsep.cache.gets", null, Tags.of("result", "miss"), StoreStats::cacheMisses);
+    counter(
+        "kvsep.user.written",
+        "Bytes of keys and values that users wrote",
+        BYTES,
+        Tags.empty(),
+        StoreStats::userBytesWritten);
+    counter(
+        "kvsep.device.written",
+        "Bytes written to the device",
+        BYTES,
+        Tags.empty(),
+        StoreStats::deviceBytesWritten);
+    counter(
+        "kvsep.log.written",
+        "Bytes written to the value log",
+        BYTES,
+        Tags.empty(),
+        StoreStats::logBytesWritten);
+    counter("kvsep.commits", "Commits", null, Tags.empty(), StoreStats::commits);
+    counter("kvsep.log.syncs", "Syncs of the value log", null, Tags.empty(), StoreStats::syncs);
+    counter(
+        "kvsep.flushes",
+        "Memtables that were written out as tables",
+        null,
+        Tags.empty(),
+        StoreStats::flushes);
+    counter("kvsep.compactions", "Compactions", null, Tags.empty(), StoreStats::compactions);
+    counter(
+        "kvsep.cache.gets",
+        "Tables found open (hit) or opened, and blocks of keys found unpacked or unpacked",
+        null,
+        Tags.of("result", "hit"),
+        StoreStats::cacheHits);
+    counter(
+        "kvsep.cache.gets",
+        "Tables found open (hit) or opened, and blocks of keys found unpacked or unpacked",
+        null,
+        Tags.of("result", "miss"),
+        StoreStats::cacheMisses);
     ToLongFunction<LatestStats> total = figure(StoreStats::stallNanos);
     replace("kvsep.write.stalls", tags);
     meters.add(
@@ -134,53 +225,123 @@ public final class KvMetrics implements AutoCloseable {
                 figure(StoreStats::stalls),
                 total::applyAsLong,
                 TimeUnit.NANOSECONDS)
+            .description("Times that writers were held back, and for how long")
             .tags(tags)
             .register(registry));
   }
 
   private void bindReclaim() {
     Tags none = Tags.empty();
-    counter("kvsep.reclaim.files", null, none, stats -> stats.reclaim().filesRewritten());
-    counter("kvsep.reclaim.read", BYTES, none, stats -> stats.reclaim().bytesRead());
-    counter("kvsep.reclaim.written", BYTES, none, stats -> stats.reclaim().bytesWritten());
-    gauge("kvsep.log.reclaimable", BYTES, none, stats -> stats.reclaim().reclaimableBytes());
-    gauge("kvsep.reclaim.damaged", null, none, stats -> stats.reclaim().damagedFiles().size());
+    counter(
+        "kvsep.reclaim.files",
+        "Files of the value log that reclaim has rewritten",
+        null,
+        none,
+        stats -> stats.reclaim().filesRewritten());
+    counter(
+        "kvsep.reclaim.read",
+        "Bytes that reclaim has read",
+        BYTES,
+        none,
+        stats -> stats.reclaim().bytesRead());
+    counter(
+        "kvsep.reclaim.written",
+        "Bytes that reclaim has written",
+        BYTES,
+        none,
+        stats -> stats.reclaim().bytesWritten());
+    gauge(
+        "kvsep.log.reclaimable",
+        "Bytes that reclaim could give back",
+        BYTES,
+        none,
+        stats -> stats.reclaim().reclaimableBytes());
+    gauge(
+        "kvsep.reclaim.damaged",
+        "Files that reclaim and compaction cannot touch, as they are damaged",
+        null,
+        none,
+        stats -> stats.reclaim().damagedFiles().size());
   }
 
   private void bindReaders() {
-    gauge("kvsep.snapshots.open", null, Tags.empty(), StoreStats::openSnapshots);
-    gauge("kvsep.cursors.open", null, Tags.empty(), StoreStats::openCursors);
-    age("kvsep.snapshots.oldest", StoreStats::oldestSnapshotNanos);
-    age("kvsep.cursors.oldest", StoreStats::oldestCursorNanos);
+    gauge("kvsep.snapshots.open", "Open snapshots", null, Tags.empty(), StoreStats::openSnapshots);
+    gauge("kvsep.cursors.open", "Open cursors", null, Tags.empty(), StoreStats::openCursors);
+    age(
+        "kvsep.snapshots.oldest",
+        "Age of the oldest open snapshot",
+        StoreStats::oldestSnapshotNanos);
+    age("kvsep.cursors.oldest", "Age of the oldest open cursor", StoreStats::oldestCursorNanos);
     Tags table = Tags.of("kind", "table");
     Tags segment = Tags.of("kind", "segment");
     Tags memtable = Tags.of("kind", "memtable");
-    gauge("kvsep.pinned.files", null, table, stats -> stats.pinned().tables());
-    gauge("kvsep.pinned.files", null, segment, stats -> stats.pinned().segments());
-    gauge("kvsep.pinned.used", BYTES, table, stats -> stats.pinned().tableBytes());
-    gauge("kvsep.pinned.used", BYTES, segment, stats -> stats.pinned().logBytes());
-    gauge("kvsep.pinned.used", BYTES, memtable, stats -> stats.pinned().memtableBytes());
+    gauge(
+        "kvsep.pinned.files",
+        "Replaced files that are kept for readers",
+        null,
+        table,
+        stats -> stats.pinned().tables());
+    gauge(
+        "kvsep.pinned.files",
+        "Replaced files that are kept for readers",
+        null,
+        segment,
+        stats -> stats.pinned().segments());
+    gauge(
+        "kvsep.pinned.used",
+        "Bytes that were replaced and are kept for readers",
+        BYTES,
+        table,
+        stats -> stats.pinned().tableBytes());
+    gauge(
+        "kvsep.pinned.used",
+        "Bytes that were replaced and are kept for readers",
+        BYTES,
+        segment,
+        stats -> stats.pinned().logBytes());
+    gauge(
+        "kvsep.pinned.used",
+        "Bytes that were replaced and are kept for readers",
+        BYTES,
+        memtable,
+        stats -> stats.pinned().memtableBytes());
   }
 
   private void gauge(
-      String name, @Nullable String unit, Tags own, ToDoubleFunction<StoreStats> figure) {
+      String name,
+      String description,
+      @Nullable String unit,
+      Tags own,
+      ToDoubleFunction<StoreStats> figure) {
     replace(name, tags.and(own));
     meters.add(
-        Gauge.builder(name, now(figure)).baseUnit(unit).tags(tags.and(own)).register(registry));
+        Gauge.builder(name, now(figure))
+            .description(description)
+            .baseUnit(unit)
+            .tags(tags.and(own))
+            .register(registry));
   }
 
-  private void age(String name, ToDoubleFunction<StoreStats> nanos) {
+  private void age(String name, String description, ToDoubleFunction<StoreStats> nanos) {
     replace(name, tags);
     meters.add(
-        TimeGauge.builder(name, now(nanos), TimeUnit.NANOSECONDS).tags(tags).register(registry));
+        TimeGauge.builder(name, now(nanos), TimeUnit.NANOSECONDS)
+            .description(description)
+            .tags(tags)
+            .register(registry));
   }
 
   private void counter(
-      String name, @Nullable String unit, Tags own, ToLongFunction<StoreStats> figure) {
+      String name,
+      String description,
+      @Nullable String unit,
+      Tags own,
+      ToLongFunction<StoreStats> figure) {
     replace(name, tags.and(own));
     // A registry holds the object weakly, so that it is the function that keeps it.
     meters.add(
         FunctionCounter.builder(name, latest, figure(figure)::applyAsLong)
+            .description(description)
             .baseUnit(unit)
             .tags(tags.and(own))
             .register(registry));

@@ -5,15 +5,27 @@ import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.ResponseHeaders;
+import com.sun.management.OperatingSystemMXBean;
 import io.kvsep.KvMetrics;
 import io.kvsep.KvStore;
 import io.kvsep.server.json.JsonObject;
 import io.kvsep.server.json.StoreFigures;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.lang.management.ManagementFactory;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Supplier;
@@ -28,6 +40,7 @@ final class Insight implements AutoCloseable {
   private final Problems problems;
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final JvmGcMetrics collections = new JvmGcMetrics();
   private final long startNanos = System.nanoTime();
   private final Map<String, Supplier<JsonObject>> parts = new ConcurrentSkipListMap<>();
 
@@ -36,15 +49,62 @@ final class Insight implements AutoCloseable {
     this.meter = meter;
     this.gate = gate;
     this.problems = problems;
+    // In nanoseconds; there is one in seconds below.
+    registry.config().meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"));
+    registry
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public Meter.Id map(Meter.Id id) {
+                return described(id);
+              }
+            });
   }
 
   /** Once all kinds of requests are known. */
   void bind() {
     KvMetrics.bindTo(store, registry, Tags.empty());
     meter.bindTo(registry);
-    Gauge.builder("kvsep.http.requests.open", gate, Gate::requests).register(registry);
-    Gauge.builder("kvsep.http.feeds.open", gate, Gate::feeds).register(registry);
-    Gauge.builder("kvsep.http.bodies", gate, Gate::bodyBytes).baseUnit("bytes").register(registry);
+    Gauge.builder("kvsep.http.requests.open", gate, Gate::requests)
+        .description("Requests under way")
+        .register(registry);
+    Gauge.builder("kvsep.http.feeds.open", gate, Gate::feeds)
+        .description("Change feeds under way")
+        .register(registry);
+    Gauge.builder("kvsep.http.bodies", gate, Gate::bodyBytes)
+        .description("Bodies of requests that are held, and what is made of them")
+        .baseUnit("bytes")
+        .register(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    collections.bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ClassLoaderMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new FileDescriptorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+    if (ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system) {
+      FunctionCounter.builder("process.cpu", system, any -> any.getProcessCpuTime() / 1e9)
+          .description("Processor time of the process")
+          .baseUnit("seconds")
+          .register(registry);
+    }
+  }
+
+  /**
+   * With help text, which the library that serves HTTP gives its meters none of, and a name that
+   * Prometheus finds right.
+   */
+  private static Meter.Id described(Meter.Id id) {
+    if (id.getDescription() == null) {
+      return new Meter.Id(
+          id.getName(),
+          Tags.of(id.getTagsAsIterable()),
+          id.getBaseUnit(),
+          "A meter of Armeria, the library that serves HTTP",
+          id.getType());
+    }
+    return id.getName().equals("system.cpu.count") ? id.withName("system.cpus") : id;
   }
 
   /** Shows something else of the server, too. */
@@ -99,6 +159,7 @@ final class Insight implements AutoCloseable {
 
   @Override
   public void close() {
+    collections.close();
     registry.close();
   }
 

@@ -36,13 +36,20 @@ final class RequestMeter {
   }
 
   void bindTo(MeterRegistry registry) {
+    Map<String, Timings> timings = new TreeMap<>();
     kinds.forEach(
         (name, kind) -> {
-          kind.timings.bindTo(registry, "kvsep.http.requests", name);
+          timings.put(name, kind.timings);
           FunctionCounter.builder("kvsep.http.problems", kind, any -> kind.refused.sum())
+              .description("Requests that were answered with a problem")
               .tag("operation", name)
               .register(registry);
         });
+    Timings.bindTo(
+        registry,
+        "kvsep.http.requests",
+        "Requests, from being there in full to the beginning of the answer",
+        timings);
   }
 
   JsonObject json() {

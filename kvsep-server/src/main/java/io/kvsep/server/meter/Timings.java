@@ -3,7 +3,9 @@ package io.kvsep.server.meter;
 import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -35,7 +37,7 @@ public final class Timings {
 
   /** The figures of {@code /v1/stats}. */
   public JsonObject json() {
-    long[] counts = Arrays.stream(buckets).mapToLong(LongAdder::sum).toArray();
+    long[] counts = buckets();
     int used = BUCKETS;
     while (used > 0 && counts[used - 1] == 0) {
       used--;
@@ -46,11 +48,36 @@ public final class Timings {
         .putNumbers("microsBelowPowerOfTwo", Arrays.copyOf(counts, used));
   }
 
-  /** Publishes count and sum as a timer. */
-  public void bindTo(MeterRegistry registry, String name, String operation) {
-    FunctionTimer.builder(
-            name, this, Timings::count, timings -> timings.nanos.sum(), TimeUnit.NANOSECONDS)
-        .tag("operation", operation)
-        .register(registry);
+  /** What took less than 2^i microseconds and fits into no bucket before, by i. */
+  long[] buckets() {
+    return Arrays.stream(buckets).mapToLong(LongAdder::sum).toArray();
+  }
+
+  /** Of all operations together. */
+  long nanos() {
+    return nanos.sum();
+  }
+
+  /**
+   * Publishes kinds of operations as one meter: to Prometheus as a histogram, elsewhere with count
+   * and sum, as a timer.
+   *
+   * @param operations by their names, which are values of the tag {@code operation}
+   */
+  public static void bindTo(
+      MeterRegistry registry, String name, String description, Map<String, Timings> operations) {
+    if (registry instanceof PrometheusMeterRegistry prometheus) {
+      prometheus
+          .getPrometheusRegistry()
+          .register(new LatencyHistogram(name, description, operations));
+      return;
+    }
+    operations.forEach(
+        (operation, timings) ->
+            FunctionTimer.builder(
+                    name, timings, Timings::count, Timings::nanos, TimeUnit.NANOSECONDS)
+                .description(description)
+                .tag("operation", operation)
+                .register(registry));
   }
 }

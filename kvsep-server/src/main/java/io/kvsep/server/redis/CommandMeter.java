@@ -5,6 +5,8 @@ import io.kvsep.server.meter.Timings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,9 +77,15 @@ final class CommandMeter {
   }
 
   void bindTo(MeterRegistry registry) {
+    Map<String, Timings> operations = new TreeMap<>();
     for (Kind kind : Kind.values()) {
-      timings[kind.ordinal()].bindTo(registry, "kvsep.redis.commands", name(kind));
+      operations.put(name(kind), timings[kind.ordinal()]);
     }
+    Timings.bindTo(
+        registry,
+        "kvsep.redis.commands",
+        "Commands of Redis clients that were answered",
+        operations);
   }
 
   JsonObject json() {
