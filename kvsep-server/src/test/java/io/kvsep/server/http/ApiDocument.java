@@ -47,29 +47,51 @@ final class ApiDocument {
         () -> "the document says nothing of " + status + " for " + method + " " + path);
   }
 
-  /** Names of the parameters that an operation has in its query. */
+  /** Names of the parameters that an operation has in its query, which are members of one. */
   static SortedSet<String> queryParameters(String path, String method) {
     SortedSet<String> names = new TreeSet<>();
-    Map<String, Object> all = object(object(DOCUMENT, "components"), "parameters");
     for (Object reference : list(object(object(paths(), path), method), "parameters")) {
       String name = reference.toString().replaceAll(".*/|}", "");
-      if ("query".equals(object(all, name).get("in"))) {
-        names.add(name);
+      Map<String, Object> parameter = part("parameters", name);
+      if ("query".equals(parameter.get("in"))) {
+        names.addAll(object(object(parameter, "schema"), "properties").keySet());
       }
     }
     return names;
   }
 
+  /** The schema of a parameter of any kind. */
+  static Map<String, Object> parameter(String name) {
+    return object(part("parameters", name), "schema");
+  }
+
+  /** The schema of the body of a {@code POST}. */
+  static Map<String, Object> body(String path) {
+    Map<String, Object> content =
+        object(object(object(object(paths(), path), "post"), "requestBody"), "content");
+    return object(object(content, "application/json"), "schema");
+  }
+
+  /** What a reference from somewhere else in the document leads to. */
+  static Map<String, Object> referred(String reference) {
+    String[] parts = reference.split("/", -1);
+    return part(parts[2], parts[3]);
+  }
+
+  private static Map<String, Object> part(String kind, String name) {
+    return object(object(object(DOCUMENT, "components"), kind), name);
+  }
+
   /** That an object has all members which its schema requires, and none that it does not know. */
   static void checkMembers(String schema, Map<String, Object> value) {
-    Map<String, Object> form = object(object(object(DOCUMENT, "components"), "schemas"), schema);
+    Map<String, Object> form = part("schemas", schema);
     Set<String> known = object(form, "properties").keySet();
     assertTrue(known.containsAll(value.keySet()), () -> "not in the document: " + value);
     assertTrue(value.keySet().containsAll(list(form, "required")), () -> "not all of: " + value);
   }
 
   @SuppressWarnings("unchecked") // JsonText makes lists of this type and no other.
-  private static List<Object> list(Map<String, Object> parent, String name) {
+  static List<Object> list(Map<String, Object> parent, String name) {
     return (List<Object>) Objects.requireNonNull(parent.get(name), name);
   }
 
