@@ -185,12 +185,16 @@ public final class Kvsep {
     return refusal.getFile() + ": " + (what == null ? refusal.getClass().getSimpleName() : what);
   }
 
-  /** The version that the build wrote into the jar. */
   static final class Version implements IVersionProvider {
     @Override
     public String[] getVersion() {
-      @Nullable String version = Kvsep.class.getPackage().getImplementationVersion();
-      return new String[] {"kvsep " + (version == null ? "(not from a jar)" : version)};
+      return new String[] {version()};
     }
+  }
+
+  /** With the number that the build wrote into the jar. */
+  static String version() {
+    @Nullable String version = Kvsep.class.getPackage().getImplementationVersion();
+    return "kvsep " + (version == null ? "(not from a jar)" : version);
   }
 }

@@ -150,7 +150,8 @@ final class ServeCommand implements Callable<Integer> {
       throw CommandFailure.misused(String.valueOf(e.getMessage()));
     }
     // In a class of its own, so that other commands do not load what it needs.
-    new Serving(streams, store, options, http, redis, certificate, key).run();
+    String durability = syncMillis == 0 ? "sync" : "sync every " + syncMillis + " ms";
+    new Serving(streams, store, options, durability, http, redis, certificate, key).run();
     return Kvsep.DONE;
   }
 

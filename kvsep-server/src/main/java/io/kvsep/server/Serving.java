@@ -6,6 +6,7 @@ import io.kvsep.KvStore;
 import io.kvsep.error.KvException;
 import io.kvsep.server.http.HttpFront;
 import io.kvsep.server.http.HttpOptions;
+import io.kvsep.server.json.JsonObject;
 import io.kvsep.server.redis.RedisOptions;
 import io.kvsep.server.redis.RedisServer;
 import io.netty.channel.EventLoopGroup;
@@ -14,6 +15,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
@@ -33,6 +35,7 @@ final class Serving {
   private final Streams streams;
   private final StoreOptions store;
   private final KvOptions.Builder options;
+  private final String durability;
   private final HttpOptions http;
   private final @Nullable RedisOptions redis;
   private final @Nullable Path certificate;
@@ -41,6 +44,7 @@ final class Serving {
   private final CountDownLatch hasStopped = new CountDownLatch(1);
 
   /**
+   * @param durability of the options, for people
    * @param redis null when Redis clients are not to be served
    * @param certificate null for no encryption
    * @param key of the certificate
@@ -49,6 +53,7 @@ final class Serving {
       Streams streams,
       StoreOptions store,
       KvOptions.Builder options,
+      String durability,
       HttpOptions http,
       @Nullable RedisOptions redis,
       @Nullable Path certificate,
@@ -56,6 +61,7 @@ final class Serving {
     this.streams = streams;
     this.store = store;
     this.options = options;
+    this.durability = durability;
     this.http = http;
     this.redis = redis;
     this.certificate = certificate;
@@ -75,6 +81,7 @@ final class Serving {
         HttpFront front = started(open, loops);
         RedisServer server =
             redis == null ? null : new RedisServer(open, redis.withTls(tls), redisLoops)) {
+      front.include("about", () -> about(server));
       if (server != null) {
         server.bindTo(front.meters());
         front.include("commands", server::commands);
@@ -96,6 +103,25 @@ final class Serving {
           .awaitUninterruptibly();
       loops.shutdownGracefully(0, LOOP_STOP_SECONDS_MAX, TimeUnit.SECONDS).awaitUninterruptibly();
       hasStopped.countDown();
+    }
+  }
+
+  /** What is served, for the page. */
+  private JsonObject about(@Nullable RedisServer server) {
+    Path directory = store.directory().toAbsolutePath().normalize();
+    JsonObject about =
+        new JsonObject()
+            .put("directory", directory.toString())
+            .put("version", Kvsep.version())
+            .put("durability", durability);
+    if (server != null) {
+      about.put("redisClients", server.clients());
+    }
+    try {
+      return about.put("freeDiskBytes", Files.getFileStore(directory).getUsableSpace());
+    } catch (IOException e) {
+      // The system does not tell, or the directory is gone, which the store finds out.
+      return about;
     }
   }
 

@@ -41,6 +41,8 @@ final class ServeCommandTest {
       }
       String stats = text(server.http(), "/v1/stats");
       assertTrue(stats.contains("\"commands\":{\"read\":{\"count\":1,"), stats);
+      assertTrue(stats.contains("\"durability\":\"sync every 1000 ms\""), stats);
+      assertTrue(stats.contains("\"freeDiskBytes\":"), stats);
       String metrics = text(server.http(), "/metrics");
       assertTrue(
           metrics.contains("kvsep_redis_commands_seconds_count{operation=\"write\"} 1"), metrics);

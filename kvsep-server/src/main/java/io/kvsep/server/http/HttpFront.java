@@ -80,7 +80,7 @@ public final class HttpFront implements AutoCloseable {
     gate = new Gate(options.limits());
     Problems problems = new Problems();
     RequestMeter meter = new RequestMeter();
-    insight = new Insight(store, meter, gate, problems);
+    insight = new Insight(store, meter, gate, connections::count, problems);
     KeyspaceCache keyspaces = new KeyspaceCache(store);
     feeds =
         new Feeds(store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
@@ -196,7 +196,7 @@ public final class HttpFront implements AutoCloseable {
     return insight.registry();
   }
 
-  /** Has {@code /v1/stats} show figures of another listener of the same store, by that name. */
+  /** Has {@code /v1/stats} show more by that name, such as another listener of the same store. */
   public void include(String name, Supplier<JsonObject> figures) {
     insight.include(name, figures);
   }

@@ -28,6 +28,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /** What an operator looks at: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
@@ -37,6 +38,7 @@ final class Insight implements AutoCloseable {
   private final KvStore store;
   private final RequestMeter meter;
   private final Gate gate;
+  private final IntSupplier connections;
   private final Problems problems;
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -44,10 +46,12 @@ final class Insight implements AutoCloseable {
   private final long startNanos = System.nanoTime();
   private final Map<String, Supplier<JsonObject>> parts = new ConcurrentSkipListMap<>();
 
-  Insight(KvStore store, RequestMeter meter, Gate gate, Problems problems) {
+  Insight(
+      KvStore store, RequestMeter meter, Gate gate, IntSupplier connections, Problems problems) {
     this.store = store;
     this.meter = meter;
     this.gate = gate;
+    this.connections = connections;
     this.problems = problems;
     // In nanoseconds; there is one in seconds below.
     registry.config().meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"));
@@ -122,6 +126,7 @@ final class Insight implements AutoCloseable {
             .put("upMillis", (System.nanoTime() - startNanos) / 1_000_000)
             .put("openRequests", gate.requests())
             .put("openFeeds", gate.feeds())
+            .put("connections", connections.getAsInt())
             .put("bodyBytes", gate.bodyBytes())
             .put("heapBytes", heapBytes())
             .put("requests", meter.json());

@@ -149,6 +149,11 @@ public final class RedisServer implements AutoCloseable {
     return state.meter().json();
   }
 
+  /** Connections of clients at this moment. */
+  public int clients() {
+    return state.connections();
+  }
+
   /** For tests to look at. */
   ServerState state() {
     return state;

@@ -68,6 +68,58 @@ final class PageTest {
         chromium.await("document.querySelectorAll('#keys tbody tr').length === 1");
         chromium.run("document.querySelector('#keys button').click()");
         chromium.await("document.getElementById('value').textContent === '<b>Ada</b>'");
+        chromium.await("document.getElementById('browse-note').textContent === '1 key'");
+
+        find(chromium, "0xff");
+        chromium.await("document.querySelector('#keys button')?.textContent === '0xff00'");
+        find(chromium, "0xf");
+        chromium.await("document.getElementById('browse-note').textContent.includes('pairs')");
+        assertEquals("", chromium.complaints());
+      }
+    }
+  }
+
+  private static void find(Chromium chromium, String prefix) throws Exception {
+    chromium.run(
+        "document.getElementById('prefix').value = '"
+            + prefix
+            + "'; document.getElementById('browse').requestSubmit()");
+  }
+
+  /** The first answer is held back until the second one is there. */
+  @Test
+  void aLateAnswerOfAnEarlierClickIsDropped() throws Exception {
+    @Nullable Path program = Chromium.program();
+    assumeTrue(program != null, "there is no Chromium here, so nobody looks at the page");
+    try (Served served = Served.at(folder.resolve("store"))) {
+      served.store().put("a".getBytes(UTF_8), "first".getBytes(UTF_8));
+      served.store().put("b".getBytes(UTF_8), "second".getBytes(UTF_8));
+      try (Chromium chromium =
+          Chromium.start(Path.of(program.toString()), folder.resolve("user"))) {
+        chromium.open(served.uri("/").toString());
+        chromium.await("document.querySelectorAll('#keys tbody tr').length === 2");
+        chromium.run(
+            """
+            globalThis.asked = window.fetch;
+            globalThis.held = [];
+            window.fetch = (path, options) => /keys64.YQ|prefix=a/.test(path)
+              ? new Promise((answer) => held.push(() => answer(asked(path, options))))
+              : asked(path, options);
+            document.querySelectorAll('#keys button')[0].click();
+            document.querySelectorAll('#keys button')[1].click();
+            """);
+        chromium.await("document.getElementById('value').textContent === 'second'");
+        find(chromium, "a");
+        find(chromium, "b");
+        chromium.await("document.getElementById('browse-note').textContent === '1 key'");
+        chromium.run("held.forEach((release) => release())");
+        // Two looks at the figures come behind what was released.
+        chromium.run("document.body.dataset.ready = ''");
+        chromium.await("document.body.dataset.ready !== ''");
+        chromium.run("document.body.dataset.ready = ''");
+        chromium.await("document.body.dataset.ready !== ''");
+        assertEquals("second", chromium.text("#value"));
+        assertEquals("b", chromium.text("#keys tbody").substring(0, 1));
         assertEquals("", chromium.complaints());
       }
     }

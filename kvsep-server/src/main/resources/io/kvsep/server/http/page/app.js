@@ -48,6 +48,8 @@ function bar(parts) {
 
 function tiles(stats, rates) {
   const log = stats.logBytes === 0 ? 1 : stats.logLiveBytes / stats.logBytes;
+  const problems = Object.values(stats.server.requests).reduce((sum, kind) => sum + kind.problems, 0);
+  const redisClients = stats.server.about?.redisClients;
   const figures = [
     ['entries, about', countText(stats.entriesEstimate)],
     ['operations per second', rates ? countText(rates.reads + rates.writes + rates.others) : '–'],
@@ -57,6 +59,8 @@ function tiles(stats, rates) {
     ['space amplification', stats.spaceAmplification.toFixed(2)],
     ['write amplification', stats.writeAmplification.toFixed(2)],
     ['open cursors and snapshots', countText(stats.openCursors + stats.openSnapshots)],
+    ['connections' + (redisClients === undefined ? '' : ', HTTP and Redis'), countText(stats.server.connections) + (redisClients === undefined ? '' : ' + ' + countText(redisClients))],
+    ['requests answered with an error', countText(problems)],
   ];
   get('tiles').replaceChildren(
     ...figures.map(([name, value]) => {
@@ -187,6 +191,14 @@ function tables(stats) {
   }));
 }
 
+// Nothing of it where the server is part of another program, which knows.
+function about(stats) {
+  const known = stats.server.about;
+  get('about').textContent = known
+    ? [known.directory, known.version, `durability: ${known.durability}`, known.freeDiskBytes === undefined ? '' : `${bytesText(known.freeDiskBytes)} free`].filter((part) => part !== '').join(' · ')
+    : '';
+}
+
 function setState(name, text) {
   get('state').className = 'state ' + name;
   get('state').textContent = text;
@@ -203,7 +215,12 @@ async function look() {
     const now = performance.now();
     get('token-form').hidden = true;
     get('main').hidden = false;
-    setState('up', 'up');
+    if (stats.failed) {
+      setState('down', 'a sync has failed: the store only reads');
+    } else {
+      setState('up', 'up');
+    }
+    about(stats);
     get('up').textContent = upText(stats.server.upMillis);
     charts ??= {
       operations: new LineChart(get('chart-operations'), ['reads', 'writes'], countText),
@@ -228,6 +245,7 @@ async function look() {
   } catch (error) {
     if (error.status === 401) {
       get('main').hidden = true;
+      get('about').textContent = '';
       get('token-form').hidden = false;
       setState('', 'locked');
     } else {

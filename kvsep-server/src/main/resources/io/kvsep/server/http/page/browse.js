@@ -7,29 +7,61 @@ const get = (id) => document.getElementById(id);
 
 let question = null;
 let shown = null;
+// Answers of earlier clicks are dropped: each counts only as long as no other one was made.
+let loads = 0;
+let shows = 0;
 
 function base(keyspace) {
   return keyspace === '' ? '/v1' : '/v1/keyspaces/' + encodeURIComponent(keyspace);
 }
 
+function fromHex(digits) {
+  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
 // The bytes of a key, from text or hexadecimal digits, in base64url.
 function encoded(entry) {
-  const bytes = entry.keyHex
-    ? Uint8Array.from(entry.keyHex.match(/../g), (pair) => parseInt(pair, 16))
-    : new TextEncoder().encode(entry.key);
+  return base64(entry.keyHex ? fromHex(entry.keyHex) : new TextEncoder().encode(entry.key));
+}
+
+function base64(bytes) {
   let binary = '';
   bytes.forEach((byte) => (binary += String.fromCharCode(byte)));
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
+// As keys are shown: text, or digits behind 0x where it is none or begins like that itself.
+function prefixOf(text) {
+  if (!text.startsWith('0x')) {
+    return { prefix: text };
+  }
+  const digits = text.slice(2);
+  return /^([0-9a-f]{2})*$/i.test(digits) ? { prefix64: base64(fromHex(digits)) } : null;
+}
+
+function keysText(count) {
+  return count === 1 ? '1 key' : countText(count) + ' keys';
+}
+
 async function load(isFirst) {
-  const query = new URLSearchParams({ prefix: question.prefix, limit: PAGE, keysOnly: true, reverse: question.reverse });
+  const turn = ++loads;
+  const rows = get('keys').tBodies[0];
+  const prefix = prefixOf(question.prefix);
+  if (prefix === null) {
+    rows.replaceChildren();
+    get('browse-note').textContent = 'Behind 0x come pairs of hexadecimal digits.';
+    get('more').hidden = true;
+    return;
+  }
+  const query = new URLSearchParams({ ...prefix, limit: PAGE, keysOnly: true, reverse: question.reverse });
   if (!isFirst) {
     query.set('cursor', question.cursor);
   }
-  const rows = get('keys').tBodies[0];
   try {
     const text = await (await ask(`${base(question.keyspace)}/scan?${query}`)).text();
+    if (turn !== loads) {
+      return;
+    }
     if (isFirst) {
       rows.replaceChildren();
     }
@@ -43,8 +75,11 @@ async function load(isFirst) {
       }
     }
     const count = rows.children.length;
-    get('browse-note').textContent = count === 0 ? 'No such keys.' : `${countText(count)} keys${question.cursor ? ', and there are more' : ''}`;
+    get('browse-note').textContent = count === 0 ? 'No such keys.' : `${keysText(count)}${question.cursor ? ', and there are more' : ''}`;
   } catch (error) {
+    if (turn !== loads) {
+      return;
+    }
     get('browse-note').textContent = error.message;
   }
   get('more').hidden = !question.cursor;
@@ -68,6 +103,7 @@ function row(entry) {
 }
 
 async function show(entry, made) {
+  const turn = ++shows;
   document.querySelectorAll('#keys .chosen').forEach((other) => other.classList.remove('chosen'));
   made.classList.add('chosen');
   get('value-card').hidden = false;
@@ -76,6 +112,9 @@ async function show(entry, made) {
     const response = await ask(`${base(question.keyspace)}/keys64/${encoded(entry)}`);
     const length = Number(response.headers.get('content-length'));
     const bytes = await firstBytes(response, SHOWN_BYTES);
+    if (turn !== shows) {
+      return;
+    }
     shown = bytes;
     const version = response.headers.get('etag').slice(1).split('-')[0];
     get('value-note').textContent =
@@ -84,6 +123,9 @@ async function show(entry, made) {
     const isText = isReadable(bytes, bytes.length < length);
     document.querySelector(`input[name=form][value=${isText ? 'text' : 'hex'}]`).checked = true;
   } catch (error) {
+    if (turn !== shows) {
+      return;
+    }
     shown = null;
     get('value-note').textContent = error.message;
   }

@@ -1,6 +1,6 @@
 // Lines over time: the last few minutes, drawn anew with every sample.
 const SVG = 'http://www.w3.org/2000/svg';
-const WIDTH = 560;
+const WIDTH_MIN = 200;
 const HEIGHT = 170;
 const LEFT = 62;
 const BOTTOM = 18;
@@ -32,8 +32,10 @@ export class LineChart {
     this.samples = [];
     this.legend = document.createElement('p');
     this.legend.className = 'legend';
-    this.svg = element('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img' });
+    this.svg = element('svg', { role: 'img' });
     parent.replaceChildren(this.legend, this.svg);
+    // Drawn as wide as there is room, since text is not to be squeezed.
+    new ResizeObserver(() => this.samples.length > 0 && this.draw()).observe(parent);
   }
 
   // values: one number, or null for a gap, for each name.
@@ -41,24 +43,28 @@ export class LineChart {
     this.samples.push({ atMillis, values });
     this.samples = this.samples.filter((sample) => atMillis - sample.atMillis <= spanMillis);
     const age = atMillis - this.samples[0].atMillis;
-    this.draw(atMillis, Math.min(spanMillis, Math.max(60000, 60000 * Math.ceil(age / 60000))));
+    this.now = atMillis;
+    this.span = Math.min(spanMillis, Math.max(60000, 60000 * Math.ceil(age / 60000)));
+    this.draw();
   }
 
-  draw(now, span) {
+  draw() {
+    const { now, span } = this;
+    const width = Math.max(WIDTH_MIN, this.svg.clientWidth);
     const highest = Math.max(0, ...this.samples.flatMap((sample) => sample.values.map((value) => value ?? 0)));
     const top = this.isLog ? 10 ** Math.max(2, Math.ceil(Math.log10(Math.max(highest, 1)))) : ceiling(highest);
-    const x = (at) => WIDTH - ((now - at) / span) * (WIDTH - LEFT);
+    const x = (at) => width - ((now - at) / span) * (width - LEFT);
     const share = (value) => (this.isLog ? Math.log10(Math.max(value, 1)) / Math.log10(top) : value / top);
     const y = (value) => HEIGHT - BOTTOM - share(value) * (HEIGHT - BOTTOM - TOP);
     const steps = this.isLog ? Array.from({ length: Math.log10(top) + 1 }, (any, i) => 10 ** i) : [0, top / 2, top];
     const parts = [];
     for (const step of steps) {
       const height = y(step);
-      parts.push(element('line', { class: 'axis', x1: LEFT, x2: WIDTH, y1: height, y2: height }));
+      parts.push(element('line', { class: 'axis', x1: LEFT, x2: width, y1: height, y2: height }));
       parts.push(element('text', { x: LEFT - 6, y: height + 4, 'text-anchor': 'end' }, this.format(step)));
     }
     parts.push(element('text', { x: LEFT, y: HEIGHT - 3 }, span === 60000 ? '1 minute ago' : `${Math.round(span / 60000)} minutes ago`));
-    parts.push(element('text', { x: WIDTH, y: HEIGHT - 3, 'text-anchor': 'end' }, 'now'));
+    parts.push(element('text', { x: width, y: HEIGHT - 3, 'text-anchor': 'end' }, 'now'));
     this.names.forEach((name, i) => {
       let run = [];
       const finish = () => {
