@@ -32,11 +32,6 @@ final class LatencyHistogram implements Collector {
   }
 
   @Override
-  public String getPrometheusName() {
-    return name;
-  }
-
-  @Override
   public HistogramSnapshot collect() {
     HistogramSnapshot.Builder snapshot = HistogramSnapshot.builder().name(name).help(description);
     operations.forEach((operation, timings) -> snapshot.dataPoint(point(operation, timings)));
