@@ -31,7 +31,7 @@ final class BodyReader implements Subscriber<HttpObject> {
   private static final int FIRST_BYTES = 4096;
   private static final String IDENTITY = "identity";
 
-  private final Gate.Visit visit;
+  private final AdmissionControl.Visit visit;
   private final int bytesMax;
   private final boolean isAnnounced;
   private final ServiceRequestContext context;
@@ -57,7 +57,7 @@ final class BodyReader implements Subscriber<HttpObject> {
   private BodyReader(
       ServiceRequestContext context,
       HttpLimits limits,
-      Gate.Visit visit,
+      AdmissionControl.Visit visit,
       int bytesMax,
       long announced) {
     this.context = context;
@@ -79,7 +79,7 @@ final class BodyReader implements Subscriber<HttpObject> {
       HttpRequest request,
       HttpLimits limits,
       int bytesMax,
-      Gate.Visit visit) {
+      AdmissionControl.Visit visit) {
     requireWhole(request.headers());
     // The library has refused what is no number, and a number that the body does not keep to.
     long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, -1);

@@ -31,21 +31,21 @@ final class Dispatcher implements HttpService {
       AttributeKey.valueOf(Dispatcher.class, "begun");
 
   private final Routes routes;
-  private final Access access;
-  private final Gate gate;
+  private final Authenticator access;
+  private final AdmissionControl gate;
   private final Problems problems;
   private final HttpLimits limits;
   private final ScheduledExecutorService longWorkers;
   private final LoopReads loopReads = new LoopReads();
-  private final Unsent.Total unsent;
+  private final UnsentResponses.Total unsent;
 
   /**
    * @param longWorkers for what may read much at once
    */
   Dispatcher(
       Routes routes,
-      Access access,
-      Gate gate,
+      Authenticator access,
+      AdmissionControl gate,
       Problems problems,
       HttpLimits limits,
       ScheduledExecutorService longWorkers) {
@@ -55,7 +55,7 @@ final class Dispatcher implements HttpService {
     this.problems = problems;
     this.limits = limits;
     this.longWorkers = longWorkers;
-    this.unsent = new Unsent.Total(limits);
+    this.unsent = new UnsentResponses.Total(limits);
   }
 
   /** Whether all of the request that is wanted has come, and is in the hands of who answers it. */
@@ -69,7 +69,7 @@ final class Dispatcher implements HttpService {
         context.sessionProtocol().isMultiplex() ? null : context.log().partial().channel();
     return channel == null
         ? begin(context, request)
-        : Turns.of(channel).answer(context, request, this::begin, limits.requestTime());
+        : Http1Pipelining.of(channel).answer(context, request, this::begin, limits.requestTime());
   }
 
   private HttpResponse begin(ServiceRequestContext context, HttpRequest request) {
@@ -79,7 +79,7 @@ final class Dispatcher implements HttpService {
     } catch (Throwable e) {
       answer = problems.response(context, e).toHttpResponse();
     }
-    Unsent.watch(context, answer, unsent);
+    UnsentResponses.watch(context, answer, unsent);
     return answer;
   }
 
@@ -131,7 +131,7 @@ final class Dispatcher implements HttpService {
 
   private HttpResponse elsewhere(Operation operation, Exchange exchange, HttpRequest request) {
     ServiceRequestContext context = exchange.context();
-    Gate.Visit visit = gate.enter();
+    AdmissionControl.Visit visit = gate.enter();
     CompletableFuture<HttpResponse> answer = new CompletableFuture<>();
     HttpResponse response = HttpResponse.of(answer);
     CompletableFuture<?> unusedEnd =
@@ -158,7 +158,7 @@ final class Dispatcher implements HttpService {
       Exchange exchange,
       byte[] body,
       CompletableFuture<HttpResponse> answer,
-      Gate.Visit visit) {
+      AdmissionControl.Visit visit) {
     exchange.context().setAttr(BEGUN, true);
     if (operation.time() == Time.ANY) {
       exchange.context().clearRequestTimeout();
@@ -200,7 +200,7 @@ final class Dispatcher implements HttpService {
   }
 
   private CompletableFuture<byte[]> received(
-      Operation operation, Exchange exchange, HttpRequest request, Gate.Visit visit) {
+      Operation operation, Exchange exchange, HttpRequest request, AdmissionControl.Visit visit) {
     int bytesMax = bytesMax(operation.body());
     if (bytesMax == 0) {
       return CompletableFuture.completedFuture(NO_BODY);

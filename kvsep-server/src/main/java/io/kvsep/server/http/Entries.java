@@ -46,10 +46,15 @@ final class Entries {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
-  private final Gate gate;
+  private final AdmissionControl gate;
   private final EntityTags tags;
 
-  Entries(KvStore store, KeyspaceCache keyspaces, HttpLimits limits, Gate gate, EntityTags tags) {
+  Entries(
+      KvStore store,
+      KeyspaceCache keyspaces,
+      HttpLimits limits,
+      AdmissionControl gate,
+      EntityTags tags) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.limits = limits;
@@ -153,7 +158,7 @@ final class Entries {
         }
         ByteBuffer whole = cursor.valueView();
         // On the heap it is there as a whole, until the last piece of it has gone.
-        Gate.Held held = whole.isDirect() ? null : gate.hold(whole.remaining());
+        AdmissionControl.Held held = whole.isDirect() ? null : gate.hold(whole.remaining());
         isHandedOver = true;
         ByteBuffer part =
             range == null ? whole : whole.slice(whole.position() + range.first(), range.count());
@@ -322,9 +327,13 @@ final class Entries {
     private final Exchange exchange;
     private final KvCursor cursor;
     private final ByteBuffer value;
-    private final Gate.@Nullable Held held;
+    private final AdmissionControl.@Nullable Held held;
 
-    Pieces(Exchange exchange, KvCursor cursor, ByteBuffer value, Gate.@Nullable Held held) {
+    Pieces(
+        Exchange exchange,
+        KvCursor cursor,
+        ByteBuffer value,
+        AdmissionControl.@Nullable Held held) {
       this.exchange = exchange;
       this.cursor = cursor;
       this.value = value;

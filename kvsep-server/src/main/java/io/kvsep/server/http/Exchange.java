@@ -22,10 +22,10 @@ record Exchange(
     List<String> values,
     @Nullable String query,
     byte[] body,
-    Gate.@Nullable Visit visit) {
+    AdmissionControl.@Nullable Visit visit) {
   static final int KEY_BYTES_MAX = 65_535;
 
-  Exchange with(byte[] received, Gate.Visit reserving) {
+  Exchange with(byte[] received, AdmissionControl.Visit reserving) {
     return new Exchange(context, headers, route, values, query, received, reserving);
   }
 

@@ -64,9 +64,9 @@ public final class HttpFront implements AutoCloseable {
   private static final int STREAMS_MAX = 256;
 
   private final KvStore store;
-  private final Insight insight;
-  private final Gate gate;
-  private final Feeds feeds;
+  private final MonitoringApi insight;
+  private final AdmissionControl gate;
+  private final ChangeFeedApi feeds;
   private final Routes routes;
   private final BlockingTaskExecutor workers;
   private final BlockingTaskExecutor longWorkers;
@@ -77,13 +77,14 @@ public final class HttpFront implements AutoCloseable {
   /** Listens from {@link #start} on. */
   public HttpFront(KvStore store, HttpOptions options, EventLoopGroup loops) {
     this.store = Objects.requireNonNull(store, "store");
-    gate = new Gate(options.limits());
+    gate = new AdmissionControl(options.limits());
     Problems problems = new Problems();
     RequestMeter meter = new RequestMeter();
-    insight = new Insight(store, meter, gate, connections::count, problems);
+    insight = new MonitoringApi(store, meter, gate, connections::count, problems);
     KeyspaceCache keyspaces = new KeyspaceCache(store);
     feeds =
-        new Feeds(store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
+        new ChangeFeedApi(
+            store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
     longWorkers = workers("kvsep-http-long", LONG_WORKERS);
     routes = new Routes(store, keyspaces, options, gate, meter, insight, feeds, longWorkers);
     insight.bind();
@@ -91,7 +92,7 @@ public final class HttpFront implements AutoCloseable {
     Dispatcher dispatcher =
         new Dispatcher(
             routes,
-            new Access(options.token(), options.readToken()),
+            new Authenticator(options.token(), options.readToken()),
             gate,
             problems,
             options.limits(),

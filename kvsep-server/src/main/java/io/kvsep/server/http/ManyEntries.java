@@ -100,7 +100,7 @@ final class ManyEntries {
 
   private void append(JsonObject entry, byte @Nullable [] encoded) {
     byte[] members = entry.toString().getBytes(UTF_8);
-    long length = text.size() + members.length + MORE_BYTES;
+    long length = (long) text.size() + members.length + MORE_BYTES;
     length += encoded == null ? 0 : encoded.length;
     if (length > bytesMax) {
       throw tooLong();

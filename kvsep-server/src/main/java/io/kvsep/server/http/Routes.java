@@ -37,10 +37,10 @@ final class Routes {
       KvStore store,
       KeyspaceCache keyspaces,
       HttpOptions options,
-      Gate gate,
+      AdmissionControl gate,
       RequestMeter meter,
-      Insight insight,
-      Feeds feeds,
+      MonitoringApi insight,
+      ChangeFeedApi feeds,
       ScheduledExecutorService longWorkers) {
     this.meter = meter;
     this.keyspaces = keyspaces;
@@ -48,10 +48,10 @@ final class Routes {
     Entries entries = new Entries(store, keyspaces, options.limits(), gate, tags);
     addEntries(entries);
     addRanges(new Scans(store, keyspaces, options.limits(), gate, longWorkers));
-    addChanges(new Changes(store, keyspaces, entries, tags, options.limits()));
+    addChanges(new BatchApi(store, keyspaces, entries, tags, options.limits()));
     addFeeds(feeds);
     addKeyspaces();
-    addUpkeep(new Upkeep(store, options.checkpoints()));
+    addUpkeep(new AdminApi(store, options.checkpoints()));
     addInsight(insight);
     addFiles();
   }
@@ -118,7 +118,7 @@ final class Routes {
     all.add(Route.at("/v1/keyspaces/{name}/scan").on(GET, scan));
   }
 
-  private void addChanges(Changes changes) {
+  private void addChanges(BatchApi changes) {
     all.add(
         Route.readAt("/v1/get").on(POST, operation("getMany", Body.DOCUMENT, changes::getMany)));
     all.add(Route.at("/v1/batch").on(POST, operation("batch", Body.DOCUMENT, changes::batch)));
@@ -130,7 +130,7 @@ final class Routes {
             .on(POST, operation("increment", Body.DOCUMENT, changes::increment)));
   }
 
-  private void addFeeds(Feeds feeds) {
+  private void addFeeds(ChangeFeedApi feeds) {
     Operation changes =
         new Operation(meter.kind("changes"), Body.NONE, Time.ANY, feeds::changes, null, null);
     all.add(Route.at("/v1/changes").on(GET, changes));
@@ -165,7 +165,7 @@ final class Routes {
     return Answers.done();
   }
 
-  private void addUpkeep(Upkeep upkeep) {
+  private void addUpkeep(AdminApi upkeep) {
     addUpkeep("sync", Body.NONE, upkeep::sync);
     addUpkeep("flush", Body.NONE, upkeep::flush);
     addUpkeep("compact", Body.NONE, upkeep::compact);
@@ -182,7 +182,7 @@ final class Routes {
                 new Operation(meter.kind("admin"), body, Time.ANY, handler::answer, null, null)));
   }
 
-  private void addInsight(Insight insight) {
+  private void addInsight(MonitoringApi insight) {
     all.add(Route.at("/v1/stats").on(GET, operation("stats", Body.NONE, insight::stats)));
     all.add(Route.at("/metrics").on(GET, operation("metrics", Body.NONE, insight::metrics)));
     all.add(Route.openAt("/health").on(GET, operation("health", Body.NONE, insight::health)));

@@ -39,7 +39,7 @@ final class ScanPieces {
 
   private final ServiceRequestContext context;
   private final HttpLimits limits;
-  private final Gate gate;
+  private final AdmissionControl gate;
   private final KvCursor cursor;
   private final long endNanos;
   private final long limit;
@@ -57,7 +57,7 @@ final class ScanPieces {
   private @Nullable ByteBuffer rest;
 
   /** Room for it, where it lies on the heap as a whole. */
-  private Gate.@Nullable Held held;
+  private AdmissionControl.@Nullable Held held;
 
   /** The key of the entry before, of that length; kept without an object for each. */
   private byte[] before = new byte[64];
@@ -69,7 +69,7 @@ final class ScanPieces {
   ScanPieces(
       ServiceRequestContext context,
       HttpLimits limits,
-      Gate gate,
+      AdmissionControl gate,
       KvCursor cursor,
       long limit,
       boolean keysOnly,
@@ -205,7 +205,7 @@ final class ScanPieces {
 
   private void letGo() {
     rest = null;
-    Gate.Held room = held;
+    AdmissionControl.Held room = held;
     if (room != null) {
       held = null;
       room.close();

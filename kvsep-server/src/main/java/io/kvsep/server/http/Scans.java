@@ -43,7 +43,7 @@ final class Scans {
   private final KvStore store;
   private final KeyspaceCache keyspaces;
   private final HttpLimits limits;
-  private final Gate gate;
+  private final AdmissionControl gate;
   private final ScheduledExecutorService longWorkers;
 
   /**
@@ -53,7 +53,7 @@ final class Scans {
       KvStore store,
       KeyspaceCache keyspaces,
       HttpLimits limits,
-      Gate gate,
+      AdmissionControl gate,
       ScheduledExecutorService longWorkers) {
     this.store = store;
     this.keyspaces = keyspaces;

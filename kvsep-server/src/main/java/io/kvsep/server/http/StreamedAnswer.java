@@ -86,7 +86,7 @@ final class StreamedAnswer {
       @Nullable HttpData first,
       ServiceRequestContext context) {
     StreamedAnswer answer = new StreamedAnswer(source, context);
-    Unsent.comesInPieces(context);
+    UnsentResponses.comesInPieces(context);
     // It completes on the loop of the connection, where closing a cursor must not be waited for.
     CompletableFuture<?> unusedEnd =
         answer

@@ -62,7 +62,7 @@ public final class Timings {
    * Publishes kinds of operations as one meter: to Prometheus as a histogram, elsewhere with count
    * and sum, as a timer.
    *
-   * @param operations by their names, which are values of the tag {@code operation}
+   * @param operations by the values of their tag
    */
   public static void bindTo(
       MeterRegistry registry, String name, String description, Map<String, Timings> operations) {

@@ -38,7 +38,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private static final int MOVING_BYTES_MIN = 64 << 10;
 
   private final ServerState server;
-  private final Lane lane;
+  private final CommandExecutor lane;
   private final CommandDecoder decoder;
   private final Deque<ByteBuf> unread = new ArrayDeque<>();
   private List<Request> requests = new ArrayList<>();
@@ -72,7 +72,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private long sent;
   private @Nullable Future<?> authentication;
 
-  RedisHandler(ServerState server, Lane lane) {
+  RedisHandler(ServerState server, CommandExecutor lane) {
     this.server = server;
     this.lane = lane;
     this.decoder =
@@ -204,7 +204,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private void submit(ChannelHandlerContext active) {
     boolean any = laneHasMore || !requests.isEmpty();
     if (any && session != null && active.channel().isWritable()) {
-      Lane.Turn turn = new Lane.Turn(session, requests, null);
+      CommandExecutor.Turn turn = new CommandExecutor.Turn(session, requests, null);
       requests = new ArrayList<>();
       laneHasMore = false;
       lane.arrive(turn);
@@ -260,7 +260,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   }
 
   @Override
-  public void deliver(Delivery delivery) {
+  public void deliver(RoundReplies delivery) {
     ChannelHandlerContext active = context;
     if (active == null || session == null) {
       delivery.replies().release();

@@ -62,7 +62,7 @@ public final class RedisServer implements AutoCloseable {
   private final RedisOptions options;
   private final EventLoopGroup loops;
   private final ServerState state;
-  private final Map<EventExecutor, Lane> lanes = new ConcurrentHashMap<>();
+  private final Map<EventExecutor, CommandExecutor> lanes = new ConcurrentHashMap<>();
   private final AtomicInteger laneCount = new AtomicInteger();
   private final ThreadPoolExecutor longCommands;
   private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
@@ -199,7 +199,7 @@ public final class RedisServer implements AutoCloseable {
       connection.writeAndFlush(Unpooled.EMPTY_BUFFER).awaitUninterruptibly(millisUntil(deadline));
     }
     connections.close().awaitUninterruptibly(most.toMillis() / 10);
-    lanes.values().forEach(Lane::stop);
+    lanes.values().forEach(CommandExecutor::stop);
     longCommands.shutdown();
     awaitThreads(deadline);
     syncStore();
@@ -227,7 +227,7 @@ public final class RedisServer implements AutoCloseable {
 
   private void awaitThreads(long deadline) {
     boolean interrupted = false;
-    for (Lane lane : lanes.values()) {
+    for (CommandExecutor lane : lanes.values()) {
       try {
         lane.awaitStop(millisUntil(deadline));
       } catch (InterruptedException e) {
@@ -265,11 +265,11 @@ public final class RedisServer implements AutoCloseable {
     channel.pipeline().addLast(new RedisHandler(state, lane(channel.eventLoop(), channel.alloc())));
   }
 
-  private Lane lane(EventExecutor loop, ByteBufAllocator allocator) {
+  private CommandExecutor lane(EventExecutor loop, ByteBufAllocator allocator) {
     return lanes.computeIfAbsent(
         loop,
         key ->
-            new Lane(
+            new CommandExecutor(
                 state, key, longCommands, allocator, "kvsep-redis-" + laneCount.incrementAndGet()));
   }
 

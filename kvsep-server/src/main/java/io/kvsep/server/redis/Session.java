@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class Session {
   /** Takes replies to the socket, on the connection's event loop. */
   interface Outlet {
-    void deliver(Delivery delivery);
+    void deliver(RoundReplies delivery);
   }
 
   /** A key that must not have changed when EXEC comes; the version is -1 for an absent one. */
@@ -57,7 +57,7 @@ final class Session {
   final Deque<Request> inbox = new ArrayDeque<>();
 
   /** For when the lane is to look at it; made here, as memory may lack then. */
-  final Lane.Turn nothingNew = new Lane.Turn(this, List.of(), null);
+  final CommandExecutor.Turn nothingNew = new CommandExecutor.Turn(this, List.of(), null);
 
   /** Of the event loop: whether it belongs to the lane, and turns the lane is not through with. */
   boolean inLane;

@@ -139,7 +139,6 @@ final class LongValuesHttpTest {
         served.put("/v1/keys/" + key, value).is(204);
         expected.put(key, value);
       }
-      String target = "/v1/scan?limit=2";
       for (int limit = 1; limit <= 7; limit++) {
         Map<String, byte[]> found = new TreeMap<>();
         String cursor = "";

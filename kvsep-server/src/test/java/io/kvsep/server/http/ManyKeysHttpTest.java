@@ -3,6 +3,7 @@ package io.kvsep.server.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvReader;
@@ -60,7 +61,8 @@ final class ManyKeysHttpTest extends SharedServer {
     assertEquals(Map.of("key", "none", "absent", true), found.get(1));
     assertEquals("/w==", found.get(2).get("keyBase64"));
     assertEquals("two", value(found.get(2)));
-    assertTrue((long) found.get(2).get("expiresAtMillis") > System.currentTimeMillis());
+    Number expiresAt = assertInstanceOf(Number.class, found.get(2).get("expiresAtMillis"));
+    assertTrue(expiresAt.longValue() > System.currentTimeMillis());
     assertEquals("three", value(found.get(3)));
     assertEquals("s", found.get(3).get("keyspace"));
     assertEquals(Map.of("keyspace", "s", "key", "none", "absent", true), found.get(4));

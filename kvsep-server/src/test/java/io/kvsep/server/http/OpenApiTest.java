@@ -46,8 +46,8 @@ final class OpenApiTest {
         Map.of(
             "/v1/scan", Scans.PARAMETERS,
             "/v1/keyspaces/{name}/scan", Scans.PARAMETERS,
-            "/v1/changes", Feeds.PARAMETERS,
-            "/v1/keyspaces/{name}/changes", Feeds.PARAMETERS);
+            "/v1/changes", ChangeFeedApi.PARAMETERS,
+            "/v1/keyspaces/{name}/changes", ChangeFeedApi.PARAMETERS);
     taken.forEach(
         (path, names) ->
             assertEquals(new TreeSet<>(names), ApiDocument.queryParameters(path, "get"), path));

@@ -189,7 +189,7 @@ final class ScansHttpTest extends SharedServer {
         new ScanPieces(
             context,
             limits,
-            new Gate(limits),
+            new AdmissionControl(limits),
             cursor,
             Long.MAX_VALUE,
             false,

@@ -60,8 +60,9 @@ final class LaneTurnsTest {
       store.put("long".getBytes(US_ASCII), new byte[5 << 20]);
       ServerState server = new ServerState(store, RunningRedis.loopback());
       UnpooledByteBufAllocator allocator = UnpooledByteBufAllocator.DEFAULT;
-      Lane lane = new Lane(server, channel.eventLoop(), Runnable::run, allocator, "test");
-      Round round = new Round(server, lane, new ReadPace(), /* mayWait= */ true);
+      CommandExecutor lane =
+          new CommandExecutor(server, channel.eventLoop(), Runnable::run, allocator, "test");
+      CommandRound round = new CommandRound(server, lane, new ReadPace(), /* mayWait= */ true);
       List<Session> sessions = new ArrayList<>();
       for (int i = 0; i < 2; i++) {
         sessions.add(new Session(i, channel, lane.newReplies(), delivery -> {}, 0));
@@ -93,12 +94,12 @@ final class LaneTurnsTest {
   }
 
   /** One round; in which order it is delivered. */
-  private static List<Session> served(Round round, List<Session> sessions) {
+  private static List<Session> served(CommandRound round, List<Session> sessions) {
     round.begin();
     sessions.forEach(session -> round.serve(session, 0));
-    List<Delivery> deliveries = round.end();
+    List<RoundReplies> deliveries = round.end();
     deliveries.forEach(delivery -> delivery.replies().release());
-    return deliveries.stream().map(Delivery::session).toList();
+    return deliveries.stream().map(RoundReplies::session).toList();
   }
 
   private static void fill(RunningRedis redis) throws IOException {

@@ -48,7 +48,7 @@ final class RoundErrorsTest {
   private final FailingAllocator shared = new FailingAllocator(Integer.MAX_VALUE);
   private KvStore store;
   private ServerState server;
-  private Lane lane;
+  private CommandExecutor lane;
 
   /** Has no memory for a task when it is told so. */
   private static final class Loop extends DefaultEventLoop {
@@ -140,7 +140,7 @@ final class RoundErrorsTest {
   /** A connection that keeps what is delivered to it. */
   private final class Client {
     final Socket channel = new Socket();
-    final BlockingQueue<Delivery> deliveries = new LinkedBlockingQueue<>();
+    final BlockingQueue<RoundReplies> deliveries = new LinkedBlockingQueue<>();
     final Session session;
     private final boolean takesReplies;
 
@@ -156,15 +156,15 @@ final class RoundErrorsTest {
       clients.add(this);
     }
 
-    private void take(Delivery delivery) {
+    private void take(RoundReplies delivery) {
       if (!takesReplies && delivery.replies().isReadable()) {
         throw new OutOfMemoryError("of this test");
       }
       deliveries.add(delivery);
     }
 
-    Lane.Turn turn(String... lines) {
-      return new Lane.Turn(session, requests(0, lines), null);
+    CommandExecutor.Turn turn(String... lines) {
+      return new CommandExecutor.Turn(session, requests(0, lines), null);
     }
 
     /** With so many bytes reserved for each. */
@@ -183,9 +183,9 @@ final class RoundErrorsTest {
     }
 
     /** The next that brings something, or the end. */
-    Delivery next() throws InterruptedException {
+    RoundReplies next() throws InterruptedException {
       while (true) {
-        Delivery next = deliveries.poll(60, TimeUnit.SECONDS);
+        RoundReplies next = deliveries.poll(60, TimeUnit.SECONDS);
         assertNotNull(next, "nothing was delivered");
         if (next.replies().isReadable() || next.closing()) {
           return next;
@@ -213,8 +213,8 @@ final class RoundErrorsTest {
     lane = lane(longCommands);
   }
 
-  private Lane lane(Executor longCommands) {
-    return new Lane(server, loop, longCommands, shared, "test");
+  private CommandExecutor lane(Executor longCommands) {
+    return new CommandExecutor(server, loop, longCommands, shared, "test");
   }
 
   @AfterEach
@@ -231,12 +231,12 @@ final class RoundErrorsTest {
     store.close();
   }
 
-  private static String replies(Delivery delivery) {
+  private static String replies(RoundReplies delivery) {
     return delivery.replies().toString(US_ASCII);
   }
 
   /** Commands that arrive together. */
-  private void arrive(Lane.Turn... turns) {
+  private void arrive(CommandExecutor.Turn... turns) {
     loop.execute(() -> Arrays.stream(turns).forEach(lane::arrive));
   }
 
@@ -245,10 +245,10 @@ final class RoundErrorsTest {
     Client lost = new Client(0);
     Client written = new Client(Integer.MAX_VALUE);
     Client committing = new Client(Integer.MAX_VALUE);
-    Round round = new Round(server, lane, new ReadPace(), /* mayWait= */ true);
+    CommandRound round = new CommandRound(server, lane, new ReadPace(), /* mayWait= */ true);
 
     round.begin();
-    for (Lane.Turn turn :
+    for (CommandExecutor.Turn turn :
         List.of(
             lost.turn("INCR a", "INCR a"),
             written.turn("INCR b"),
@@ -256,7 +256,7 @@ final class RoundErrorsTest {
       turn.session().inbox.addAll(turn.requests());
       round.serve(turn.session(), 0);
     }
-    List<Delivery> deliveries = round.end();
+    List<RoundReplies> deliveries = round.end();
 
     assertEquals(3, deliveries.size());
     assertTrue(deliveries.get(0).closing());
@@ -289,7 +289,7 @@ final class RoundErrorsTest {
 
     arrive(lost.turn("KEYS *", "ECHO end"));
 
-    Delivery last = lost.next();
+    RoundReplies last = lost.next();
     assertTrue(last.closing());
     assertEquals("", replies(last));
   }
@@ -369,7 +369,7 @@ final class RoundErrorsTest {
     Client lost = new Client(Integer.MAX_VALUE);
     Client other = new Client(Integer.MAX_VALUE);
     lost.channel.lacksMemory = true;
-    Round round = new Round(server, lane, new ReadPace(), /* mayWait= */ true);
+    CommandRound round = new CommandRound(server, lane, new ReadPace(), /* mayWait= */ true);
     long left = server.budget().left();
 
     round.begin();
@@ -384,7 +384,7 @@ final class RoundErrorsTest {
     assertEquals(left, server.budget().left());
     round.begin();
     round.serve(lost.session, 0);
-    List<Delivery> deliveries = round.end();
+    List<RoundReplies> deliveries = round.end();
     assertEquals(1, deliveries.size());
     assertTrue(deliveries.get(0).closing());
     assertNull(store.get("a".getBytes(US_ASCII)));
@@ -422,10 +422,10 @@ final class RoundErrorsTest {
     long left = server.budget().left();
 
     List<Request> requests = lost.requests(1000, "ECHO a", "ECHO b");
-    arrive(new Lane.Turn(lost.session, new Unwieldy(requests), null));
+    arrive(new CommandExecutor.Turn(lost.session, new Unwieldy(requests), null));
     assertTrue(lost.next().closing());
     requests = unanswered.requests(1000, "ECHO a", "ECHO b");
-    arrive(new Lane.Turn(unanswered.session, requests, null));
+    arrive(new CommandExecutor.Turn(unanswered.session, requests, null));
     assertTrue(unanswered.next().closing());
 
     assertEquals(left, server.budget().left());
@@ -440,9 +440,11 @@ final class RoundErrorsTest {
     Client lost = new Client(Integer.MAX_VALUE);
     long left = server.budget().left();
 
-    arrive(new Lane.Turn(lost.session, lost.requests(1000, "ECHO a", "KEYS *", "ECHO b"), null));
+    arrive(
+        new CommandExecutor.Turn(
+            lost.session, lost.requests(1000, "ECHO a", "KEYS *", "ECHO b"), null));
 
-    Delivery last = lost.next();
+    RoundReplies last = lost.next();
     while (!last.closing()) {
       last = lost.next();
     }

@@ -30,7 +30,7 @@ final class SlowReaderTest {
 
   /** A channel whose other side takes what it is told to. */
   private static final class Reader extends EmbeddedChannel {
-    private final Lane lane;
+    private final CommandExecutor lane;
     private final RedisHandler handler;
     private final Session session;
     private long allowed;
@@ -38,7 +38,7 @@ final class SlowReaderTest {
 
     Reader(ServerState state) {
       freezeTime();
-      lane = new Lane(state, eventLoop(), Runnable::run, alloc(), "lane");
+      lane = new CommandExecutor(state, eventLoop(), Runnable::run, alloc(), "lane");
       handler = new RedisHandler(state, lane);
       pipeline().addLast(handler).fireChannelActive();
       session =
@@ -47,7 +47,7 @@ final class SlowReaderTest {
 
     void reply(int bytes) {
       ByteBuf replies = Unpooled.wrappedBuffer(new byte[bytes]);
-      handler.deliver(new Delivery(session, replies, 0, 0, 0, true, false, false));
+      handler.deliver(new RoundReplies(session, replies, 0, 0, 0, true, false, false));
       runPendingTasks();
     }
 

@@ -34,7 +34,7 @@ final class WriteGroupTest {
   private final EmbeddedChannel channel = new EmbeddedChannel();
   private KvStore store;
   private ServerState server;
-  private Lane lane;
+  private CommandExecutor lane;
   private WriteGroup group;
 
   private int commits;
@@ -50,7 +50,7 @@ final class WriteGroupTest {
     store = KvStore.open(directory);
     server = new ServerState(contended(), RunningRedis.loopback().withClock(clock));
     lane =
-        new Lane(
+        new CommandExecutor(
             server, channel.eventLoop(), Runnable::run, UnpooledByteBufAllocator.DEFAULT, "test");
     group = new WriteGroup(server);
   }

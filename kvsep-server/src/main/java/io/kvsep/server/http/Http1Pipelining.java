@@ -32,13 +32,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Belongs to the event loop of its connection.
  */
-final class Turns {
+final class Http1Pipelining {
   /** What a request is when its turn has come; throws nothing. */
   interface Work {
     HttpResponse begin(ServiceRequestContext context, HttpRequest request);
   }
 
-  private static final AttributeKey<Turns> KEY = AttributeKey.valueOf(Turns.class, "of");
+  private static final AttributeKey<Http1Pipelining> KEY =
+      AttributeKey.valueOf(Http1Pipelining.class, "of");
 
   private final Channel channel;
   private final Queue<Waiting> waiting = new ArrayDeque<>();
@@ -59,16 +60,16 @@ final class Turns {
       HttpResponse answer,
       Duration time) {}
 
-  private Turns(Channel channel) {
+  private Http1Pipelining(Channel channel) {
     this.channel = channel;
     ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> forgetRest());
   }
 
   /** Those of a connection. */
-  static Turns of(Channel channel) {
-    Turns turns = channel.attr(KEY).get();
+  static Http1Pipelining of(Channel channel) {
+    Http1Pipelining turns = channel.attr(KEY).get();
     if (turns == null) {
-      turns = new Turns(channel);
+      turns = new Http1Pipelining(channel);
       channel.attr(KEY).set(turns);
     }
     return turns;

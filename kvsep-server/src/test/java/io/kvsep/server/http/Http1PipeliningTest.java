@@ -20,11 +20,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** When which of several requests of one connection begins, and when more of them may come. */
-final class TurnsTest {
+final class Http1PipeliningTest {
   private static final Duration TIME = Duration.ofSeconds(7);
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
-  private final Turns turns = Turns.of(channel);
+  private final Http1Pipelining turns = Http1Pipelining.of(channel);
   private final List<String> begun = new ArrayList<>();
 
   /** What a client has sent; the server has no answer yet. */

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * strangers in a browser on it: their requests name where they come from, or, after tricks with
  * names, reach us under a name that is not ours.
  */
-final class Access {
+final class Authenticator {
   private static final String BEARER = "bearer ";
   private static final AsciiString SITE = AsciiString.cached("sec-fetch-site");
   private static final Set<String> OWN_SITES = Set.of("same-origin", "none");
@@ -33,7 +33,7 @@ final class Access {
   /**
    * @param readToken null where there is none
    */
-  Access(@Nullable String token, @Nullable String readToken) {
+  Authenticator(@Nullable String token, @Nullable String readToken) {
     tokenDigest = token == null ? null : digest(token);
     readTokenDigest = readToken == null ? null : digest(readToken);
   }

@@ -12,7 +12,7 @@ import io.netty.buffer.ByteBuf;
  * @param hasMore whether commands wait until this is sent
  * @param closing whether the connection ends with it
  */
-record Delivery(
+record RoundReplies(
     Session session,
     ByteBuf replies,
     int answered,

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * next command is not for the loop {@linkplain Session#leaves leaves}, with that command and all
  * behind it in its inbox; so does one that has written where the store would have to be waited for.
  */
-final class Round {
+final class CommandRound {
   /** Replies of one connection that are written before they are sent. */
   private static final int OUTPUT_BYTES_MAX = 256 << 10;
 
@@ -39,7 +39,7 @@ final class Round {
   private static final int LONG_READS = 64;
 
   private final ServerState server;
-  private final Lane lane;
+  private final CommandExecutor lane;
   private final boolean mayWait;
   private final ReadPace pace;
   private final Entries.Spaces present;
@@ -60,7 +60,7 @@ final class Round {
   /** Whether what was carried out last may have taken long. */
   private boolean clockIsDue;
 
-  Round(ServerState server, Lane lane, ReadPace pace, boolean mayWait) {
+  CommandRound(ServerState server, CommandExecutor lane, ReadPace pace, boolean mayWait) {
     this.server = server;
     this.lane = lane;
     this.mayWait = mayWait;
@@ -399,11 +399,11 @@ final class Round {
   }
 
   /** Commits; what is to go to each connection that was served. */
-  List<Delivery> end() {
+  List<RoundReplies> end() {
     if (!group.isEmpty()) {
       commit();
     }
-    List<Delivery> deliveries = new ArrayList<>(touched.size());
+    List<RoundReplies> deliveries = new ArrayList<>(touched.size());
     try {
       addDeliveries(deliveries);
     } catch (RuntimeException | Error e) {
@@ -421,7 +421,7 @@ final class Round {
    * Connections of which nothing was carried out come first, and so they do in the next round: what
    * was given back to them was behind the writes of others that had made too much.
    */
-  private void addDeliveries(List<Delivery> deliveries) {
+  private void addDeliveries(List<RoundReplies> deliveries) {
     long nowNanos = System.nanoTime();
     long answered = 0;
     for (Session session : touched) {
@@ -440,10 +440,10 @@ final class Round {
     server.rate().add(answered, nowNanos);
   }
 
-  private void addDelivery(List<Delivery> deliveries, Session session, long nowNanos) {
+  private void addDelivery(List<RoundReplies> deliveries, Session session, long nowNanos) {
     boolean waits = !session.inbox.isEmpty();
     deliveries.add(
-        new Delivery(
+        new RoundReplies(
             session,
             session.replies.take(),
             session.answered.sum(),

@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Belongs to the event loop of its connection. An answer costs one small object; the timer runs
  * once in the time of an answer, however many there are.
  */
-final class Unsent {
+final class UnsentResponses {
   /**
    * Of answers that are made piece by piece. The time of any answer is that of a piece at least.
    */
@@ -39,10 +39,11 @@ final class Unsent {
   /** What a request and the headers of its answer take beside that, about. */
   private static final int HEADERS_BYTES = 4 << 10;
 
-  private static final AttributeKey<Unsent> KEY = AttributeKey.valueOf(Unsent.class, "of");
+  private static final AttributeKey<UnsentResponses> KEY =
+      AttributeKey.valueOf(UnsentResponses.class, "of");
 
   private static final AttributeKey<Boolean> IN_PIECES =
-      AttributeKey.valueOf(Unsent.class, "inPieces");
+      AttributeKey.valueOf(UnsentResponses.class, "inPieces");
 
   private final Channel channel;
   private final Total total;
@@ -122,7 +123,7 @@ final class Unsent {
     }
   }
 
-  private Unsent(Channel channel, Total total) {
+  private UnsentResponses(Channel channel, Total total) {
     this.channel = channel;
     this.total = total;
   }
@@ -161,12 +162,12 @@ final class Unsent {
     }
   }
 
-  private static Unsent of(Channel channel, Total total) {
-    Unsent unsent = channel.attr(KEY).get();
+  private static UnsentResponses of(Channel channel, Total total) {
+    UnsentResponses unsent = channel.attr(KEY).get();
     if (unsent == null) {
-      unsent = new Unsent(channel, total);
+      unsent = new UnsentResponses(channel, total);
       channel.attr(KEY).set(unsent);
-      Unsent made = unsent;
+      UnsentResponses made = unsent;
       ChannelFuture unusedClose = channel.closeFuture().addListener(closed -> made.close());
     }
     return unsent;

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * Several entries at once: {@code /v1/get}, {@code /v1/batch}, {@code /v1/transaction}; and {@code
  * /v1/increment}.
  */
-final class Changes {
+final class BatchApi {
   /**
    * What a transaction takes at most, of the bytes of its JSON, beside these: of a put of some 35
    * bytes the record, key and value, and the same again with a node in the transaction's tree.
@@ -45,7 +45,7 @@ final class Changes {
   private final EntityTags tags;
   private final HttpLimits limits;
 
-  Changes(
+  BatchApi(
       KvStore store, KeyspaceCache keyspaces, Entries entries, EntityTags tags, HttpLimits limits) {
     this.store = store;
     this.keyspaces = keyspaces;

@@ -8,14 +8,14 @@ import java.util.concurrent.atomic.AtomicLong;
  * How much is going on at once: requests, bytes of their bodies, of what is made of these, and of
  * values that were unpacked for answers, feeds. Thread safe.
  */
-final class Gate {
+final class AdmissionControl {
   private final HttpLimits limits;
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicLong bodyBytes = new AtomicLong();
   private final AtomicInteger feeds = new AtomicInteger();
   private volatile boolean isStopping;
 
-  Gate(HttpLimits limits) {
+  AdmissionControl(HttpLimits limits) {
     this.limits = limits;
   }
 

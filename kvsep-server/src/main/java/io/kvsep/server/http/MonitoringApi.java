@@ -32,12 +32,12 @@ import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /** What an operator looks at: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
-final class Insight implements AutoCloseable {
+final class MonitoringApi implements AutoCloseable {
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
   private final KvStore store;
   private final RequestMeter meter;
-  private final Gate gate;
+  private final AdmissionControl gate;
   private final IntSupplier connections;
   private final Problems problems;
   private final PrometheusMeterRegistry registry =
@@ -46,8 +46,12 @@ final class Insight implements AutoCloseable {
   private final long startNanos = System.nanoTime();
   private final Map<String, Supplier<JsonObject>> parts = new ConcurrentSkipListMap<>();
 
-  Insight(
-      KvStore store, RequestMeter meter, Gate gate, IntSupplier connections, Problems problems) {
+  MonitoringApi(
+      KvStore store,
+      RequestMeter meter,
+      AdmissionControl gate,
+      IntSupplier connections,
+      Problems problems) {
     this.store = store;
     this.meter = meter;
     this.gate = gate;
@@ -70,13 +74,13 @@ final class Insight implements AutoCloseable {
   void bind() {
     KvMetrics.bindTo(store, registry, Tags.empty());
     meter.bindTo(registry);
-    Gauge.builder("kvsep.http.requests.open", gate, Gate::requests)
+    Gauge.builder("kvsep.http.requests.open", gate, AdmissionControl::requests)
         .description("Requests under way")
         .register(registry);
-    Gauge.builder("kvsep.http.feeds.open", gate, Gate::feeds)
+    Gauge.builder("kvsep.http.feeds.open", gate, AdmissionControl::feeds)
         .description("Change feeds under way")
         .register(registry);
-    Gauge.builder("kvsep.http.bodies", gate, Gate::bodyBytes)
+    Gauge.builder("kvsep.http.bodies", gate, AdmissionControl::bodyBytes)
         .description("Bodies of requests that are held, and what is made of them")
         .baseUnit("bytes")
         .register(registry);

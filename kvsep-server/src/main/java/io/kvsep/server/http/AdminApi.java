@@ -14,14 +14,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/admin/…}: what an operator has done to the store. One at a time, but for syncs. */
-final class Upkeep {
+final class AdminApi {
   private static final String NAME = "[A-Za-z0-9_][A-Za-z0-9._-]{0,99}";
 
   private final KvStore store;
   private final @Nullable Path checkpoints;
   private final ReentrantLock one = new ReentrantLock();
 
-  Upkeep(KvStore store, @Nullable Path checkpoints) {
+  AdminApi(KvStore store, @Nullable Path checkpoints) {
     this.store = store;
     this.checkpoints = checkpoints;
   }

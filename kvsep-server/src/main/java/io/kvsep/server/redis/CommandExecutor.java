@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * others on makes no objects that it can do without: lists are gone through by index.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // What is scheduled runs, or the loop has ended.
-final class Lane {
+final class CommandExecutor {
   /** Turns in one round of the thread. */
   private static final int ROUND_MAX = 512;
 
@@ -44,21 +44,21 @@ final class Lane {
   private final Executor longCommands;
   private final ByteBufAllocator allocator;
   private final WholeCommands wholeCommands;
-  private final Round onThread;
+  private final CommandRound onThread;
   private final Queue<Batch> queue = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean asleep;
   private volatile boolean stopping;
 
   // Of the event loop.
-  private final Round onLoop;
+  private final CommandRound onLoop;
   private final Runnable passing = this::pass;
   private final List<Turn> arrived = new ArrayList<>();
 
   /** Whether what arrives is seen to without asking the loop for it. */
   private boolean passIsDue;
 
-  Lane(
+  CommandExecutor(
       ServerState server,
       EventExecutor loop,
       Executor longCommands,
@@ -70,8 +70,8 @@ final class Lane {
     this.allocator = allocator;
     this.wholeCommands = new WholeCommands(server.commands(), server.options().limits());
     ReadPace pace = new ReadPace();
-    this.onLoop = new Round(server, this, pace, /* mayWait= */ false);
-    this.onThread = new Round(server, this, pace, /* mayWait= */ true);
+    this.onLoop = new CommandRound(server, this, pace, /* mayWait= */ false);
+    this.onThread = new CommandRound(server, this, pace, /* mayWait= */ true);
     this.thread = new Thread(this::run, name);
     thread.setDaemon(true);
     thread.start();
@@ -115,7 +115,7 @@ final class Lane {
 
   private void pass() {
     List<Turn> leaving = List.of();
-    List<Delivery> deliveries = List.of();
+    List<RoundReplies> deliveries = List.of();
     long sinceNanos = onLoop.begin();
     int reached = 0;
     try {
@@ -141,11 +141,11 @@ final class Lane {
       passIsDue = false;
     }
     leave(leaving, deliveries, sinceNanos);
-    deliveries.forEach(Lane::deliver);
+    deliveries.forEach(CommandExecutor::deliver);
   }
 
   /** Hands turns to the thread, and connections whose next command is not for the loop. */
-  private void leave(List<Turn> leaving, List<Delivery> deliveries, long sinceNanos) {
+  private void leave(List<Turn> leaving, List<RoundReplies> deliveries, long sinceNanos) {
     for (int i = 0; i < deliveries.size(); i++) {
       Session session = deliveries.get(i).session();
       if (session.leaves) {
@@ -179,7 +179,7 @@ final class Lane {
     }
   }
 
-  private static void deliver(Delivery delivery) {
+  private static void deliver(RoundReplies delivery) {
     try {
       delivery.session().outlet.deliver(delivery);
     } catch (RuntimeException | Error e) {
@@ -241,7 +241,7 @@ final class Lane {
     handOver(onThread.end());
   }
 
-  private void serve(Round round, Turn turn, long sinceNanos) {
+  private void serve(CommandRound round, Turn turn, long sinceNanos) {
     Session session = turn.session();
     try {
       if (turn.longReplies() != null) {
@@ -264,20 +264,20 @@ final class Lane {
   }
 
   /** Everything that the thread has answered goes back to the event loop. */
-  private void handOver(List<Delivery> deliveries) {
+  private void handOver(List<RoundReplies> deliveries) {
     try {
-      loop.execute(() -> deliveries.forEach(Lane::takeOver));
+      loop.execute(() -> deliveries.forEach(CommandExecutor::takeOver));
     } catch (RuntimeException | Error e) {
       // It has ended, or has no memory for the task.
       for (int i = 0; i < deliveries.size(); i++) {
-        Delivery delivery = deliveries.get(i);
+        RoundReplies delivery = deliveries.get(i);
         delivery.session().fail(delivery.replies());
       }
     }
   }
 
   /** On the event loop, to which the connection may come back. */
-  private static void takeOver(Delivery delivery) {
+  private static void takeOver(RoundReplies delivery) {
     Session session = delivery.session();
     session.turnsInLane -= delivery.turns();
     if (session.turnsInLane == 0 && delivery.idle()) {

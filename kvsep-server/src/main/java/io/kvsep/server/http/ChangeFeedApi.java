@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * stays. A feed has a thread while there is something to read for it, and looks for that some fifty
  * times a second at least.
  */
-final class Feeds {
+final class ChangeFeedApi {
   static final String EVENTS = "text/event-stream";
   static final Set<String> PARAMETERS = Set.of("after", "prefix", "prefix64", "keysOnly");
 
@@ -28,11 +28,15 @@ final class Feeds {
 
   private final KvStore store;
   private final KeyspaceCache keyspaces;
-  private final Gate gate;
+  private final AdmissionControl gate;
   private final FeedEvents.Surroundings surroundings;
   private final Set<FeedEvents> open = ConcurrentHashMap.newKeySet();
 
-  Feeds(KvStore store, KeyspaceCache keyspaces, Gate gate, FeedEvents.Surroundings surroundings) {
+  ChangeFeedApi(
+      KvStore store,
+      KeyspaceCache keyspaces,
+      AdmissionControl gate,
+      FeedEvents.Surroundings surroundings) {
     this.store = store;
     this.keyspaces = keyspaces;
     this.gate = gate;
