@@ -3,23 +3,23 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.memory.Region;
 
-/** Takes what a survey of a file of the log finds, front to back. */
+/** Receives what an audit of a log file finds, in file order. */
 public interface AuditSink {
-  /** In place of a sequence number, where the file does not tell it. */
+  /** Sequence number of a record whose file does not store it. */
   long UNKNOWN_SEQUENCE = -1;
 
   /**
-   * A sound record.
+   * A valid record.
    *
-   * @param region holds the file as a whole; valid during the call, like {@code record}
-   * @param sequence {@link #UNKNOWN_SEQUENCE} for a relocated record
+   * @param region the whole file; valid during the call, like {@code record}
+   * @param sequence {@link #UNKNOWN_SEQUENCE} for a record of a blob file
    */
   void record(Region region, RecordView record, long offset, long sequence);
 
   /**
-   * Bytes that do not hold.
+   * A range of damaged bytes.
    *
-   * @param to behind the last of them
+   * @param to exclusive
    */
   void damaged(long from, long to, CorruptionException what);
 }

@@ -15,12 +15,12 @@ import java.nio.file.NoSuchFileException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads every byte of a relocated file: the records one behind the other, footer and directory, and
- * that each relocation leads to a record. Behind a damaged record it goes on where the next
- * relocation leads to. Changes nothing, holds the mapping of the file. Not thread safe.
+ * Reads every byte of a blob file: the records, the footer and the directory, and checks that each
+ * relocation points to a record. After a damaged record it continues at the next relocation target.
+ * Read-only. Owns the mapping of the file. Not thread safe.
  */
 public final class BlobFileAudit implements AutoCloseable {
-  /** Records between two looks at the world. */
+  /** Records between two calls of the pulse. */
   private static final int PULSE_RECORDS = 4096;
 
   private final long id;
@@ -38,15 +38,14 @@ public final class BlobFileAudit implements AutoCloseable {
     this.sink = sink;
   }
 
-  /** What was found. */
   public record Result(long bytes, long records) {}
 
   /**
-   * Looks through a relocated file.
+   * Audits a blob file.
    *
-   * @param length of the file as the manifest knows it, -1 for all that is there
-   * @param pulse is called now and then and may throw to give up
-   * @throws StorageException when the device refused
+   * @param length of the file according to the manifest; -1 for the whole file
+   * @param pulse called periodically; may throw to stop the audit
+   * @throws StorageException on an I/O error
    */
   public static Result run(
       Storage storage,
@@ -94,7 +93,7 @@ public final class BlobFileAudit implements AutoCloseable {
     region.free();
   }
 
-  /** Null when header, footer, relocations or directory do not hold: then nothing can be found. */
+  /** Returns null if the header, footer, relocations or directory are invalid. */
   private @Nullable BlobFileIndex relocations(
       StorageFile file, StoreId storeId, MemoryLedger ledger) throws IOException {
     CorruptionException what;
@@ -122,7 +121,7 @@ public final class BlobFileAudit implements AutoCloseable {
         sink.record(region, record, at, AuditSink.UNKNOWN_SEQUENCE);
         at += record.length();
       } else if (relocations == null) {
-        // Behind the records there is something else, and nobody knows where that begins.
+        // The end of the records is unknown.
         return;
       } else {
         long next = relocations.nextFrom(at + 1, end);

@@ -5,9 +5,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Bytes of a relocated file, little-endian: records that were copied out of old segments, and where
- * each of them is now; or records of a bulk load, which were nowhere before, so that there are no
- * relocations. Authority: docs/formats/log.md.
+ * Layout of a blob file, little-endian: records copied out of old segments and their relocations,
+ * or records of a bulk load, which have none. Specification: docs/formats/log.md.
  *
  * <pre>
  * file      := header record* relocation* directory-entry* footer
@@ -31,9 +30,9 @@ import io.kvsep.internal.memory.Region;
  *     36     4 crc32c of bytes 0 .. 35 of the footer
  * </pre>
  *
- * The directory ascends by old segment id. The relocations stand in the same order, those of one
- * old segment ascending by old offset, each once. The footer is the end of the file; the manifest
- * knows the length.
+ * The directory is sorted by old segment id. The relocations are in the same order, those of one
+ * segment sorted by old offset without duplicates. The footer ends the file; the manifest stores
+ * the file length.
  */
 final class BlobFileFormat {
   static final FileKind KIND = new FileKind("KVSEPREL", 1, 1, "a file of relocated records");
@@ -50,12 +49,11 @@ final class BlobFileFormat {
   static final int RECORD_COUNT_AT = 32;
   static final int FOOTER_CRC_AT = 36;
 
-  /** A longer file could not be mapped. */
+  /** The file is mapped as a whole. */
   static final long FILE_BYTES_MAX = Integer.MAX_VALUE;
 
   private BlobFileFormat() {}
 
-  /** Puts the footer at the start of {@code region}. */
   static void putFooter(
       Region region,
       long recordsEnd,
@@ -73,7 +71,6 @@ final class BlobFileFormat {
     region.putInt(FOOTER_CRC_AT, window.crc32c(region, 0, FOOTER_CRC_AT));
   }
 
-  /** Bytes of a file with so many relocations from so many segments. */
   static long fileBytes(long recordsEnd, long relocations, long segments) {
     return recordsEnd
         + relocations * RELOCATION_BYTES

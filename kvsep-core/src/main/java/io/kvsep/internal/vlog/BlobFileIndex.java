@@ -13,14 +13,14 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Where the records of old segments are in a relocated file. The directory is kept on the heap; the
- * relocations are looked up in the file's mapping. Immutable and thread safe, valid as long as the
- * mapping.
+ * Maps positions in old segments to positions in one blob file. The directory is on the heap; the
+ * relocations are searched in the mapping of the file. Immutable and thread safe. Valid as long as
+ * the mapping.
  */
 final class BlobFileIndex {
   private static final int PIECE_BYTES = 64 << 10;
 
-  /** Interpolation finds evenly spread offsets in two or three steps, others perhaps never. */
+  /** Interpolation finds evenly spread offsets in two or three steps; bisection bounds the rest. */
   private static final int INTERPOLATIONS_MAX = 4;
 
   private final Region mapping;
@@ -28,7 +28,7 @@ final class BlobFileIndex {
   /** Ids of the old segments, ascending. */
   private final long[] segments;
 
-  /** Where each one's relocations begin in the file, and where the last one's end. */
+  /** File offset of the relocations of each old segment, then the end of the last ones. */
   private final long[] starts;
 
   private BlobFileIndex(Region mapping, long[] segments, long[] starts) {
@@ -38,10 +38,10 @@ final class BlobFileIndex {
   }
 
   /**
-   * Checks everything of a relocated file but its records. Reads with positional reads, so that a
-   * cold file costs no page faults with read-ahead, and what is looked up later is in memory.
+   * Checks everything in a blob file except its records. Uses positional reads: a cold file then
+   * causes no page faults with read-ahead, and later lookups find the relocations in memory.
    *
-   * @param mapping all of the file
+   * @param mapping the whole file
    */
   static BlobFileIndex read(
       StorageFile file, Region mapping, StoreId storeId, long id, MemoryLedger ledger)
@@ -54,14 +54,13 @@ final class BlobFileIndex {
     }
   }
 
-  /** Bytes of all records in the file. */
   long recordBytes() {
     return starts[0] - LogFormat.SEGMENT_HEADER_BYTES;
   }
 
   /**
-   * As {@link #read}, for a file whose header may be damaged: where it leads to, each record says
-   * itself.
+   * As {@link #read}, but ignores the header, which may be damaged. The checksum of each record
+   * still identifies its file.
    */
   static BlobFileIndex readHeadless(StorageFile file, Region mapping, MemoryLedger ledger)
       throws IOException {
@@ -73,20 +72,19 @@ final class BlobFileIndex {
     }
   }
 
-  /** Ids of the old segments, ascending; not to be written to. */
+  /** Ids of the old segments, ascending. Must not be modified. */
   long[] oldSegments() {
     return segments;
   }
 
-  /** The first relocation of the {@code n}-th old segment, counted over all. */
   long firstOf(int n) {
     return (starts[n] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
   }
 
   /**
-   * Offset at which the file holds the record that was at the old place, -1 when it does not.
+   * Returns the offset in this file of the record that the segment had at {@code offset}, or -1.
    *
-   * @param cold whether pages are loaded before they are touched
+   * @param cold whether pages are loaded before they are accessed
    */
   long find(long segment, long offset, ColdReadPolicy cold) {
     int index = Arrays.binarySearch(segments, segment);
@@ -98,8 +96,8 @@ final class BlobFileIndex {
     long high = (starts[index + 1] - start) / BlobFileFormat.RELOCATION_BYTES - 1;
     long lowest = oldOffset(start, low, cold);
     long highest = oldOffset(start, high, cold);
-    // Entries low to high lie in lowest to highest. Were they not in order, the search would miss,
-    // but it would stay within the table and come to an end.
+    // Entries low to high are within lowest to highest. If they are out of order the search misses,
+    // but it stays within the table and terminates.
     for (int step = 0; low <= high && offset >= lowest && offset <= highest; step++) {
       long probe =
           step < INTERPOLATIONS_MAX && highest > lowest
@@ -120,22 +118,19 @@ final class BlobFileIndex {
     return -1;
   }
 
-  /** Where the records end. */
   long recordsEnd() {
     return starts[0];
   }
 
-  /** How many relocations there are, of all old segments. */
+  /** Number of relocations of all old segments. */
   long count() {
     return (starts[segments.length] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
   }
 
-  /** Where the {@code index}-th relocation of all stands in the file. */
   long place(long index) {
     return starts[0] + index * BlobFileFormat.RELOCATION_BYTES;
   }
 
-  /** Whether it is the first one of an old segment. */
   boolean isFirst(long index) {
     return Arrays.binarySearch(starts, place(index)) >= 0;
   }
@@ -148,7 +143,9 @@ final class BlobFileIndex {
     return mapping.getInt(place(index) + 4) & 0xffffffffL;
   }
 
-  /** The lowest offset from {@code least} on to which a relocation leads, else {@code end}. */
+  /**
+   * Returns the lowest relocation target from {@code least} on, or {@code end} if there is none.
+   */
   long nextFrom(long least, long end) {
     long next = end;
     for (long i = 0; i < count(); i++) {
@@ -164,7 +161,6 @@ final class BlobFileIndex {
     return mapping.getInt(at) & 0xffffffffL;
   }
 
-  /** One pass over header, footer, relocations and directory. */
   private static final class Reading {
     private final StorageFile file;
     private final String name;
@@ -264,7 +260,7 @@ final class BlobFileIndex {
       return crc;
     }
 
-    /** Reads ids, and counts as starts; returns the checksum with them. */
+    /** Fills both arrays; returns the updated checksum. */
     private int readDirectory(int before, long from, long[] segments, long[] starts)
         throws IOException {
       int entriesMax = PIECE_BYTES / BlobFileFormat.DIRECTORY_ENTRY_BYTES;

@@ -4,25 +4,24 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Where records were and where they are now, collected by old segment. Offsets are below 2^31. Not
+ * Collects pairs of old and new record offsets, grouped by old segment. Offsets are below 2^31. Not
  * thread safe.
  */
 final class BlobFileOffsets {
   private static final long[] NONE = {};
 
-  /** The segments that may occur. */
   private final SegmentIds segments;
 
   private final int[] counts;
   private final int[] countsMax;
 
-  /** Of each segment with records, {@code old offset << 32 | new offset}. */
+  /** {@code old offset << 32 | new offset}, by segment. */
   private final long[][] pairs;
 
   private long count;
   private int segmentCount;
 
-  /** Which of the segments have records; known once sorted. */
+  /** Indexes of the segments that have records; set by {@link #sort}. */
   private int[] occurring = {};
 
   BlobFileOffsets(Map<Long, Long> recordsMax) {
@@ -37,7 +36,7 @@ final class BlobFileOffsets {
     }
   }
 
-  /** Asked for every entry of the tables, of which most may be in other segments. */
+  /** Called for every table entry; most entries are in other segments. */
   boolean isAnnounced(long segment) {
     return segments.indexOf(segment) >= 0;
   }
@@ -61,17 +60,15 @@ final class BlobFileOffsets {
     count++;
   }
 
-  /** Records, of all segments. */
   long count() {
     return count;
   }
 
-  /** Segments with records. */
   int segmentCount() {
     return segmentCount;
   }
 
-  /** Ends adding. Of a record that came twice, one copy is as good as the other. */
+  /** Ends adding. Drops duplicates of a record; all its copies are equal. */
   void sort() {
     occurring = new int[segmentCount];
     int next = 0;
@@ -96,7 +93,7 @@ final class BlobFileOffsets {
     return kept;
   }
 
-  // Once sorted: of the n-th segment with records.
+  // After sort(), for the n-th segment with records.
 
   long segment(int n) {
     return segments.id(occurring[n]);

@@ -8,22 +8,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rewrites pointers that name segments which were rewritten, so that they name the relocated file
- * and the place in it where the record is now: whoever follows one then needs no relocation, and
- * the old name is forgotten once nobody uses it.
+ * Rewrites pointers to rewritten segments so that they point directly into the blob file. Reads of
+ * the values then skip the relocation lookup, and the relocations can be dropped once no pointer
+ * needs them.
  *
- * <p>The files stay in force as long as this is used. Not thread safe.
+ * <p>The files must stay listed while this is used. Not thread safe.
  */
 public final class BlobFilePointers {
   private final SegmentIds names;
   private final ColdReadPolicy cold;
 
-  /** Where each one's records are; null for a file in which nothing can be looked up. */
+  /** Blob file of each segment; null after a lookup in it has failed. */
   private final @Nullable Segment[] homes;
 
   /**
-   * @param homes the relocated files, by the segments whose records are looked up in them
-   * @param cold whether pages are loaded before they are touched
+   * @param homes blob files by the segments whose records they contain
+   * @param cold whether pages are loaded before they are accessed
    */
   public BlobFilePointers(Map<Long, Segment> homes, ColdReadPolicy cold) {
     this.cold = cold;
@@ -35,11 +35,11 @@ public final class BlobFilePointers {
   }
 
   /**
-   * Writes where the record is now.
+   * Writes the new pointer to the record.
    *
-   * @return bytes written at {@code targetOffset}, at most {@link ValuePointer#BYTES_MAX}; 0 when
-   *     the pointer is as good as it gets. That includes one whose new file is damaged: whoever
-   *     reads the value says so.
+   * @return bytes written at {@code targetOffset}, at most {@link ValuePointer#BYTES_MAX}; 0 if the
+   *     pointer needs no change or its blob file is damaged. A read of the value reports the
+   *     damage.
    */
   public int refresh(Region pointer, long pointerOffset, Region target, long targetOffset) {
     int index = names.indexOf(ValuePointer.segment(pointer, pointerOffset));
@@ -63,7 +63,7 @@ public final class BlobFilePointers {
   }
 
   private long find(int index, Segment home, Region pointer, long pointerOffset) {
-    // What could not be read of the pointer is not passed over as a part of its home.
+    // An unreadable page of the pointer must not be blamed on the blob file.
     Region.requirePagesRead();
     try {
       return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset), cold);

@@ -14,24 +14,23 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * Copies records out of old segments into one new relocated file, in the order in which they are
- * added. Owns the file from the constructor to {@link #close}, which deletes it unless {@link
- * #finish} has returned.
+ * Copies records out of old segments into one new blob file, in the order in which they are added.
+ * Owns the file from the constructor to {@link #close}, which deletes it unless {@link #finish} has
+ * returned.
  *
- * <p>A record's checksum is never computed anew: it is verified and then only told of the new
- * place, so that what was computed when the record was first written still protects it.
+ * <p>The checksum of a record is never recomputed. It is verified and then adjusted to the new
+ * position, so the checksum of the first write still protects the record.
  *
- * <p>Records are written in pieces of a fixed length at multiples of it, so that where that is the
- * system's long page the file is kept and mapped by such pages: see docs/decisions/07.
+ * <p>Records are written in pieces of a fixed length at multiples of it. If that is the length of a
+ * huge page, the system can cache and map the file in huge pages: see docs/decisions/07.
  *
- * <p>Holds a buffer of a piece and 256 KiB off-heap, and on the heap eight bytes for each record
- * that may come. Not thread safe. After any failure only {@link #close} is left.
+ * <p>Uses a buffer of one piece plus 256 KiB off-heap, and eight bytes of heap per announced
+ * record. Not thread safe. After a failure only {@link #close} may be called.
  */
 public final class BlobFileWriter implements AutoCloseable {
-  /** No file gets longer, and so no offset in it larger: it has to be mapped as a whole. */
+  /** Bounds file length and offsets: the file is mapped as a whole. */
   public static final long FILE_BYTES_MAX = BlobFileFormat.FILE_BYTES_MAX;
 
-  /** Bytes that are copied and verified at once, at most. */
   private static final int STEP_BYTES = 256 << 10;
 
   /** Enough for the header and key of any record. */
@@ -48,21 +47,21 @@ public final class BlobFileWriter implements AutoCloseable {
   private final RecordView record = new RecordView();
   private final RecordPlace place = new RecordPlace();
 
-  /** Bytes in the file; those in the buffer go behind them. */
+  /** Bytes in the file; the buffer follows them. */
   private long written;
 
   private int buffered;
 
-  // The record added last: as its pointer names it, and where it is in this file.
+  // The record added last: its pointer, and its offset in this file.
   private long lastSegment = -1;
   private long lastOffset = -1;
   private long lastTarget = -1;
 
   /**
-   * Makes the file.
+   * Creates the file.
    *
-   * @param recordsMax how many records may come from each old segment, by its logical id
-   * @param pieceBytes what is written at once, as long as there is as much; 256 KiB or more
+   * @param recordsMax most records to be added from each old segment, by logical id
+   * @param pieceBytes length of full writes, at least 256 KiB
    */
   public BlobFileWriter(
       Storage storage,
@@ -95,26 +94,24 @@ public final class BlobFileWriter implements AutoCloseable {
     buffered = LogFormat.SEGMENT_HEADER_BYTES;
   }
 
-  /** Whether records of the segment may come. */
   public boolean isAnnounced(long segment) {
     return offsets.isAnnounced(segment);
   }
 
   /**
-   * Copies the record that a pointer names, from wherever it is now. A pointer that equals the one
-   * before it is passed over. The caller is inside the epochs for the time of the call, in which
-   * one record is read.
+   * Copies the record that a pointer names, from its current position. Skips a pointer that equals
+   * the previous one. The caller is inside an epoch during the call, which reads one record.
    *
-   * @return bytes of the record, 0 when it was there already
-   * @throws CorruptionException when the record, or what leads to it, does not hold, or is not one
-   *     of this key
-   * @throws StorageException when the device refused to read it
-   * @throws InternalError when it did so in a mapping
-   * @throws IOException when it could not be written
-   * @throws IllegalArgumentException when the segment is none of those announced, or more of its
-   *     records come than were announced; nothing has changed
-   * @throws IllegalStateException when the file would get longer than {@link #FILE_BYTES_MAX}, and
-   *     nothing has changed; or when the writer has failed or ended
+   * @return bytes of the record, 0 if it was skipped
+   * @throws CorruptionException if the record or its relocation is invalid, or the record has
+   *     another key
+   * @throws StorageException if the record cannot be read
+   * @throws InternalError if a mapped page of it cannot be read
+   * @throws IOException if the record cannot be written
+   * @throws IllegalArgumentException if the segment was not announced, or more of its records are
+   *     added than announced; nothing has changed
+   * @throws IllegalStateException if the file would exceed {@link #FILE_BYTES_MAX}, and nothing has
+   *     changed; or if the writer has failed or ended
    */
   public int add(Region pointer, long pointerOffset, Region key, long keyOffset, int keyLength)
       throws IOException {
@@ -149,37 +146,30 @@ public final class BlobFileWriter implements AutoCloseable {
     return length;
   }
 
-  /** Id of the file. */
   public long fileId() {
     return fileId;
   }
 
-  /** Where in the file the record added last is. */
+  /** Of the record added last. */
   public long offset() {
     return lastTarget;
   }
 
-  /** Length the file would have if it ended here. */
+  /** Length if finished now. */
   public long bytes() {
     return BlobFileFormat.fileBytes(written + buffered, offsets.count(), offsets.segmentCount());
   }
 
-  /** Length of a file with records of so many bytes from so many segments. */
   public static long fileBytes(long recordBytes, long records, long segments) {
     return BlobFileFormat.fileBytes(
         LogFormat.SEGMENT_HEADER_BYTES + recordBytes, records, segments);
   }
 
-  /** Records copied. */
   public long recordCount() {
     return offsets.count();
   }
 
-  /**
-   * Completes the file and makes it durable, with its name.
-   *
-   * @return length of the file
-   */
+  /** Makes contents and name durable; returns the length. */
   public long finish() throws IOException {
     file.begin();
     long recordsEnd = written + buffered;
@@ -204,7 +194,6 @@ public final class BlobFileWriter implements AutoCloseable {
     return written;
   }
 
-  /** Frees the memory and closes the file; deletes it when it is not finished. */
   @Override
   public void close() {
     buffer.free();
@@ -221,7 +210,7 @@ public final class BlobFileWriter implements AutoCloseable {
     }
   }
 
-  /** Copies piece by piece and verifies what was copied rather than what lies in the source. */
+  /** Verifies the copy, not the source. */
   private void copy(Segment from, long at, int length, Region key, long keyOffset, int keyLength)
       throws IOException {
     long target = written + buffered;
@@ -254,7 +243,7 @@ public final class BlobFileWriter implements AutoCloseable {
     int stored = buffer.getInt(crcAt);
     int placed = crc ^ LogFormat.place(from.id(), at);
     if (stored != placed) {
-      // Bytes of a page that was not read look damaged.
+      // Bytes of an unreadable page look damaged.
       Region.requirePagesRead();
       throw new CorruptionException(
           from.name(), at, "a record with " + LogFormat.hex(placed), LogFormat.hex(stored));
@@ -265,7 +254,7 @@ public final class BlobFileWriter implements AutoCloseable {
     buffer.putInt(crcAt, stored ^ LogFormat.place(from.id(), at) ^ LogFormat.place(fileId, target));
   }
 
-  /** Bytes to copy at once: the checksum at the end is never cut in two. */
+  /** The trailing checksum is never split. */
   private static int stepLength(int rest, int most) {
     if (rest <= most) {
       return rest;
@@ -273,7 +262,7 @@ public final class BlobFileWriter implements AutoCloseable {
     return rest - most < LogFormat.CRC_BYTES ? most - LogFormat.CRC_BYTES : most;
   }
 
-  /** Decodes the record that begins in the buffer; its header and key are there as a whole. */
+  /** The buffer contains at least its complete header and key. */
   private boolean holdsKey(
       Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
     if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {
@@ -284,7 +273,7 @@ public final class BlobFileWriter implements AutoCloseable {
         == 0;
   }
 
-  /** Writes a whole piece; what is behind it, a step at most, comes to the front. */
+  /** Moves the rest of the buffer, at most a step, to the front. */
   private void writePiece() throws IOException {
     file.file().write(window.over(buffer, 0, pieceBytes), written);
     written += pieceBytes;
@@ -319,7 +308,6 @@ public final class BlobFileWriter implements AutoCloseable {
     return at;
   }
 
-  /** Writes what is in the buffer and returns the checksum of all relocations with it. */
   private int flushTables() throws IOException {
     int crc = window.crc32cMore(buffer, 0, buffered);
     flush();

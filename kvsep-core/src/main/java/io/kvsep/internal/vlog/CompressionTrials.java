@@ -5,12 +5,12 @@ import io.kvsep.internal.memory.NativeWindow;
 import java.nio.ByteBuffer;
 
 /**
- * Whether it is worth trying to compress the next of many values: after some in a row that did not
- * get shorter only now and then, less and less often; after one that did always again. Trying in
- * vain takes most of what else is done with a value. Not thread safe.
+ * Decides whether to try to compress the next value: after a run of incompressible values it skips
+ * values, more after each further failure, until a success. A failed trial is most of the work on a
+ * value. Not thread safe.
  */
 final class CompressionTrials {
-  /** Where one value in ten gets shorter, so many in a row that do not are rare. */
+  /** Such a run is rare if one value in ten is compressible. */
   private static final int FAILURES_MAX = 64;
 
   private static final int SKIPPED_MAX = 15;
@@ -19,7 +19,7 @@ final class CompressionTrials {
   private int skipped;
   private int toSkip;
 
-  /** As {@link ValueCodec#compress}, if that is due; -1 when it was not tried or does not pay. */
+  /** As {@link ValueCodec#compress}; -1 if the trial is skipped or saves too little. */
   int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
     if (!isDue()) {
       return -1;
@@ -29,7 +29,7 @@ final class CompressionTrials {
     return stored;
   }
 
-  /** Whether to try with the next value; {@link #tried} then says what became of it. */
+  /** The caller reports the result of a trial to {@link #tried}. */
   boolean isDue() {
     if (toSkip > 0) {
       toSkip--;

@@ -21,29 +21,28 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One batch on its way into the log: a frame header and its records (see {@link LogFormat}).
+ * One batch as it is written to the log: a frame header and its records (see {@link LogFormat}).
  *
- * <p>A frame that fits its memory allowance is encoded, compressed and checksummed by the writing
- * thread before it knows its place in the log; {@link #place} then only patches sequence, position
- * and checksums. A larger one, or one for which it is faster, is only measured, and encoded while
- * it is written, through the log's buffer of fixed length: values far above the memory budget can
- * be written, and it costs no memory to wait for that.
+ * <p>The writing thread encodes, compresses and checksums a frame that fits its memory allowance
+ * before the log position is known; {@link #place} then only patches sequence, position and
+ * checksums. A streamed frame, one that is larger or faster to stream, is only measured, and
+ * encoded through the fixed buffer of the log while it is written. So a value may exceed the memory
+ * budget, and a waiting write holds no memory.
  *
- * <p>Not thread safe: handed from the writing thread to the leader of its commit group and back.
+ * <p>Not thread safe: passed from the writing thread to the leader of its commit group and back.
  */
 public final class Frame implements AutoCloseable {
   /**
-   * Longest record header: kind, three varints, expiry. In the place of the expiry a range delete
-   * has the keyspace in front of its end, which is shorter.
+   * Longest record header: kind, three varints, expiry. A range delete has no expiry but the
+   * keyspace prefix of its end, which is shorter.
    */
   private static final int RECORD_HEADER_BYTES_MAX = 1 + 3 + 5 + 5 + 8;
 
-  /** Streamed values below this length are not worth the heap that compressing them takes. */
+  /** Compressing shorter streamed values is not worth the heap it takes. */
   private static final int STREAMED_COMPRESSION_BYTES_MIN = 1 << 16;
 
   private static final byte[] NOT_PACKED = new byte[0];
 
-  /** What of the store's options the encoding depends on. */
   public record Encoding(int inlineValueBytesMax, int compressionBytesMin) {
     boolean compresses(int valueLength) {
       return valueLength >= compressionBytesMin && valueLength > inlineValueBytesMax;
@@ -60,7 +59,7 @@ public final class Frame implements AutoCloseable {
   private final RecordView record = new RecordView();
   private final CompressionTrials trials = new CompressionTrials();
 
-  /** Apart, since short values that do not get shorter say nothing about long ones. */
+  /** Separate, because incompressible short values say nothing about long ones. */
   private final CompressionTrials streamedTrials = new CompressionTrials();
 
   private final List<byte[]> packedValues = new ArrayList<>();
@@ -74,7 +73,7 @@ public final class Frame implements AutoCloseable {
   private long offset;
   private long firstSequence;
 
-  /** Whether the records' checksums carry a place already, from an append that was given up. */
+  /** Whether the checksums already include a position, from an append that was abandoned. */
   private boolean placed;
 
   public Frame(MemoryLedger ledger, Encoding encoding) {
@@ -85,7 +84,7 @@ public final class Frame implements AutoCloseable {
     this.sink = new RecordSink(memory);
   }
 
-  /** Most bytes the encoded form of records with these totals can take. */
+  /** Upper bound of the length of an encoded frame. */
   public static long lengthMax(long payloadBytes, int recordCount) {
     return LogFormat.FRAME_HEADER_BYTES
         + payloadBytes
@@ -93,16 +92,16 @@ public final class Frame implements AutoCloseable {
             * (RECORD_HEADER_BYTES_MAX + LogFormat.CRC_BYTES + Limits.KEYSPACE_PREFIX_BYTES_MAX);
   }
 
-  /** Most bytes a record with such lengths takes; the key is a stored one. */
+  /** As {@link #lengthMax}, for a record with a stored key. */
   static long recordLengthMax(int keyLength, int valueLength) {
     return (long) RECORD_HEADER_BYTES_MAX + keyLength + valueLength + LogFormat.CRC_BYTES;
   }
 
   /**
-   * Takes the records of {@code source}: now, or, when they are not to be held in memory, once more
-   * when the frame is written; the source must then stay as it is until the commit is over.
+   * Encodes the records of {@code source}, or only measures them if the frame is to be streamed.
+   * They are then read again during the write, so the source must not change until the commit ends.
    *
-   * @param inMemory whether the encoded frame may be held in memory
+   * @param inMemory whether the encoded frame may be kept in memory
    */
   public void encode(RecordSource source, boolean inMemory) {
     recordCount = source.recordCount();
@@ -118,7 +117,7 @@ public final class Frame implements AutoCloseable {
         return;
       }
       streamed = null;
-      // At once: growing step by step would copy a large batch several times.
+      // One allocation: growing in steps would copy a large batch several times.
       memory.ensure(lengthMax(payloadBytes, recordCount));
       sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
       while (source.next()) {
@@ -131,8 +130,8 @@ public final class Frame implements AutoCloseable {
   }
 
   /**
-   * Takes a single put whose key and value lie behind each other at the start of {@link #scratch}.
-   * Allocates nothing once the frame's memory has grown.
+   * Encodes a single put whose key and value are adjacent at the start of {@link #scratch}.
+   * Allocates nothing once the memory of the frame has grown.
    */
   public void encodeScratch(int keyspace, int keyLength, int valueLength) {
     recordCount = 1;
@@ -164,17 +163,16 @@ public final class Frame implements AutoCloseable {
     }
   }
 
-  /** Room of at least {@code length} bytes for {@link #encodeScratch}. */
+  /** For {@link #encodeScratch}. */
   public Region scratch(long length) {
     return raw.ensure(Math.max(1, length));
   }
 
-  /** Whether the frame is encoded while it is written. */
   public boolean isStreamed() {
     return streamed != null;
   }
 
-  /** Bytes in the log, header included. */
+  /** Bytes in the log, including the header. */
   public long length() {
     return LogFormat.FRAME_HEADER_BYTES + bodyLength;
   }
@@ -183,12 +181,12 @@ public final class Frame implements AutoCloseable {
     return recordCount;
   }
 
-  /** Bytes of keys and values as the user gave them. */
+  /** Bytes of keys and values before encoding. */
   public long payloadBytes() {
     return payloadBytes;
   }
 
-  /** Most bytes the records' keys and payloads can take in the index. */
+  /** Upper bound of the bytes of keys and payloads in the index. */
   public long indexBytes() {
     return indexBytes;
   }
@@ -197,19 +195,17 @@ public final class Frame implements AutoCloseable {
     return firstSequence;
   }
 
-  /** Id of the segment the frame was appended to. */
   public long segment() {
     return segment;
   }
 
-  /** Where in its segment the frame begins. */
   public long offset() {
     return offset;
   }
 
   /**
-   * Gives the frame its place; an encoded one is complete afterwards. May be called again when the
-   * append was given up.
+   * Sets the position of the frame; a frame in memory is then complete. May be called again after
+   * an abandoned append.
    */
   void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
     long oldSegment = segment;
@@ -239,12 +235,12 @@ public final class Frame implements AutoCloseable {
     placed = true;
   }
 
-  /** The encoded bytes, for frames that are not streamed. */
+  /** Only for a frame that is not streamed. */
   Region region() {
     return memory.region();
   }
 
-  /** Encodes a streamed frame into {@code target}, which is at the frame's place in the file. */
+  /** Encodes a streamed frame; {@code target} is at the position of the frame. */
   void stream(RecordSink target, LogPosition durable) throws IOException {
     RecordSource source = streamed;
     if (source == null) {
@@ -275,12 +271,11 @@ public final class Frame implements AutoCloseable {
     }
   }
 
-  /** Bytes of memory held now. */
   public long capacity() {
     return memory.capacity() + packed.capacity() + raw.capacity();
   }
 
-  /** Ends the write; gives the memory back where it is more than {@code keptBytes}. */
+  /** Ends the write; frees the memory if it exceeds {@code keptBytes}. */
   public void trim(long keptBytes) {
     streamed = null;
     packedValues.clear();
@@ -316,7 +311,11 @@ public final class Frame implements AutoCloseable {
     sink.end(0);
   }
 
-  /** Everything of a record in front of the user key; {@code stored} is -1 without compression. */
+  /**
+   * Writes the record up to the end of the key.
+   *
+   * @param stored length of the compressed value, -1 if it is not compressed
+   */
   private static void putHeaderAndKey(RecordSink target, RecordSource source, int stored)
       throws IOException {
     putHeader(
@@ -372,7 +371,7 @@ public final class Frame implements AutoCloseable {
         && encoding.compresses(source.valueLength);
   }
 
-  /** Learns the length of a streamed frame; compressed values are kept on the heap meanwhile. */
+  /** Compressed values stay on the heap until the write. */
   private void measure(RecordSource source) {
     long total = 0;
     while (source.next()) {

@@ -10,9 +10,9 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the records of a frame into entries for a memtable: short values inline, others as
- * pointers. Serves commits and recovery alike, so both build the same index from the same bytes.
- * Not thread safe.
+ * Converts the records of a frame to memtable entries: short values inline, others as pointers.
+ * Used by commits and by recovery, so both build the same index from the same bytes. Not thread
+ * safe.
  */
 public final class FrameEntryReader implements AutoCloseable {
   private final int inlineValueBytesMax;
@@ -33,15 +33,14 @@ public final class FrameEntryReader implements AutoCloseable {
     this.region = pointer.ensure(ValuePointer.BYTES_MAX);
   }
 
-  /** Starts on a frame that was just appended; its records are read where they lie in memory. */
   public void over(Frame frame, SegmentDirectory directory) {
     long frameOffset = frame.offset();
     long segmentId = frame.segment();
     if (frame.isStreamed()) {
       Segment from = directory.get(segmentId);
       long frameEnd = frameOffset + frame.length();
-      // Nobody maps the segment again, and so retires this mapping, before more is published, which
-      // only the calling thread does.
+      // The mapping is replaced, and retired, only after more is published, which only this thread
+      // does.
       Region mapped = from.mapped(frameEnd, Integer.MAX_VALUE);
       if (mapped == null) {
         throw new IllegalStateException("a published frame can always be mapped");
@@ -52,7 +51,7 @@ public final class FrameEntryReader implements AutoCloseable {
     }
   }
 
-  /** Starts on a frame of {@code length} bytes at {@code start} of {@code source}. */
+  /** Starts on a frame at {@code start} of {@code source}. */
   void start(
       Region source, long start, long length, long segmentId, long offset, long firstSequence) {
     region = source;
@@ -63,7 +62,7 @@ public final class FrameEntryReader implements AutoCloseable {
     sequence = firstSequence;
   }
 
-  /** The next entry, whose parts are valid until the following call; null at the frame's end. */
+  /** Returns the next entry, valid until the next call, or null. */
   public @Nullable Entry next() {
     if (at >= limit) {
       return null;

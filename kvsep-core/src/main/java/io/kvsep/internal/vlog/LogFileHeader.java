@@ -3,14 +3,16 @@ package io.kvsep.internal.vlog;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
-/** What the first bytes of a file of the log say, for whoever does not know which kind it is. */
+/** Detects the kind of a log file from its bytes. */
 public final class LogFileHeader {
-  /** Bytes the header takes. */
   public static final int BYTES = LogFormat.SEGMENT_HEADER_BYTES;
 
   private LogFileHeader() {}
 
-  /** Whether the file begins and ends like one of relocated records; one of both is enough. */
+  /**
+   * Returns whether the file has the header of a blob file, or an unknown header and the footer of
+   * one.
+   */
   public static boolean isRelocated(Region file) {
     boolean begins = file.length() >= BYTES && file.getLong(0) == BlobFileFormat.KIND.magicNumber();
     boolean isLog = file.length() >= BYTES && file.getLong(0) == LogFormat.SEGMENT.magicNumber();

@@ -9,7 +9,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Bytes of a segment file, little-endian. Authority: docs/formats/log.md.
+ * Layout of a segment file, little-endian. Specification: docs/formats/log.md.
  *
  * <pre>
  * segment  := header frame* end?
@@ -21,27 +21,27 @@ import io.kvsep.internal.memory.Region;
  *      0     4 crc of bytes 4 .. 31, placed
  *      4     4 magic "KVF1"
  *      8     4 bodyLength: bytes of all records
- *     12     4 recordCount; 0 of the end
+ *     12     4 recordCount; 0 for the end
  *     16     8 firstSequence
  *     24     4 durable offset   \ log position known to be
  *     28     4 durable segment  / synced, low 32 bits each
  *
  * record
  * offset bytes field
- *      0     1 kind: DELETE, PUT or RANGE_DELETE; of PUT flags EXPIRES 0x10, LZ4 0x20
+ *      0     1 kind: DELETE, PUT or RANGE_DELETE; PUT with flags EXPIRES 0x10, LZ4 0x20
  *      1     … keyLength       varint, 1 .. 65,540
- *      …     … storedLength    varint, bytes of the value as stored; absent for DELETE
- *      …     … valueLength     varint, only with LZ4: bytes of the value as given
+ *      …     … storedLength    varint, stored bytes of the value; absent for DELETE
+ *      …     … valueLength     varint, only with LZ4: bytes of the uncompressed value
  *      …     8 expiresAtMillis only with EXPIRES
  *      …     … key             keyspace prefix and user key
- *      …     … stored value; of RANGE_DELETE the first key behind the range, with its prefix
+ *      …     … stored value; for RANGE_DELETE the first key after the range, with its prefix
  *      …     4 crc of everything before it in the record, placed
  * </pre>
  *
- * The end is the header of a frame without records: the segment is complete, and the log goes on in
- * the next one. The n-th record of a frame has sequence {@code firstSequence + n}. A
- * <em>placed</em> crc is the crc32c xored with {@link #place}, a hash of segment id and file offset
- * of the frame or record, so that bytes that are sound but stand in the wrong place do not pass.
+ * The end is a frame header without records: the segment is complete, and the log continues in the
+ * next one. The n-th record of a frame has sequence {@code firstSequence + n}. A <em>placed</em>
+ * crc is the crc32c xored with {@link #place}, a hash of the segment id and the file offset of the
+ * frame or record. It detects valid bytes at a wrong position.
  */
 final class LogFormat {
   static final FileKind SEGMENT = new FileKind("KVSEPLOG", 1, 1, "a segment of the log");
@@ -63,18 +63,16 @@ final class LogFormat {
 
   private LogFormat() {}
 
-  /** Whether a record may be of this kind, LZ4 left aside. */
+  /** Ignores the LZ4 flag. */
   static boolean isRecordKind(int kind) {
     return kind == Tag.DELETE || kind == Tag.RANGE_DELETE || Tag.baseKind(kind) == Tag.PUT;
   }
 
-  /** What a placed crc is xored with. */
   static int place(long segment, long offset) {
     long hash = (segment * 0x9e3779b97f4a7c15L ^ offset) * 0xbf58476d1ce4e5b9L;
     return (int) (hash ^ hash >>> 32);
   }
 
-  /** Puts a frame header at the start of {@code region}. */
   static void putFrameHeader(
       Region region,
       int place,
@@ -92,7 +90,7 @@ final class LogFormat {
     region.putInt(0, window.crc32c(region, 4, FRAME_HEADER_BYTES - 4) ^ place);
   }
 
-  /** Checks the header of a segment, of whose file {@code region} holds the first bytes. */
+  /** {@code region} contains the first bytes of the file. */
   static void checkHeader(
       Region region, long length, String file, StoreId storeId, long segment, NativeWindow window) {
     FileHeader.read(region, length, SEGMENT, file, window).require(storeId, segment, SEGMENT, file);

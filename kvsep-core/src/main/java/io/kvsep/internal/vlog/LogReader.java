@@ -6,59 +6,55 @@ import io.kvsep.internal.memory.Region;
 import java.nio.ByteBuffer;
 
 /**
- * Reads the records of the log in their order, segment after segment, while it goes on being
- * written. Everything is verified before it is handed out. Keeps a place and no memory: what it
- * works with belongs to the scratch space of each call, during which the caller is inside the
- * epochs. Not thread safe.
+ * Reads the records of the log in order, segment by segment, while the log is being written.
+ * Verifies each record before the sink receives it. Keeps a position but no memory: buffers belong
+ * to the scratch space of each call, during which the caller is inside an epoch. Not thread safe.
  */
 public final class LogReader {
-  /** Bytes that are read at once where nothing is mapped. */
+  /** Bytes per read of an unmapped part. */
   private static final int CHUNK_BYTES = 1 << 16;
 
-  /** Bytes that are handed out at once, as given, if the last record does not exceed them. */
+  /** A call ends after so many bytes of decoded records, or one longer record. */
   private static final int BATCH_BYTES = 1 << 18;
 
-  /** Bytes of the log that are gone through at once: meanwhile nobody's memory is given back. */
+  /** A call ends after so many bytes of the log, because no memory can be freed during it. */
   static final int PASS_BYTES = 1 << 22;
 
-  /** Takes what was read. */
   public interface Sink {
     /**
      * One record.
      *
-     * @param key as stored, with the prefix of its keyspace
-     * @param value as given; the end of a deleted range; empty for a delete
-     * @param expiresAtMillis 0 when it does not expire
-     * @param endsFrame whether it is the last one of what was committed together
+     * @param key as stored, with its keyspace prefix
+     * @param value uncompressed; the end of a deleted range; empty for a delete
+     * @param expiresAtMillis 0 if it does not expire
+     * @param endsFrame whether it is the last record of its commit
      */
     void record(
         long sequence, int kind, byte[] key, byte[] value, long expiresAtMillis, boolean endsFrame);
   }
 
-  /** What a call came to. */
   public enum Outcome {
-    /** Something was handed out or passed over; there may be more. */
+    /** Records were passed to the sink or skipped; there may be more. */
     READ,
-    /** There is nothing more, as yet. */
+    /** No more records yet. */
     PENDING,
-    /** The segment is read to its end. */
     ENDED
   }
 
   private final RecordView record = new RecordView();
 
-  /** Of the next frame's header, or inside a frame of its next record. */
+  /** Offset of the next frame header or, inside a frame, of the next record. */
   private long offset = LogFormat.SEGMENT_HEADER_BYTES;
 
-  /** End of the frame in which the place is, 0 between two frames. */
+  /** End of the current frame, 0 between frames. */
   private long frameEnd;
 
-  /** Number of the next record of the frame, and that behind its last one. */
+  /** Sequence number of the next record of the frame, and the one after its last record. */
   private long sequence;
 
   private long endSequence;
 
-  // Of a call.
+  // Valid during a call.
   private Segment segment;
   private long limit;
   private ValueReader.Scratch scratch;
@@ -66,25 +62,24 @@ public final class LogReader {
   private long regionStart;
   private long regionEnd;
 
-  /** At the start of a segment; which one, each call is told. */
-  @SuppressWarnings("NullAway.Init") // What is of a call is set at its beginning.
+  /** Starts at the beginning of a segment, which each call names. */
+  @SuppressWarnings("NullAway.Init") // Fields of a call are set by read().
   public LogReader() {}
 
-  /** To the start of another segment. */
   public void restart() {
     offset = LogFormat.SEGMENT_HEADER_BYTES;
     frameEnd = 0;
   }
 
   /**
-   * Hands out the next records of the segment, some hundred kilobytes of them or one that is
-   * longer; or passes over some megabytes of them. Where it throws an exception, the place is in
-   * front of what was not handed out; after an error, only {@link #restart} makes it good.
+   * Passes the next records of the segment to the sink, some hundred kilobytes or one longer
+   * record; or skips some megabytes of records. After an exception the position is before the first
+   * record that was not passed on. After an error the reader must {@link #restart}.
    *
-   * @param from the segment in which the place is
-   * @param end where to stop, the end of a frame and at most what is published
-   * @param after records up to this number are passed over
-   * @param until frames are pending that have a record with a higher number
+   * @param from the current segment
+   * @param end limit of the read: the end of a frame, at most the published end
+   * @param after skips records up to this sequence number
+   * @param until frames with a higher sequence number are pending
    */
   public Outcome read(
       Segment from, long end, long after, long until, ValueReader.Scratch with, Sink sink) {
@@ -112,11 +107,10 @@ public final class LogReader {
     if (offset > start) {
       return Outcome.READ;
     }
-    // Without an end in the log itself, it is where the segment was sealed.
+    // A segment without end marker ends where it was sealed.
     return segment.isSealed() && offset >= segment.publishedEnd() ? Outcome.ENDED : Outcome.PENDING;
   }
 
-  /** Goes into the frame at the place, or past it when all of it is to be passed over. */
   private Outcome enterFrame(long after, long until) {
     if (limit - offset < LogFormat.FRAME_HEADER_BYTES) {
       throw damage("a frame header", "the end of what was written");
@@ -154,7 +148,6 @@ public final class LogReader {
     return Outcome.READ;
   }
 
-  /** Returns how many bytes were handed out. */
   private long readRecord(long after, Sink sink) {
     if (offset >= frameEnd || sequence >= endSequence) {
       throw damage("records up to number " + (endSequence - 1), "a frame without them");
@@ -182,7 +175,6 @@ public final class LogReader {
     return handedOut;
   }
 
-  /** Points the view at the record at the place and verifies it; returns its length. */
   private int decode() {
     require(frameEnd - offset);
     long at = offset - regionStart;
@@ -211,7 +203,7 @@ public final class LogReader {
     return value;
   }
 
-  /** Sees to it that so many bytes from the place on can be looked at; they lie below the limit. */
+  /** Makes {@code count} bytes from the current offset on accessible; they are below the limit. */
   private void require(long count) {
     if (regionEnd - offset >= count) {
       return;
@@ -223,7 +215,7 @@ public final class LogReader {
       regionEnd = Math.min(limit, mapped.length());
       return;
     }
-    // What is not mapped is shorter than what is worth a mapping.
+    // A part too short to be mapped fits into memory.
     int length = (int) Math.max(count, Math.min(CHUNK_BYTES, limit - offset));
     region = scratch.record.ensure(length);
     segment.read(scratch.window.over(region, 0, length), offset);

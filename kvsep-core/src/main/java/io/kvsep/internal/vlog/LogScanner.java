@@ -15,9 +15,9 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 
 /**
- * Reads a segment file as recovery finds it: frame by frame until one does not hold, and then on,
- * looking for frames that say how far the log had been synced. Owns the mapping it reads through.
- * Changes nothing. Not thread safe.
+ * Reads a segment file during recovery: frame by frame up to the first invalid one, then searches
+ * the rest for frame headers that show how far the log was synced. Owns its mapping. Read-only. Not
+ * thread safe.
  */
 public final class LogScanner implements AutoCloseable {
   private final long segment;
@@ -47,8 +47,8 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Opens the segment at {@code from}, or behind its header when that is 0. A missing or headless
-   * file is damage: the manifest names a segment only once its header is durable.
+   * Opens the segment at {@code from}, or after its header if that is 0. A missing file or header
+   * is corruption, because the manifest names a segment only once its header is durable.
    */
   public static LogScanner open(Storage storage, StoreId storeId, long segment, long from) {
     String name = StoreFiles.segment(segment);
@@ -83,9 +83,8 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Whether anything was written into a segment, as far as that can still be seen: the header of
-   * one frame is enough, wherever it stands, since what is in front of it may be damaged. Files of
-   * another kind or another store have none.
+   * Returns whether a segment contains a frame. One frame header at any offset is enough, since the
+   * bytes before it may be damaged. False for files of another kind or store.
    */
   static boolean holdsFrame(Storage storage, StoreId storeId, long segment) {
     String name = StoreFiles.segment(segment);
@@ -105,10 +104,10 @@ public final class LogScanner implements AutoCloseable {
     }
   }
 
-  /** Whether the file's header, if it is not damaged, is that of a segment of this store. */
+  /** Returns false only if an intact header shows another kind of file or another store. */
   private boolean mayBeOf(StoreId storeId) {
     if (LogFileHeader.isRelocated(region)) {
-      // It has no frames, and need not be searched for any.
+      // Blob files have no frames.
       return false;
     }
     if (fileLength < LogFormat.SEGMENT_HEADER_BYTES
@@ -126,17 +125,18 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * To the next frame. Where {@link #isComplete} holds afterwards, there was none but the end.
+   * Advances to the next frame. At the segment end it returns false and {@link #isComplete} is
+   * true.
    *
-   * @param leastSequence sequence numbers below it belong to a write that was given up: the frame
-   *     does not hold
-   * @return whether a whole, sound frame stands here
+   * @param leastSequence a frame with a lower sequence number belongs to an abandoned write and is
+   *     invalid
+   * @return whether there is a complete, valid frame
    */
   public boolean next(long leastSequence) {
     at += frameLength;
     frameLength = 0;
     if (!holdsHeader(at) || !holdsRecords(leastSequence)) {
-      // Of a page that was not read, nothing holds; what is behind it may be cut off for that.
+      // Bytes of an unreadable page look invalid, and the log may be truncated there.
       Region.requirePagesRead();
       return false;
     }
@@ -149,22 +149,22 @@ public final class LogScanner implements AutoCloseable {
     return true;
   }
 
-  /** Whether the segment's end was reached: the log goes on in the next one. */
   public boolean isComplete() {
     return complete;
   }
 
-  /** Lets {@code entries} walk the current frame. */
   public void readInto(FrameEntryReader entries) {
     entries.start(region, at, frameLength, segment, at, firstSequence);
   }
 
-  /** Offset of the current frame; where the log stops to hold once {@link #next} was false. */
+  /**
+   * Offset of the current frame, or of the first invalid byte once {@link #next} returned false.
+   */
   public long offset() {
     return at;
   }
 
-  /** Offset behind the current frame, or behind the end once {@link #isComplete}. */
+  /** Offset after the current frame, or after the segment end once {@link #isComplete}. */
   public long endOffset() {
     return at + frameLength;
   }
@@ -174,8 +174,8 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Length of the file without zeros at its end, as far as they lie behind {@link #endOffset}:
-   * there the log may have been given room, and nothing was ever written. Looks at each of them.
+   * Returns the length of the file without trailing zeros after {@link #endOffset}, which may be
+   * preallocated space. Cost: one pass over the zeros.
    */
   public long lengthWithoutRoom() {
     long least = endOffset();
@@ -194,34 +194,29 @@ public final class LogScanner implements AutoCloseable {
     return firstSequence;
   }
 
-  /** Sequence number behind the current frame's last. */
   public long endSequence() {
     return firstSequence + recordCount;
   }
 
-  /** The furthest position that a frame read so far calls durable. */
   public LogPosition durableClaim() {
     return durableClaim;
   }
 
-  /** The largest id of a keyspace that a frame read so far writes into. */
   public int largestKeyspace() {
     return largestKeyspace;
   }
 
-  /** What the place where {@link #next} stopped should hold, and what it does. */
   public CorruptionException damage() {
     return new CorruptionException(name, at, expected, found);
   }
 
   /**
-   * Looks through everything from the current place on for sound frame headers, and returns the
-   * furthest position that is durable by what one of them says: by its claim, or because a table
-   * has a part of its frame.
+   * Searches the rest of the file for valid frame headers and returns the highest position they
+   * prove durable: by their claim, or because a table contains entries of the frame.
    *
-   * @param leastSequence headers with lower sequence numbers do not count
-   * @param sequenceInTables the highest number of an entry in a table. What has it or a lower one
-   *     was synced before the table came into force
+   * @param leastSequence headers with lower sequence numbers are ignored
+   * @param sequenceInTables highest sequence number in a table. The log was synced up to it before
+   *     the table was installed
    */
   public LogPosition claimsFrom(long leastSequence, long sequenceInTables) {
     LogPosition furthest = LogPosition.START;
@@ -238,7 +233,7 @@ public final class LogScanner implements AutoCloseable {
     return new LogPosition(segment, header + LogFormat.FRAME_HEADER_BYTES);
   }
 
-  /** Where the next sound header of a frame stands, from {@code from} on; -1 when none does. */
+  /** Returns -1 if there is none. */
   private long nextHeader(long from) {
     for (long offset = from; offset <= fileLength - LogFormat.FRAME_HEADER_BYTES; offset++) {
       if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
@@ -328,9 +323,6 @@ public final class LogScanner implements AutoCloseable {
     return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(segment, start));
   }
 
-  /**
-   * The position the frame header at {@code offset} calls durable, made whole from its low halves.
-   */
   private LogPosition claim(long offset) {
     long low = region.getInt(offset + LogFormat.DURABLE_SEGMENT_AT) & 0xffffffffL;
     long behind = segment - low & 0xffffffffL;

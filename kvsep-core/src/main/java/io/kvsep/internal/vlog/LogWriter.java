@@ -24,18 +24,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * Appends frames to the active segment with positional writes and syncs them.
  *
- * <p>Protocol of the one appending thread: {@link #begin}, {@link #append} for each frame of the
- * group, {@link #publish}; or {@link #abort} when one of them failed, which leaves the log's end
- * where it was. {@link #sync} may be called by any thread at any time.
+ * <p>One thread appends: {@link #begin}, {@link #append} for each frame of the group, then {@link
+ * #publish}; or {@link #abort} after a failure, which restores the end of the log. {@link #sync}
+ * may be called by any thread at any time.
  *
- * <p>Promise: once {@link #sync} has returned, every byte published before it began is durable, in
- * this and all earlier segments. After a failed sync nothing can be promised any more; the caller
- * must not go on.
+ * <p>Invariant: when {@link #sync} returns, every byte published before the call is durable, in
+ * this and all earlier segments. After a failed sync durability is unknown and the caller must
+ * stop.
  */
 public final class LogWriter {
   private static final int STAGING_BYTES = 256 << 10;
 
-  /** Frames from this length up are written from where they lie instead of being gathered. */
+  /** Longer frames are written directly instead of being staged. */
   private static final int GATHER_BYTES_MAX = 32 << 10;
 
   private final Storage storage;
@@ -45,59 +45,59 @@ public final class LogWriter {
   private final GrowingRegion stagingMemory;
   private final Region staging;
 
-  /** Of streamed frames, which go through what is gathered in otherwise; never makes it grow. */
+  /** Writes streamed frames through the staging memory, without growing it. */
   private final RecordSink streaming;
 
   private final NativeWindow window = new NativeWindow();
 
-  /** Of the segment that is being created. */
+  /** Header of the segment being created. */
   private final Region header;
 
   private final NativeWindow headerWindow = new NativeWindow();
   private final AtomicLong bytesWritten = new AtomicLong();
   private final AtomicLong syncs = new AtomicLong();
 
-  /** Written by the appending thread, read by any. */
+  /** Written by the appending thread, read by any thread. */
   private volatile @Nullable Segment active;
 
-  /** Bytes ever published, in all segments; written by the appending thread. */
+  /** Bytes ever published in all segments. Written by the appending thread. */
   private volatile long publishedBytes;
 
-  // Of the appending thread.
+  // The fields up to abandoned, and staged, are accessed only by the appending thread.
   private long end;
 
-  /** Above that of every record that was appended. */
+  /** Higher than that of every appended record. */
   private long nextSequence;
 
-  /** Behind the segment that was let go of last. */
+  /** Position after the last detached segment. */
   private LogPosition detachedAt = LogPosition.START;
 
   private long groupStart;
 
-  /** Whether some of the group may have reached the file. */
+  /** Whether a part of the group may have reached the file. */
   private boolean groupReached;
 
-  /** Whether nothing may be appended to the active segment any more. */
+  /** Whether the active segment accepts no more frames. */
   private boolean abandoned;
 
   /**
-   * A sync of the log that failed. Systems tell that once: to whoever synced again it would look as
-   * if all were durable. Guarded by syncLock.
+   * The failure of a log sync. The system reports it only once; another sync would seem to succeed.
+   * Guarded by syncLock.
    */
   private @Nullable Throwable syncFailure;
 
   private int staged;
 
-  /** Held for as long as a sync takes, which the appending thread does not wait for. */
+  /** Held during a whole sync; not needed to append or publish. */
   private final NonAllocatingLock syncLock = new NonAllocatingLock();
 
-  /** Added to by the appending thread; taken from by whoever holds the lock. */
+  /** The appending thread adds; the holder of syncLock removes. */
   private final Queue<Segment> sealedUnsynced = new ConcurrentLinkedQueue<>();
 
-  // Both written under the lock.
+  /** Written under syncLock. */
   private volatile LogPosition durable = LogPosition.START;
 
-  /** What {@link #publishedBytes} was when the last sync began. */
+  /** {@link #publishedBytes} when the last successful sync began. Written under syncLock. */
   private volatile long durableBytes;
 
   public LogWriter(Storage storage, StoreId storeId, Epochs<?> epochs, MemoryLedger ledger) {
@@ -112,10 +112,10 @@ public final class LogWriter {
   }
 
   /**
-   * Goes on with a recovered log.
+   * Continues a recovered log.
    *
-   * @param tail the segments from which something was replayed, ascending; they count as unsynced
-   * @param lastSequence of all records in the log
+   * @param tail the replayed segments, ascending; they count as unsynced
+   * @param lastSequence highest in the log
    */
   public void resume(List<Segment> tail, long lastSequence) throws IOException {
     nextSequence = lastSequence + 1;
@@ -132,8 +132,8 @@ public final class LogWriter {
   }
 
   /**
-   * Creates the file of a segment; {@link #syncCreated} makes it durable and {@link #switchTo}
-   * starts to use it. Called by one thread at a time, not necessarily the appending one.
+   * Creates a segment file. {@link #syncCreated} makes it durable, {@link #switchTo} starts to use
+   * it. Called by one thread at a time, not necessarily the appending one.
    */
   public Segment createSegment(long id) throws IOException {
     Segment segment = Segment.create(storage, storeId, id, epochs, ledger);
@@ -153,7 +153,7 @@ public final class LogWriter {
     return segment;
   }
 
-  /** Makes a created segment durable. A failure means that the store has failed; the file goes. */
+  /** Makes a created segment durable. On failure the file is deleted and the store has failed. */
   public void syncCreated(Segment segment) throws IOException {
     try {
       segment.sync();
@@ -169,15 +169,15 @@ public final class LogWriter {
     }
   }
 
-  /** Takes over a segment that was found empty, for {@link #switchTo}. */
+  /** Opens a recovered empty segment, for {@link #switchTo}. */
   public void resumeEmpty(Segment segment) throws IOException {
     segment.resume();
   }
 
   /**
-   * Writes the end behind the last frame of the active segment: it is complete, and what comes next
-   * is in the next segment. Called by the appending thread with nothing gathered. When it fails, it
-   * may or may not stand there: the segment is abandoned, and has to be sealed in front of it.
+   * Writes the end marker, so that the log continues in the next segment. Called by the appending
+   * thread with nothing staged. After a failure the marker may or may not be written; the segment
+   * is abandoned and must be sealed before it.
    */
   public void endSegment() throws IOException {
     Segment segment = Objects.requireNonNull(active);
@@ -199,15 +199,14 @@ public final class LogWriter {
   }
 
   /**
-   * Gives the active segment room up to {@code length}, which is beyond what it has. Called by the
-   * appending thread with nothing gathered.
+   * Preallocates the active segment up to {@code length}, which is beyond its current file. Called
+   * by the appending thread with nothing staged.
    */
   public void makeRoom(long length) throws IOException {
     staging.putByte(0, (byte) 0);
     Objects.requireNonNull(active).makeRoom(window.over(staging, 0, 1), length);
   }
 
-  /** Takes back what the active segment was given; it ends behind its last frame. */
   public void cutRoom() {
     Segment segment = active;
     if (segment != null) {
@@ -215,12 +214,12 @@ public final class LogWriter {
     }
   }
 
-  /** Seals the active segment and appends to {@code segment} from now on. */
+  /** Seals the active segment and replaces it. */
   public void switchTo(Segment segment) {
     Segment sealed = active;
     if (sealed != null) {
       sealed.seal(lastSequence());
-      // Before it stops to be the active one: a sync looks at that first.
+      // Before the change of active, which a sync reads first.
       sealedUnsynced.add(sealed);
     }
     active = segment;
@@ -230,7 +229,7 @@ public final class LogWriter {
   }
 
   /**
-   * Lets go of the active segment, of which everything is durable; the next frame needs a new one.
+   * Detaches the active segment, which is durable as a whole; the next frame needs a new one.
    * Called by the appending thread.
    */
   public void detach() {
@@ -246,8 +245,8 @@ public final class LogWriter {
   }
 
   /**
-   * Appends nothing more to the active segment: it may be sealed at its present end, or have
-   * remains of a failed group behind it.
+   * Stops appending to the active segment: it may be sealed at its current end, or the remains of a
+   * failed group may follow.
    */
   public void abandonActive() {
     abandoned = true;
@@ -257,7 +256,6 @@ public final class LogWriter {
     return abandoned;
   }
 
-  /** Whether a frame of this length belongs into a new segment. */
   public boolean needsNewSegment(long frameLength, long segmentBytes) {
     return active == null
         || abandoned
@@ -265,7 +263,7 @@ public final class LogWriter {
             && frameLength > segmentBytes - end - LogFormat.FRAME_HEADER_BYTES);
   }
 
-  /** Whether anything was written into the active segment; asked by the appending thread. */
+  /** Called by the appending thread. */
   public boolean holdsFrames() {
     return active != null && end > LogFormat.SEGMENT_HEADER_BYTES;
   }
@@ -274,7 +272,7 @@ public final class LogWriter {
     return active;
   }
 
-  /** Where the next frame goes, at the earliest. */
+  /** Lowest possible position of the next frame. */
   public LogPosition end() {
     Segment segment = active;
     return segment == null
@@ -282,7 +280,7 @@ public final class LogWriter {
         : new LogPosition(segment.id(), end);
   }
 
-  /** No record has a higher number. For the appending thread. */
+  /** No record has a higher one. Called by the appending thread. */
   public long lastSequence() {
     return nextSequence - 1;
   }
@@ -296,12 +294,12 @@ public final class LogWriter {
   /**
    * Adds a frame to the group.
    *
-   * @param alone whether it is the only one, so that there is nothing to gather
+   * @param alone whether the group has no other frame, so that staging is useless
    */
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
     Segment segment = Objects.requireNonNull(active);
     frame.place(segment.id(), end, firstSequence, durable);
-    // First: a write that fails has used its numbers, too.
+    // Set first: a failed write uses up its sequence numbers.
     nextSequence = firstSequence + frame.recordCount();
     long length = frame.length();
     if (frame.isStreamed()) {
@@ -325,7 +323,7 @@ public final class LogWriter {
     end += length;
   }
 
-  /** Writes what is gathered; the group can be read from now on. */
+  /** Writes the staged frames and makes the group readable. */
   public void publish() throws IOException {
     writeStaged();
     Segment segment = Objects.requireNonNull(active);
@@ -334,14 +332,14 @@ public final class LogWriter {
   }
 
   /**
-   * Forgets the group. What of it reached the file is cut off, and the cut is durable before
-   * anybody hears that the group failed: otherwise it could be taken for a committed one, now or
-   * after a power failure that undoes the cut. Where cutting fails, as on Windows wherever the
-   * segment is mapped, the log goes on in a new segment, before which this one is sealed. In case
-   * that never happens, zeros are written over the first header of the remains, which takes no
-   * space: recovery goes no further.
+   * Discards the group. The part that reached the file is truncated durably before the failure is
+   * reported; otherwise recovery could take the group for a committed one, also after a power
+   * failure that undoes the truncation. If truncating fails, as on Windows while the segment is
+   * mapped, the log continues in a new segment, and this one is sealed before the remains. In case
+   * that never happens, zeros overwrite the first header of the remains, which takes no disk space,
+   * so that recovery stops there.
    *
-   * @throws IOException when that sync failed, which is as bad as with {@link #sync}
+   * @throws IOException if that sync fails, with the same consequence as in {@link #sync}
    */
   public void abort() throws IOException {
     end = groupStart;
@@ -371,7 +369,7 @@ public final class LogWriter {
     }
   }
 
-  /** Recovery reads up to the first header that does not hold. Whether there is none now. */
+  /** Recovery stops at the first invalid header. Returns whether the remains now begin with one. */
   private boolean overwriteRemains(Segment segment) {
     staging.fill(0, LogFormat.FRAME_HEADER_BYTES, (byte) 0);
     try {
@@ -399,8 +397,8 @@ public final class LogWriter {
   }
 
   /**
-   * Makes everything published before the call durable; at most one sync per segment. Once it has
-   * failed it fails for ever.
+   * Makes everything published before the call durable, with at most one sync per segment. After a
+   * failure every further call fails.
    */
   public void sync() throws IOException {
     long wanted = publishedBytes;
@@ -412,14 +410,14 @@ public final class LogWriter {
       }
       LogSyncEvent event = FlightEvents.beginLogSync();
       int synced = 0;
-      // Read in this order: what is counted lies in the sealed segments or below the active
-      // one's end. The log may go on in others meanwhile, which are left to the next sync.
+      // In this order: the counted bytes are in the sealed segments or below the end of the active
+      // one. The log may switch to later segments meanwhile; the next sync covers those.
       long covered = publishedBytes;
       Segment segment = active;
       LogPosition reached = segment == null ? durable : endOf(segment);
       Segment sealed = sealedUnsynced.peek();
       while (sealed != null && (segment == null || sealed.id() < segment.id())) {
-        // Here rather than where it was sealed: the system may have that wait for the device.
+        // Not when the segment is sealed: the system may make the truncation wait for the device.
         sealed.cutRoom();
         sync(sealed);
         sealed.closeFile();
@@ -468,12 +466,10 @@ public final class LogWriter {
     return durable;
   }
 
-  /** Whether something is published that no sync has covered. */
   public boolean isDirty() {
     return unsyncedBytes() > 0;
   }
 
-  /** How much is published that no sync has covered. */
   public long unsyncedBytes() {
     return publishedBytes - durableBytes;
   }

@@ -6,8 +6,8 @@ import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 
 /**
- * A file of the log from when it is made to when it is whole. {@link #close} deletes it unless it
- * was {@linkplain #finish finished}. A step that fails half way leaves nothing but that to do.
+ * A log file under construction. {@link #close} deletes it unless it was {@linkplain #finish
+ * finished}. After a failed step only {@link #close} may be called.
  *
  * <p>Not thread safe.
  */
@@ -19,7 +19,6 @@ final class NewLogFile implements AutoCloseable {
   private boolean finished;
   private boolean closed;
 
-  /** Makes the file. */
   NewLogFile(Storage storage, long fileId) throws IOException {
     this.storage = storage;
     this.name = StoreFiles.segment(fileId);
@@ -40,18 +39,16 @@ final class NewLogFile implements AutoCloseable {
     }
   }
 
-  /** A step begins. */
   void begin() {
     requireUsable();
     usable = false;
   }
 
-  /** The step is over, and has succeeded. */
   void end() {
     usable = true;
   }
 
-  /** So is the last one: the file stays. */
+  /** Ends the last step; {@link #close} then keeps the file. */
   void finish() {
     finished = true;
   }
@@ -66,13 +63,13 @@ final class NewLogFile implements AutoCloseable {
     try {
       file.close();
     } catch (IOException e) {
-      // All that counts was synced before.
+      // The data is already synced.
     }
     if (!finished) {
       try {
         storage.delete(name);
       } catch (IOException e) {
-        // The file stays as an orphan; the next open removes it.
+        // The next open removes the orphan.
         return;
       }
     }

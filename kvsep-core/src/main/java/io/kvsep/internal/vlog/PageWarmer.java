@@ -3,12 +3,10 @@ package io.kvsep.internal.vlog;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Brings files of the value log into memory from one end to the other, before most of their records
- * are read in another order: so the device has to go to each place once, and not for each record.
- * Not thread safe.
+ * Loads value log files sequentially before most of their records are read in another order: one
+ * pass over the device instead of an access per record. Not thread safe.
  */
 public final class PageWarmer {
-  /** Bytes that are read at once. */
   public static final int STEP_BYTES = 1 << 20;
 
   private final SegmentDirectory directory;
@@ -18,14 +16,14 @@ public final class PageWarmer {
     this.directory = directory;
   }
 
-  /** To the start of another file. */
+  /** Moves to the start of another file. */
   public void restart() {
     at = 0;
   }
 
   /**
-   * Reads the next part of a sealed file that is not in memory, up to a MiB. The caller is inside
-   * the epochs.
+   * Reads the next part, up to 1 MiB, of a sealed file that is not in memory. The caller is inside
+   * an epoch.
    *
    * @return whether there may be more
    */

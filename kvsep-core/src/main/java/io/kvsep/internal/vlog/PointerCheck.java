@@ -14,9 +14,9 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether a pointer leads to the record of its entry: one that holds, of the same key,
- * kind, expiry and length, whose value can be unpacked. Compressed values are unpacked on the heap,
- * one at a time. Not thread safe.
+ * Checks that a pointer leads to a valid record with the key, kind, expiry and length of its entry,
+ * and that the value can be decompressed. Decompresses on the heap, one value at a time. Not thread
+ * safe.
  */
 public final class PointerCheck implements AutoCloseable {
   private final SegmentDirectory directory;
@@ -31,9 +31,9 @@ public final class PointerCheck implements AutoCloseable {
   }
 
   /**
-   * Follows the pointer in the payload of an entry. The caller is inside the epochs.
+   * Follows the pointer in the payload of an entry. The caller is inside an epoch.
    *
-   * @return null when it does, else what is there instead, with file and offset
+   * @return null if the record is correct, else what was found, with file and offset
    */
   public @Nullable CorruptionException check(
       Region payload, long payloadOffset, int kind, Region key, long keyOffset, int keyLength) {

@@ -13,29 +13,29 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that are going to be read, brought into memory by several threads at once: sorted by
- * location, neighbours joined, long ones cut into pieces. What is read goes to the system's file
- * cache, where {@link ValueReader#read} finds it.
+ * Loads records that are about to be read with several threads at once: sorted by location,
+ * neighbours merged, long ranges split. The data goes to the page cache, where {@link
+ * ValueReader#read} finds it.
  *
- * <p>One thread, the owner, adds records, prepares and finishes; then any number may help by {@link
- * #run}. All of them are inside the epochs, but the owner may leave these in between: a segment
- * that is not listed any more is not touched, and one that is stays while the caller is inside.
- * Behind {@link #cancel} no thread is at work, and one that comes late finds nothing to do. Holds
- * no off-heap memory.
+ * <p>One thread, the owner, adds records, prepares and finishes; after {@link #prepare} other
+ * threads may help with {@link #run}. All callers are inside an epoch, but the owner may leave it
+ * in between: a segment that is no longer listed is not accessed, and a listed one stays while the
+ * caller is inside. After {@link #cancel} no thread is reading, and a late helper finds no work.
+ * Uses no off-heap memory.
  *
- * <p>A failed read is not reported here: the reader of the record meets the error.
+ * <p>Read failures are not reported; the reader of the record gets them.
  */
 public final class ReadBatch {
-  /** Bytes between two records that are read rather than left out: less than a read costs. */
+  /** A gap up to this length is read, because that costs less than another read. */
   private static final long GAP_BYTES_MAX = 8 << 10;
 
-  /** Longer records gain nothing from other threads that they do not have from the system. */
+  /** The system already reads longer records ahead. */
   private static final int RECORD_BYTES_MAX = 4 << 20;
 
-  /** Bytes that one thread reads at once. */
+  /** Bytes per read of one thread. */
   private static final int PIECE_BYTES_MAX = 64 << 10;
 
-  /** Offsets in a segment are below 2^31, so this much of a location is enough for them. */
+  /** Offsets in a segment are below 2^31. */
   private static final int OFFSET_BITS = 32;
 
   private record Piece(Segment segment, long offset, int length) {}
@@ -46,10 +46,10 @@ public final class ReadBatch {
   private final AtomicInteger claimed = new AtomicInteger();
   private final RecordPlace place = new RecordPlace();
 
-  /** What the pointers say, in the order of {@link #records}. */
+  /** Locations as the pointers name them, in the order of {@link #records}. */
   private long[] named = {};
 
-  /** The same, sorted. */
+  /** {@link #named}, sorted. */
   private long[] locations = {};
 
   private long bytes;
@@ -59,10 +59,7 @@ public final class ReadBatch {
     this.reader = reader;
   }
 
-  /**
-   * Adds the record that a pointer names. One that is very long, or a pointer that is damaged, is
-   * left to whoever follows it.
-   */
+  /** Adds the record that a pointer names, unless it is very long or the pointer is damaged. */
   public void add(Region pointer, long pointerOffset) {
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
     long namedOffset = ValuePointer.offset(pointer, pointerOffset);
@@ -89,17 +86,15 @@ public final class ReadBatch {
     try {
       return reader.locate(segmentId, offset, place);
     } catch (KvException e) {
-      // A relocated file that cannot be used: whoever follows the pointer finds it out himself.
+      // An unusable blob file: a read through the pointer reports it.
       return false;
     }
   }
 
-  /** Records added. */
   public int count() {
     return records.size();
   }
 
-  /** Bytes of the records added. */
   public long bytes() {
     return bytes;
   }
@@ -125,12 +120,11 @@ public final class ReadBatch {
     unread = new CountDownLatch(pieces.size());
   }
 
-  /** Pieces that nobody has begun to read. */
+  /** Pieces not claimed by a thread. */
   public int waiting() {
     return Math.max(0, pieces.size() - claimed.get());
   }
 
-  /** Reads until nothing is left that another thread has not begun. */
   public void run() {
     while (readNext() != null) {
       // readNext() did the work
@@ -138,8 +132,8 @@ public final class ReadBatch {
   }
 
   /**
-   * As {@link #run}, but stops after a piece that did not come from memory: for the rest it is
-   * worth to wake other threads.
+   * As {@link #run}, but stops after the first piece that came from the device: the rest is worth
+   * waking other threads.
    */
   public void runUntilSlow() {
     Boolean slow;
@@ -148,13 +142,13 @@ public final class ReadBatch {
     } while (slow != null && !slow);
   }
 
-  /** Reads the rest together with whoever else is at it, and waits for them. */
+  /** Reads the rest with the other threads, and waits until all is read. */
   public void finish() {
     run();
     Uninterruptibles.await(unread);
   }
 
-  /** Leaves the rest unread; waits for the pieces that are being read. */
+  /** Skips the unclaimed pieces, and waits for the claimed ones. */
   public void cancel() {
     int begun = claimed.getAndSet(pieces.size());
     for (int i = begun; i < pieces.size(); i++) {
@@ -163,7 +157,6 @@ public final class ReadBatch {
     Uninterruptibles.await(unread);
   }
 
-  /** Whether the record that the pointer names is in this batch. */
   public boolean covers(Region pointer, long pointerOffset) {
     long wanted =
         location(
@@ -172,7 +165,7 @@ public final class ReadBatch {
     return Arrays.binarySearch(locations, wanted) >= 0;
   }
 
-  /** Reads a piece nobody has begun; whether it came from the device, null when there was none. */
+  /** Claims and reads a piece. Returns whether it came from the device; null if none is left. */
   private @Nullable Boolean readNext() {
     int index = claimed.get() < pieces.size() ? claimed.getAndIncrement() : pieces.size();
     if (index >= pieces.size()) {
@@ -183,7 +176,7 @@ public final class ReadBatch {
       return reader.isListed(piece.segment)
           && reader.load(piece.segment, piece.offset, piece.length);
     } catch (KvException e) {
-      // The reader of the record meets the error again.
+      // The reader of the record gets the error.
       return true;
     } finally {
       unread.countDown();

@@ -3,8 +3,8 @@ package io.kvsep.internal.vlog;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a record is found at present: a file and an offset in it. A mutable holder, so that
- * following a pointer allocates nothing. Not thread safe.
+ * Current file and offset of a record. Mutable, so that following a pointer allocates nothing. Not
+ * thread safe.
  */
 final class RecordPlace {
   private @Nullable Segment segment;

@@ -5,19 +5,17 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that are about to be read one after the other, touched all at once. Records that lie
- * scattered in memory are waited for one by one otherwise, since a processor looks ahead by some
- * hundred instructions, and checking a record takes more. Figures: docs/decisions/06.
+ * Touches records that are about to be read, so that their cache misses overlap. Otherwise the
+ * misses are sequential: a processor looks some hundred instructions ahead, and checking one record
+ * takes more. Figures: docs/decisions/06.
  *
- * <p>Only what is mapped is touched, and nothing is checked: what is wrong with a record is left to
- * whoever reads it. The caller is inside the epochs from {@link #begin} until {@link #touch} has
- * returned. Not thread safe.
+ * <p>Touches only mapped records and checks nothing; readers report errors. The caller is inside an
+ * epoch from {@link #begin} until {@link #touch} returns. Not thread safe.
  */
 public final class RecordPrefetcher {
-  /** Most that are touched at once. */
   public static final int RECORDS_MAX = 16;
 
-  /** More would push out of the processor's caches what was touched first. */
+  /** More would evict the first ones from the processor caches. */
   private static final int BYTES_MAX = 128 << 10;
 
   private final SegmentDirectory directory;
@@ -26,7 +24,7 @@ public final class RecordPrefetcher {
   private final int[] lengths = new int[RECORDS_MAX];
   private final boolean[] apart = new boolean[RECORDS_MAX];
 
-  /** Where the records added last end, those of earlier calls too: one may begin there. */
+  /** Where recently added records end, including earlier calls: the next record may start there. */
   private final long[] endSegments = new long[RECORDS_MAX];
 
   private final long[] ends = new long[RECORDS_MAX];
@@ -39,7 +37,7 @@ public final class RecordPrefetcher {
     this.directory = directory;
   }
 
-  /** Forgets what was added, and takes up to so many records, as far as there is room. */
+  /** Starts an empty list of up to {@code records} records. */
   public void begin(long records) {
     count = 0;
     countMax = (int) Math.min(records, RECORDS_MAX);
@@ -47,10 +45,10 @@ public final class RecordPrefetcher {
   }
 
   /**
-   * Adds the record that a pointer names, unless it was moved or is not mapped. Only while there is
-   * room.
+   * Adds the record that a pointer names, unless it is relocated or not mapped. The list must not
+   * be full.
    *
-   * @return whether there is room for more
+   * @return whether the list is not full
    */
   public boolean add(Region pointer, long pointerOffset) {
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
@@ -64,7 +62,7 @@ public final class RecordPrefetcher {
         regions[count] = mapped;
         offsets[count] = offset;
         lengths[count] = length;
-        // Behind what was read the processor reads ahead by itself.
+        // The processor prefetches what follows a record just read.
         apart[count] =
             length >= Region.APART_BYTES_MIN && !follows(segmentId, offset, recordLength);
         count++;
@@ -74,12 +72,11 @@ public final class RecordPrefetcher {
     return count < countMax && bytes < BYTES_MAX;
   }
 
-  /** Touches all records added. */
   public void touch() {
     if (count == 0) {
       return;
     }
-    // Of pages that were read before this, whoever read them has to hear.
+    // Faults of earlier reads belong to their reader.
     Region.requirePagesRead();
     try {
       for (int i = 0; i < count; i++) {
@@ -94,11 +91,11 @@ public final class RecordPrefetcher {
       }
       Region.requirePagesRead();
     } catch (InternalError e) {
-      // Whoever reads the record finds the page that cannot be read, if anybody ever does.
+      // A reader of the record gets the fault.
     }
   }
 
-  /** Whether a record begins where one of the last ones ended; remembers where this one does. */
+  /** Remembers the end of the record for later calls. */
   private boolean follows(long segmentId, long offset, int recordLength) {
     int place = RECORDS_MAX - 1;
     while (place >= 0 && (ends[place] != offset || endSegments[place] != segmentId)) {

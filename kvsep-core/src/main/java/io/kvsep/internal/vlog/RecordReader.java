@@ -21,9 +21,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads single records of a damaged store by the places that pointers name. Asks of a file only
- * that the record itself holds: its checksum says in which file and where it stands. Maps files
- * when they are first needed and keeps them mapped. Not thread safe.
+ * Reads single records of a damaged store through pointers. Needs only the record to be valid: its
+ * checksum identifies file and offset. Maps each file on first use and keeps it mapped. Not thread
+ * safe.
  */
 public final class RecordReader implements AutoCloseable {
   private static final long ALL = -1;
@@ -33,17 +33,15 @@ public final class RecordReader implements AutoCloseable {
   private final NativeWindow window = new NativeWindow();
   private final RecordView record = new RecordView();
 
-  /** Mapped files of the log. */
   private final Map<Long, Region> mapped = new HashMap<>();
 
-  /** Segments whose own file is there. */
+  /** Ids that have a file. */
   private final Map<Long, Boolean> own = new HashMap<>();
 
-  /** Relocated files by the segments whose records they have, oldest first. */
+  /** Blob files by old segment, oldest first. */
   private final TreeMap<Long, List<Home>> homes = new TreeMap<>();
 
   private record Home(long id, Region region, BlobFileIndex relocations) {
-    /** The first relocation of a segment, counted over all. */
     long firstOf(long segment) {
       return relocations.firstOf(Arrays.binarySearch(relocations.oldSegments(), segment));
     }
@@ -58,28 +56,26 @@ public final class RecordReader implements AutoCloseable {
     this.ledger = ledger;
   }
 
-  /** Takes a relocated record by its old name. */
   public interface RelocatedSink {
     /**
-     * A sound record.
+     * A valid record.
      *
-     * @param file id of the file in which it is now
-     * @param rank how many records of the same old segment come before it
+     * @param file id of the blob file
+     * @param rank number of records of the old segment before it
      */
     void record(
         Region region, RecordView record, long oldSegment, long oldOffset, long file, long rank);
   }
 
-  /** A segment has a file of its own. */
   public void addSegment(long id) {
     own.put(id, true);
   }
 
   /**
-   * Adds a relocated file; by ascending id.
+   * Adds a blob file, in order of ascending id.
    *
-   * @param length of the file as the manifest knows it, -1 for all that is there
-   * @return what does not hold, so that nothing in it can be found; null when it can
+   * @param length of the file according to the manifest; -1 for the whole file
+   * @return the damage that makes its records unreachable, or null
    */
   public @Nullable CorruptionException addRelocated(long id, long length) {
     String name = StoreFiles.segment(id);
@@ -102,14 +98,14 @@ public final class RecordReader implements AutoCloseable {
     }
   }
 
-  /** Old segments whose records are in relocated files and which have no file of their own. */
+  /** Segments with records in blob files but no file. */
   public List<Long> relocatedSegments() {
     List<Long> segments = new ArrayList<>(homes.keySet());
     segments.removeIf(own::containsKey);
     return segments;
   }
 
-  /** How many records of such a segment there are at most: some may be in two files. */
+  /** Upper bound of the records of such a segment: some may be in two files. */
   public long relocatedCount(long segment) {
     long count = 0;
     for (Home home : homes.getOrDefault(segment, List.of())) {
@@ -119,12 +115,11 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /**
-   * Walks the sound records of such a segment by ascending old offset.
+   * Passes the valid records of such a segment to the sink, by ascending old offset.
    *
-   * @return whether it was one of the log, as far as the places of its records tell: somewhere
-   *     there is just the room of a frame's header in front of one. In a file that reclaim or a
-   *     load wrote, one record lies right behind the other; only a dead one of just that length,
-   *     with a value of some twenty bytes, could leave such a gap
+   * @return whether the segment was part of the log, judging by the offsets: somewhere the gap
+   *     before a record is exactly a frame header. In a blob file records are adjacent; only a dead
+   *     record of just that length, with a value of some twenty bytes, could leave such a gap
    */
   public boolean relocated(long segment, RelocatedSink sink) {
     List<Home> all = homes.getOrDefault(segment, List.of());
@@ -133,7 +128,7 @@ public final class RecordReader implements AutoCloseable {
     boolean framed = false;
     long rank = 0;
     for (long offset = least(all, segment, next); offset >= 0; rank++) {
-      // All copies are the same; the newest file is the likeliest to stay.
+      // All copies are equal; the newest file is kept longest.
       boolean found = false;
       for (int i = all.size() - 1; i >= 0; i--) {
         Home home = all.get(i);
@@ -160,7 +155,7 @@ public final class RecordReader implements AutoCloseable {
     return true;
   }
 
-  /** The lowest old offset that is still to come; negative when there is none. */
+  /** Returns the lowest old offset not yet visited, negative if none. */
   private static long least(List<Home> homes, long segment, long[] next) {
     long least = -1;
     for (int i = 0; i < next.length; i++) {
@@ -176,8 +171,8 @@ public final class RecordReader implements AutoCloseable {
   /**
    * Reads the value that a pointer names.
    *
-   * @param key the stored key it must belong to
-   * @throws CorruptionException when the record is not there, or does not hold
+   * @param key the expected stored key
+   * @throws CorruptionException if the record is missing or invalid
    */
   public byte[] value(long segment, long offset, int length, byte[] key) {
     CorruptionException last = null;

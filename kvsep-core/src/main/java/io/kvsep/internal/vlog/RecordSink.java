@@ -10,11 +10,10 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes records one after the other, either into memory that grows, or through a fixed amount of
- * memory straight into a file. Not thread safe.
+ * Writes consecutive records to growing memory, or through a fixed buffer to a file. Not thread
+ * safe.
  */
 final class RecordSink {
-  /** Most bytes written between two calls of {@link #room}. */
   private static final int RUN_BYTES_MAX = 32;
 
   private final GrowingRegion memory;
@@ -23,7 +22,7 @@ final class RecordSink {
   private long length;
   private long crcStart;
 
-  /** Where spilled bytes go; null while everything stays in memory. */
+  /** Null while everything stays in memory. */
   private @Nullable StorageFile file;
 
   private long filePosition;
@@ -33,14 +32,12 @@ final class RecordSink {
     this.memory = memory;
   }
 
-  /** Everything from now on goes to memory, from {@code start} on. */
   void toMemory(long start) {
     file = null;
     length = start;
     memoryLimit = Long.MAX_VALUE;
   }
 
-  /** Everything from now on goes to {@code target} at {@code position} on, through the memory. */
   void toFile(StorageFile target, long position, long bufferBytes) {
     file = target;
     filePosition = position;
@@ -54,7 +51,7 @@ final class RecordSink {
     return length;
   }
 
-  /** Where in the file the next byte goes. */
+  /** File offset of the next byte. */
   long filePosition() {
     return filePosition + length;
   }
@@ -79,11 +76,11 @@ final class RecordSink {
   }
 
   /**
-   * Everything of a record in front of its key.
+   * Writes a record up to its key.
    *
-   * @param kind without the flag of compression
-   * @param valueLength of the value as given; of no meaning for a delete
-   * @param stored bytes of the compressed value, -1 where it is not compressed
+   * @param kind without the LZ4 flag
+   * @param valueLength of the uncompressed value; ignored for a delete
+   * @param stored length of the compressed value, -1 if it is not compressed
    */
   void putHeader(int kind, int storedKeyLength, int valueLength, int stored, long expiresAtMillis)
       throws IOException {
@@ -117,7 +114,7 @@ final class RecordSink {
     length += count;
   }
 
-  /** Makes room for {@code count} bytes that the caller writes itself at {@link #length}. */
+  /** Returns memory in which the caller may write {@code count} bytes at {@link #length}. */
   Region reserve(int count) throws IOException {
     return room(count);
   }
@@ -134,7 +131,6 @@ final class RecordSink {
     length += LogFormat.CRC_BYTES;
   }
 
-  /** Writes what is still in memory to the file. */
   void flush() throws IOException {
     if (file != null && length > 0) {
       Region region = memory.region();

@@ -8,8 +8,8 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * The fields of one record, decoded. A mutable holder that owns no memory: the offsets are those of
- * the region it was last pointed at. Not thread safe.
+ * Decoded fields of one record. Mutable; owns no memory: offsets refer to the region last decoded.
+ * Not thread safe.
  */
 public final class RecordView {
   private long start;
@@ -23,10 +23,10 @@ public final class RecordView {
   private boolean compressed;
 
   /**
-   * Decodes the record at {@code offset}. Lengths are checked against {@code limit}, the checksum
-   * is not.
+   * Decodes the record at {@code offset}. Checks lengths against {@code limit}, but not the
+   * checksum.
    *
-   * @return whether a well-formed record stands there
+   * @return whether the record is well formed
    */
   public boolean decode(Region region, long offset, long limit) {
     start = offset;
@@ -88,7 +88,7 @@ public final class RecordView {
     return length >= 1 && length <= Limits.STORED_KEY_BYTES_MAX;
   }
 
-  /** A varint within the next {@code rest} bytes, -1 when there is no well-formed one. */
+  /** Returns a varint within the next {@code rest} bytes, or -1 if malformed. */
   private static long boundedVarint(Region region, long at, long rest) {
     long value = 0;
     for (int i = 0; i < 5 && i < rest; i++) {
@@ -102,8 +102,8 @@ public final class RecordView {
   }
 
   /**
-   * {@link Tag#PUT}, perhaps with {@link Tag#EXPIRES}, {@link Tag#DELETE} or {@link
-   * Tag#RANGE_DELETE}, which has the first key behind the range as its value.
+   * {@link Tag#PUT}, optionally with {@link Tag#EXPIRES}, {@link Tag#DELETE} or {@link
+   * Tag#RANGE_DELETE}, whose value is the first key after the range.
    */
   public int kind() {
     return kind;
@@ -113,7 +113,6 @@ public final class RecordView {
     return compressed;
   }
 
-  /** Bytes of the whole record. */
   public int length() {
     return length;
   }
@@ -126,7 +125,7 @@ public final class RecordView {
     return keyOffset;
   }
 
-  /** The keyspace of the key, -1 when it has no prefix of one. */
+  /** The keyspace of the key, -1 if its prefix is invalid. */
   int keyspace(Region region) {
     int first = keyLength == 0 ? Keyspaces.LONG_FORM : region.getByte(keyOffset) & 0xff;
     return first < Keyspaces.LONG_FORM
@@ -143,7 +142,6 @@ public final class RecordView {
     return keyOffset + keyLength;
   }
 
-  /** Bytes of the value as the user gave it. */
   public int valueLength() {
     return valueLength;
   }
@@ -152,7 +150,7 @@ public final class RecordView {
     return region.getLong(expiryOffset);
   }
 
-  /** Where the record's checksum stands; everything from {@link #start} to here is under it. */
+  /** It covers everything from {@link #start} on. */
   public long crcOffset() {
     return start + length - LogFormat.CRC_BYTES;
   }

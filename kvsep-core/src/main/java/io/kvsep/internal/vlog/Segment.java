@@ -17,40 +17,38 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One file of records, as readers see it: a segment of the log, or a sealed file of records that
- * were relocated out of old segments. Owns the open file and its read-only mapping.
+ * One file of records for readers: a log segment, or a sealed blob file. Owns the open file and its
+ * read-only mapping.
  *
  * <p>Invariants:
  *
- * <ol>
- *   <li>Bytes below {@link #publishedEnd} never change; nothing at or above it is ever read.
- *   <li>The mapping covers a prefix of the published bytes. It grows in steps, each a new mapping
- *       of the whole prefix; the old one is retired through the epochs. What is not mapped yet is
- *       read from the file.
- *   <li>Behind its data the file of the active segment may have <em>room</em>: zeros that take no
- *       space on the device. It is cut off when the segment is sealed and synced, or the store
- *       closed; what a crash leaves of it is no part of the log.
- * </ol>
+ * <ul>
+ *   <li>I1: bytes below {@link #publishedEnd} never change; bytes at or above it are never read.
+ *   <li>I2: the mapping covers a prefix of the published bytes. It grows in steps; each maps the
+ *       whole prefix anew and retires the old mapping through the epochs. Unmapped bytes are read
+ *       from the file.
+ *   <li>I3: the file of the active segment may have preallocated space after its data: zeros that
+ *       take no disk space. It is truncated when the segment is sealed and synced, or the store
+ *       closed. After a crash it is not part of the log.
+ * </ul>
  *
- * Thread safe: one thread publishes, any number read. Readers are inside the epochs.
+ * Thread safe: one thread publishes, any number of threads read. Readers are inside an epoch.
  */
 public final class Segment {
-  /** Length of a segment of the log in which nothing was written yet. */
   public static final int EMPTY_BYTES = LogFormat.SEGMENT_HEADER_BYTES;
 
-  /** What a frame takes of the file beside its records. */
   public static final int FRAME_BYTES = LogFormat.FRAME_HEADER_BYTES;
 
-  /** Least tail worth a new mapping; below it positional reads are cheaper than page faults. */
+  /** For a shorter tail positional reads are cheaper than page faults. */
   private static final long MAP_STEP_MIN = 1 << 20;
 
-  /** Records from this length up are worth a new mapping by themselves. */
+  /** Longer records justify a new mapping at once. */
   private static final int MAP_RECORD_MIN = 1 << 20;
 
-  /** Replacing so many mapped bytes costs about as much as one read that goes past the mapping. */
+  /** Replacing this many mapped bytes costs about one read past the mapping. */
   private static final int MAPPED_BYTES_PER_READ_SHIFT = 15;
 
-  /** And copying so many as such a read itself. */
+  /** Copying this many bytes costs about as much as the read itself. */
   private static final int READ_BYTES_SHIFT = 13;
 
   private final Storage storage;
@@ -59,20 +57,23 @@ public final class Segment {
   private final String name;
   private final Epochs<?> epochs;
 
-  /** Pays for checking relocations, and hears of mappings that views outlive. */
+  /** Charged for checking relocations; tracks mappings that are still referenced by views. */
   private final MemoryLedger ledger;
 
   private final boolean relocated;
 
   private final NonAllocatingLock mapLock = new NonAllocatingLock();
 
-  /** Open as long as the log grows the segment. */
+  /** Open while the segment is written. */
   private volatile @Nullable StorageFile file;
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
 
-  /** Where the file's room ends, 0 when it has none. Of the appending thread until sealed. */
+  /**
+   * End of the preallocated space, 0 if none. Written by the appending thread until sealed, then by
+   * the syncing thread.
+   */
   private volatile long roomEnd;
 
   /** Written before {@link #sealed}. */
@@ -80,10 +81,10 @@ public final class Segment {
 
   private volatile @Nullable Region mapping;
 
-  /** What reads past the mapping have cost, about: readers count side by side. */
+  /** Approximate cost of reads past the mapping; updated without synchronization. */
   private int unmappedReads;
 
-  /** Of a relocated file; as long as the mapping. */
+  /** Index of a blob file; valid as long as the mapping. */
   private volatile @Nullable BlobFileIndex relocations;
 
   private Segment(
@@ -108,7 +109,6 @@ public final class Segment {
     this.relocated = relocated;
   }
 
-  /** A new file with nothing in it; the log writer puts the header. */
   static Segment create(
       Storage storage, StoreId storeId, long id, Epochs<?> epochs, MemoryLedger ledger)
       throws IOException {
@@ -117,7 +117,7 @@ public final class Segment {
         storage, storeId, id, file, 0, /* sealed= */ false, epochs, ledger, /* relocated= */ false);
   }
 
-  /** An existing file of which the first {@code end} bytes are known to be sound. */
+  /** The first {@code end} bytes of the file are known to be valid. */
   public static Segment open(
       Storage storage,
       StoreId storeId,
@@ -131,10 +131,10 @@ public final class Segment {
   }
 
   /**
-   * An existing file that a {@link BlobFileWriter} finished with length {@code end}. It is looked
-   * at when it is first used, and what is wrong with it is reported then.
+   * Opens a blob file of length {@code end}. It is checked on first use, and damage is reported
+   * then.
    *
-   * @param ledger for the memory in which its relocations are checked
+   * @param ledger charged for the memory of that check
    */
   public static Segment openRelocated(
       Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
@@ -150,7 +150,6 @@ public final class Segment {
     return name;
   }
 
-  /** Bytes that may be read. */
   public long publishedEnd() {
     return publishedEnd;
   }
@@ -159,12 +158,10 @@ public final class Segment {
     return sealed;
   }
 
-  /** Whether this holds records of other segments, rather than a part of the log. */
   public boolean isRelocated() {
     return relocated;
   }
 
-  /** Opens a recovered segment for writing. */
   void resume() throws IOException {
     StorageFile open = storage.open(name, /* writable= */ true);
     file = open;
@@ -173,40 +170,41 @@ public final class Segment {
   }
 
   /**
-   * Gives the file room. Called by the appending thread with nothing written behind {@link
-   * #publishedEnd}. When it fails there may be room all the same.
+   * Preallocates the file. Called by the appending thread with nothing written after {@link
+   * #publishedEnd}. After a failure there may be preallocated space.
    *
    * @param zero one byte, 0
-   * @param end how long the file is to be; beyond what it has by now
+   * @param end new length, beyond the current one
    */
   void makeRoom(ByteBuffer zero, long end) throws IOException {
     roomEnd = end;
     write(zero, end - 1);
   }
 
-  /** Where the file's room ends, 0 when it has none. */
+  /** 0 if none. */
   public long roomEnd() {
     return roomEnd;
   }
 
   /**
-   * Reads some of the room, for the sake of what the system does for it. Any thread, at any time.
+   * Reads preallocated space, so that the system sets up its pages. Any thread may call this at any
+   * time.
    *
-   * @return the bytes read; fewer than asked for where the room has gone
+   * @return bytes read; fewer than requested if the space is gone
    */
   public int readRoom(ByteBuffer target, long offset) throws IOException {
     StorageFile open = file;
     return open == null ? 0 : open.read(target, offset);
   }
 
-  /** The file has no room any more: it was cut at {@link #publishedEnd}. */
+  /** Records that the file was truncated at {@link #publishedEnd}. */
   void forgetRoom() {
     roomEnd = 0;
   }
 
   /**
-   * Cuts the room off, by the thread that appends, or by whoever syncs what was sealed. Where that
-   * fails, a few zeros stay behind the data, which nobody takes for any.
+   * Truncates the preallocated space. Called by the appending thread, or after sealing by the
+   * syncing thread. After a failure zeros remain after the data; they are not read as data.
    */
   void cutRoom() {
     StorageFile open = file;
@@ -219,7 +217,7 @@ public final class Segment {
         open.truncate(publishedEnd);
       }
     } catch (IOException e) {
-      // Whoever writes next will hear of what the device has.
+      // The next write reports a device failure.
       return;
     }
   }
@@ -228,7 +226,6 @@ public final class Segment {
     writable().write(source, offset);
   }
 
-  /** The file while the log grows the segment. */
   StorageFile writable() {
     StorageFile open = file;
     if (open == null) {
@@ -248,7 +245,7 @@ public final class Segment {
     }
   }
 
-  /** Closes the file of a sealed segment once no reader can be in the middle of a read. */
+  /** Closes the file of a sealed segment once no reader can be reading it. */
   void closeFile() {
     StorageFile open = file;
     file = null;
@@ -266,47 +263,43 @@ public final class Segment {
     sealed = true;
   }
 
-  /** Of one that was sealed since the store was opened: no record has a higher number. */
+  /** Highest sequence number, for a segment sealed since the store was opened. */
   public long lastSequence() {
     return lastSequence;
   }
 
   /**
-   * A mapping that covers the file up to {@code end}, or null when these bytes have to be read with
-   * {@link #read}. {@code end} is at most {@link #publishedEnd}.
+   * Returns a mapping of the file up to {@code end}, at most {@link #publishedEnd}, or null if the
+   * bytes must be read with {@link #read}.
    */
   @Nullable Region mapped(long end, int recordLength) {
     Region current = mapping;
     return current != null && current.length() >= end ? current : mapMore(end, recordLength);
   }
 
-  /** Brings a part of a mapping of this into memory; false if it was there. */
+  /** Returns false if the part already was in memory. */
   boolean load(Region region, long offset, int count) {
     return region.test(offset, count, storage::load);
   }
 
-  /** What is mapped so far, which may end before {@link #publishedEnd}; null for nothing. */
+  /** The current mapping, or null; it may end before {@link #publishedEnd}. */
   @Nullable Region mappedSoFar() {
     return mapping;
   }
 
   /**
-   * Bytes of the records in this relocated file, live or not. As with {@link #find}, the caller is
-   * inside the epochs or knows otherwise that the file stays.
+   * Bytes of the records in this blob file, live or dead. The caller is inside an epoch, or
+   * otherwise ensures that the file stays.
    */
   public long relocatedBytes() {
     return found().recordBytes();
   }
 
-  /**
-   * Offset at which this relocated file holds the record that an old segment had at {@code offset},
-   * -1 when it does not.
-   */
+  /** Returns the offset in this blob file of a record of an old segment, or -1. */
   long find(long segment, long offset) {
     return find(segment, offset, ColdReadPolicy.WARM);
   }
 
-  /** As above, in a store that may not fit into memory. */
   long find(long segment, long offset, ColdReadPolicy cold) {
     BlobFileIndex known = relocations;
     if (known == null && !isRelocated()) {
@@ -361,9 +354,9 @@ public final class Segment {
   }
 
   /**
-   * A new mapping has each page that is read again brought into it anew, and the old one taken
-   * down, which costs the more the longer they are; so first so many reads go past it that these
-   * have cost about as much. Each costs a call of the system, and a copy.
+   * A new mapping faults in each page again and unmaps the old one, at a cost proportional to its
+   * length. It is made once reads past the mapping have cost about as much. Each costs a system
+   * call and a copy.
    */
   private boolean isPaid(long covered, int recordLength) {
     unmappedReads += 1 + (recordLength >>> READ_BYTES_SHIFT);
@@ -399,7 +392,7 @@ public final class Segment {
     }
   }
 
-  /** Its records are told apart from those of another store's segment by the header alone. */
+  /** Only the header distinguishes a segment from one of another store. */
   private void check(StorageFile from, Region region) throws IOException {
     if (relocated) {
       relocations = BlobFileIndex.read(from, region, storeId, id, ledger);
@@ -408,7 +401,7 @@ public final class Segment {
     }
   }
 
-  /** Fills {@code target} from {@code offset}; all of it lies below {@link #publishedEnd}. */
+  /** Fills {@code target} from {@code offset}; the range is below {@link #publishedEnd}. */
   void read(ByteBuffer target, long offset) {
     try {
       read(file, target, offset);
@@ -422,7 +415,7 @@ public final class Segment {
       readFully(open, target, offset);
       return;
     }
-    // Sealed and closed since the caller looked: rare enough to open it again for one read.
+    // The file was closed after the check. This is rare, so it is reopened for one read.
     try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
       readFully(reopened, target, offset);
     }
@@ -437,7 +430,7 @@ public final class Segment {
     }
   }
 
-  /** Unmaps and closes the file; only when nobody can read it any more. */
+  /** Unmaps and closes the file. No reader may use it any more. */
   public void free() {
     Region current = mapping;
     mapping = null;
@@ -456,7 +449,7 @@ public final class Segment {
     try {
       open.close();
     } catch (IOException e) {
-      // All that counts was synced before; there is nothing to be lost with the file's handle.
+      // The data is already synced; only the handle is lost.
     }
   }
 }

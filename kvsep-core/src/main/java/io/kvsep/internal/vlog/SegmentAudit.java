@@ -14,14 +14,13 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 
 /**
- * Reads every frame and record of a segment, also behind what is damaged: the next frame is found
- * by its header, and within a frame the lengths of the records lead on, as long as they add up to
- * the frame's. Where they do not, the rest of that frame counts as damaged, since nobody could tell
- * which sequence numbers the records in it have. Changes nothing, holds the mapping of the file.
- * Not thread safe.
+ * Reads every frame and record of a segment, also after damage. It finds the next frame by its
+ * header, and the next record by its length if the lengths add up to that of the frame. Otherwise
+ * the rest of the frame is damaged, because its sequence numbers are unknown. Read-only. Owns the
+ * mapping of the file. Not thread safe.
  */
 public final class SegmentAudit implements AutoCloseable {
-  /** Frames between two looks at the world. */
+  /** Frames between two calls of the pulse. */
   private static final int PULSE_FRAMES = 1024;
 
   private final long segment;
@@ -32,10 +31,9 @@ public final class SegmentAudit implements AutoCloseable {
   private final RecordView record = new RecordView();
   private final long end;
 
-  /** Whether nobody says where the data ends, behind which there may be room. */
+  /** Whether the end of the data is unknown; preallocated space may follow it. */
   private final boolean endIsUnknown;
 
-  /** Whether the last frame was the segment's end. */
   private boolean complete;
 
   private long leastSequence;
@@ -52,18 +50,18 @@ public final class SegmentAudit implements AutoCloseable {
     this.sink = sink;
   }
 
-  /** What was found. */
+  /** What was audited; the last component is the next sequence number. */
   public record Result(long bytes, long records, long endSequence) {}
 
   /**
-   * Looks through a segment.
+   * Audits a segment.
    *
-   * @param end how much of the file is part of the store, -1 for all that is there
-   * @param leastSequence frames with a lower sequence number do not hold
-   * @param mayBeTorn whether the log ends here, so that a damaged last frame may be a write that
-   *     was never complete, and then nothing of it holds
-   * @param pulse is called now and then and may throw to give up
-   * @throws StorageException when the device refused
+   * @param end length of the part that belongs to the store; -1 for the whole file
+   * @param leastSequence frames with a lower sequence number are invalid
+   * @param mayBeTorn whether the log ends here: a damaged last frame may then be an incomplete
+   *     write, and counts as damaged as a whole
+   * @param pulse called periodically; may throw to stop the audit
+   * @throws StorageException on an I/O error
    */
   public static Result run(
       Storage storage,
@@ -85,7 +83,7 @@ public final class SegmentAudit implements AutoCloseable {
             new CorruptionException(name, 0, "a segment", "a file of " + length + " bytes"));
         return new Result(0, 0, leastSequence);
       }
-      // Not the room behind its end, which may be given back at any time.
+      // Without the preallocated space after the end, which may be truncated at any time.
       region = Region.ofMapping(file.map(end < 1 ? length : Math.min(end, length)));
     } catch (NoSuchFileException e) {
       sink.damaged(
@@ -159,7 +157,6 @@ public final class SegmentAudit implements AutoCloseable {
     }
   }
 
-  /** Whether nothing but zeros follows. */
   private boolean isRoom(long from) {
     for (long at = from; at < end; at++) {
       if (region.getByte(at) != 0) {
@@ -217,14 +214,13 @@ public final class SegmentAudit implements AutoCloseable {
     return region.getInt(frame + LogFormat.BODY_LENGTH_AT) & 0xffff_ffffL;
   }
 
-  /** The records of a frame whose header holds. */
   private void records(long frame) {
     long sequence = region.getLong(frame + LogFormat.FIRST_SEQUENCE_AT);
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     frameCount += count > 0 ? 1 : 0;
     complete = count == 0;
     if (count > 0) {
-      // An end may have a number that earlier builds gave out again, behind failed writes.
+      // Not for a segment end: earlier builds reused its number after failed writes.
       leastSequence = sequence + count;
     }
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
@@ -258,7 +254,6 @@ public final class SegmentAudit implements AutoCloseable {
     }
   }
 
-  /** Whether all of a frame holds. */
   private boolean isWhole(long frame) {
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
@@ -272,7 +267,7 @@ public final class SegmentAudit implements AutoCloseable {
     return at == limit;
   }
 
-  /** Whether so many records, by what they say of their lengths, fill the frame. */
+  /** Whether {@code count} records, by their lengths, fill the frame. */
   private boolean lengthsAddUp(long from, long limit, int count) {
     long at = from;
     for (int i = 0; i < count; i++) {

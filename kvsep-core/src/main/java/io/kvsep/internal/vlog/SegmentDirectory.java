@@ -12,22 +12,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the file in which a record is. Pointers name a segment by its logical id: its records are
- * in the segment's own file, at the offset of the pointer, or, once it was rewritten, at
- * <em>home</em> in a relocated file. A relocated file is a segment of its own as well, with its own
- * id. A record may be in several listed files at once, and any copy is right.
+ * Finds the file of a record. A pointer names a segment by its logical id. The record is in the
+ * file of that segment at the offset of the pointer, or, after a rewrite, in a blob file: its
+ * <em>home</em>. A blob file is also a segment with its own id. A record may be in several listed
+ * files; all copies are equal.
  *
- * <p>A file is listed before the first pointer that needs it can be seen, and unlisted only when no
- * reader, cursor or snapshot can hold a pointer any more that no other listed file can resolve. So
- * a lookup inside an epoch always succeeds in a sound store.
+ * <p>Invariant: a file is listed before a pointer that needs it becomes visible. It is unlisted
+ * only when no reader, cursor or snapshot can have a pointer that no other listed file resolves. So
+ * in a sound store a lookup inside an epoch always succeeds.
  *
- * <p>Thread safe; where a segment has its own file, a lookup is one volatile read and an array
+ * <p>Thread safe. The lookup of a segment with its own file is one volatile read and an array
  * access.
  */
 public final class SegmentDirectory {
   /**
-   * Files by {@code id - first}, with holes where files are gone; and by ascending id those that
-   * are so far below that the holes would be most of it. Never changed once published.
+   * Files by {@code id - first}, with holes for missing ones. Files with much lower ids are in
+   * {@code old}, by ascending id, to limit the holes. Immutable once published.
    */
   private record Table(
       Segment[] old, long first, @Nullable Segment[] segments, SegmentLocations homes) {}
@@ -35,7 +35,7 @@ public final class SegmentDirectory {
   private static final Table EMPTY =
       new Table(new Segment[0], 1, new Segment[0], SegmentLocations.NONE);
 
-  /** Holes that are not worth a search: for each file, and for all. */
+  /** Holes tolerated per file, in addition to {@link #HOLES_MAX}. */
   private static final int HOLES_PER_FILE = 16;
 
   private static final int HOLES_MAX = 1024;
@@ -45,24 +45,22 @@ public final class SegmentDirectory {
 
   private volatile Table table = EMPTY;
 
-  /** Of files that are in memory. */
   public SegmentDirectory() {
     this(ColdReadPolicy.WARM);
   }
 
   /**
-   * @param cold whether parts of files are loaded before they are touched
+   * @param cold whether parts of files are loaded before they are accessed
    */
   public SegmentDirectory(ColdReadPolicy cold) {
     this.cold = cold;
   }
 
-  /** Whether parts of files are loaded before they are touched. */
   public ColdReadPolicy cold() {
     return cold;
   }
 
-  /** The segment's own file; for one that cannot have been rewritten yet. */
+  /** Returns the file of a segment that cannot have been rewritten. */
   Segment get(long id) {
     Segment segment = find(id);
     if (segment == null) {
@@ -76,7 +74,6 @@ public final class SegmentDirectory {
     return new CorruptionException(name, 0, "a segment of this store", "no such segment");
   }
 
-  /** The file with this id, null when it is not listed. */
   public @Nullable Segment find(long id) {
     Table current = table;
     long index = id - current.first;
@@ -105,10 +102,10 @@ public final class SegmentDirectory {
   }
 
   /**
-   * Finds the record that a pointer names as {@code offset} of segment {@code id}: in the segment's
-   * own file, else in the newest home that has it. The caller is inside the epochs.
+   * Finds the record at {@code offset} of segment {@code id}: in the file of the segment, else in
+   * the newest home that contains it. The caller is inside an epoch.
    *
-   * @return whether it is anywhere; a pointer to nowhere is damage
+   * @return whether it was found; otherwise the store is damaged
    */
   boolean locate(long id, long offset, RecordPlace result) {
     Segment own = find(id);
@@ -126,12 +123,11 @@ public final class SegmentDirectory {
     return false;
   }
 
-  /** As {@link #locate}; throws when the record is nowhere. */
   void require(long id, long offset, RecordPlace result) {
     if (locate(id, offset, result)) {
       return;
     }
-    // Neither the pointer nor the relocations may have been read.
+    // The pointer or the relocations may be from an unreadable page.
     Region.requirePagesRead();
     Segment[] homes = table.homes.of(id);
     if (homes.length == 0) {
@@ -144,7 +140,6 @@ public final class SegmentDirectory {
         "no relocation of it");
   }
 
-  /** Lists a file, of either kind, in place of one that has the same id. */
   public void add(Segment segment) {
     lock.lock();
     try {
@@ -158,8 +153,8 @@ public final class SegmentDirectory {
   }
 
   /**
-   * Lets records of segments be found in a listed relocated file. As long as a segment's own file
-   * is listed nobody looks there. Costs a copy of all that is known of homes.
+   * Makes a listed blob file a home of segments. Lookups use it only once the files of the segments
+   * are unlisted. Cost: a copy of all homes.
    */
   public void addHomes(Collection<Long> ids, Segment relocated) {
     if (!relocated.isRelocated() || ids.contains(relocated.id())) {
@@ -180,10 +175,10 @@ public final class SegmentDirectory {
   }
 
   /**
-   * From now on nobody finds the file with this id, neither as itself nor as a home. Who found it
-   * before may still read in it, so the caller frees it after a grace period.
+   * Removes the file from all lookups, also as a home. Earlier lookups may still read it, so the
+   * caller frees it after a grace period.
    *
-   * @return null when it was not listed
+   * @return null if it was not listed
    */
   public @Nullable Segment unlist(long id) {
     Segment removed;
@@ -202,7 +197,7 @@ public final class SegmentDirectory {
     return removed;
   }
 
-  /** All listed files by ascending id. */
+  /** Sorted by id. */
   public List<Segment> all() {
     Table current = table;
     List<Segment> all = new ArrayList<>(Arrays.asList(current.old));
@@ -214,7 +209,6 @@ public final class SegmentDirectory {
     return all;
   }
 
-  /** Bytes of all listed files. */
   public long bytes() {
     long bytes = 0;
     Table current = table;
@@ -227,7 +221,7 @@ public final class SegmentDirectory {
     return bytes;
   }
 
-  /** Frees all; only when nobody can read any more. */
+  /** Frees all files. No reader may use them any more. */
   public void free() {
     for (Segment segment : all()) {
       segment.free();

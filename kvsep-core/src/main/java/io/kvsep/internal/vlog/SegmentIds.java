@@ -3,16 +3,16 @@ package io.kvsep.internal.vlog;
 import java.util.Collection;
 
 /**
- * A fixed set of segment ids in ascending order, asked once for each entry of the index. Immutable;
- * a lookup costs one or two accesses to memory and allocates nothing.
+ * A fixed sorted set of segment ids. A lookup runs for each index entry; it costs one or two memory
+ * accesses and allocates nothing. Immutable.
  */
 final class SegmentIds {
-  /** So that most of what is not in the set meets a free slot. */
+  /** Sparse, so that most absent ids hit a free slot. */
   private static final int SLOTS_PER_ID = 4;
 
   private final long[] ids;
 
-  /** Index plus 1 by hash of the id, 0 where there is none. */
+  /** Index plus 1 by hash, 0 for a free slot. */
   private final int[] slots;
 
   SegmentIds(Collection<Long> all) {
@@ -35,7 +35,7 @@ final class SegmentIds {
     return ids[index];
   }
 
-  /** Place in the order, -1 when the id is not in the set. */
+  /** Index in the order, -1 if absent. */
   int indexOf(long id) {
     for (int slot = slotOf(id); slots[slot] != 0; slot = slot + 1 & slots.length - 1) {
       int index = slots[slot] - 1;
@@ -46,7 +46,7 @@ final class SegmentIds {
     return -1;
   }
 
-  /** Ids count up, so neighbours fall into different slots. */
+  /** Ids are consecutive, so the low bits spread them. */
   private int slotOf(long id) {
     return (int) id & slots.length - 1;
   }

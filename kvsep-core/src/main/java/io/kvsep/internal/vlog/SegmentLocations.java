@@ -8,8 +8,7 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * The relocated files in which the records of old segments are found, by segment. Immutable; a
- * lookup allocates nothing.
+ * Blob files by the old segments whose records they contain. Immutable; a lookup allocates nothing.
  */
 final class SegmentLocations {
   static final SegmentLocations NONE = new SegmentLocations(new long[0], new Segment[0][]);
@@ -19,7 +18,7 @@ final class SegmentLocations {
   /** Ascending. */
   private final long[] segments;
 
-  /** Of each segment, newest first. */
+  /** Per segment, newest first. */
   private final Segment[][] files;
 
   private SegmentLocations(long[] segments, Segment[][] files) {
@@ -27,7 +26,7 @@ final class SegmentLocations {
     this.files = files;
   }
 
-  /** Newest first; not to be changed. */
+  /** Newest first. Must not be modified. */
   Segment[] of(long segment) {
     int index = Arrays.binarySearch(segments, segment);
     return index < 0 ? NOWHERE : files[index];

@@ -14,15 +14,15 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * Writes values that were never in the log into one new file, in the order in which they are added.
- * It is a relocated file to which nothing was relocated: see {@link BlobFileFormat}. Owns the file
- * from the constructor to {@link #close}, which deletes it unless {@link #finish} has returned.
+ * Writes values that were never in the log into a new blob file without relocations, in the order
+ * of the calls. See {@link BlobFileFormat}. Owns the file from the constructor to {@link #close},
+ * which deletes it unless {@link #finish} has returned.
  *
- * <p>Holds a buffer of 256 KiB off-heap. Not thread safe. After any failure only {@link #close} is
- * left.
+ * <p>Uses a buffer of 256 KiB off-heap. Not thread safe. After a failure only {@link #close} may be
+ * called.
  */
 public final class SortedBlobWriter implements AutoCloseable {
-  /** No file gets longer: it has to be mapped as a whole. */
+  /** The file is mapped as a whole. */
   public static final long FILE_BYTES_MAX = BlobFileFormat.FILE_BYTES_MAX;
 
   private static final int BUFFER_BYTES = 256 << 10;
@@ -39,7 +39,6 @@ public final class SortedBlobWriter implements AutoCloseable {
   private long offset;
   private int recordLength;
 
-  /** Makes the file. */
   public SortedBlobWriter(
       Storage storage, StoreId storeId, long fileId, MemoryLedger ledger, Frame.Encoding encoding)
       throws IOException {
@@ -63,20 +62,20 @@ public final class SortedBlobWriter implements AutoCloseable {
     }
   }
 
-  /** Most bytes the file may have once a record with such lengths is added and it ends. */
+  /** Upper bound of the length of the finished file after one more record. */
   public long bytesWith(int keyLength, int valueLength) {
     return bytes() + Frame.recordLengthMax(keyLength, valueLength);
   }
 
-  /** Length the file would have if it ended here. */
+  /** Length if finished now. */
   public long bytes() {
     return BlobFileFormat.fileBytes(sink.filePosition(), 0, 0);
   }
 
   /**
-   * Adds a record of a stored key, with a value in memory.
+   * Adds a record with a stored key.
    *
-   * @param expiresAtMillis {@link Payload#NEVER} where it does not expire
+   * @param expiresAtMillis {@link Payload#NEVER} if it does not expire
    */
   public void add(
       Region key,
@@ -102,7 +101,6 @@ public final class SortedBlobWriter implements AutoCloseable {
     end();
   }
 
-  /** As above, with a value of any length on the heap. */
   public void add(Region key, long keyOffset, int keyLength, long expiresAtMillis, byte[] value)
       throws IOException {
     file.requireUsable();
@@ -119,26 +117,21 @@ public final class SortedBlobWriter implements AutoCloseable {
     end();
   }
 
-  /** Id of the file, as pointers name it. */
   public long fileId() {
     return fileId;
   }
 
-  /** Where the record added last lies. */
+  /** Of the record added last. */
   public long offset() {
     return offset;
   }
 
-  /** Bytes of the record added last. */
+  /** Of the record added last. */
   public int recordLength() {
     return recordLength;
   }
 
-  /**
-   * Completes the file. Contents and name are the caller's to make durable.
-   *
-   * @return length of the file
-   */
+  /** Returns the length. The caller makes contents and name durable. */
   public long finish() throws IOException {
     file.begin();
     sink.flush();
@@ -152,7 +145,6 @@ public final class SortedBlobWriter implements AutoCloseable {
     return sink.filePosition();
   }
 
-  /** Frees the memory and closes the file; deletes it when it is not finished. */
   @Override
   public void close() {
     memory.close();

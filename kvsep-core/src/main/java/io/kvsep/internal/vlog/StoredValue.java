@@ -5,18 +5,17 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a value that was looked up lies: in a region, or, for one too large to have off-heap
- * scratch space, in a heap array. A mutable holder; what it points to is valid as long as the
- * reader stays inside the epochs and does not read another value. Not thread safe.
+ * Location of a value: in a region, or in a heap array if it is too large for scratch space.
+ * Mutable. Valid while the reader stays inside the epoch and reads no other value. Not thread safe.
  */
 public final class StoredValue {
-  /** Copying so little takes as long as making a buffer for where it lies. */
+  /** Copying fewer bytes costs no more than creating a buffer over the mapping. */
   private static final int ALWAYS_COPIED_BYTES_MAX = 256;
 
-  /** The heap may have no room for a copy of more, whatever is kept by views. */
+  /** A longer copy may not fit on the heap, so a view is made however many are pinned. */
   private static final int COPIED_BYTES_MAX = 1 << 20;
 
-  /** So much may have left memory between its checksum and its copy. */
+  /** A longer value may be paged out between checksum and copy. */
   private static final int LONG_BYTES = 1 << 16;
 
   private @Nullable Region region;
@@ -24,7 +23,7 @@ public final class StoredValue {
   private int length;
   private byte @Nullable [] heap;
 
-  /** Fields of the record last read; kept here so that reading allocates nothing. */
+  /** Fields of the last record; kept so that reads allocate nothing. */
   final RecordView record = new RecordView();
 
   public void set(Region valueRegion, long valueOffset, int valueLength) {
@@ -40,7 +39,6 @@ public final class StoredValue {
     heap = value;
   }
 
-  /** Lets go of a value on the heap: whoever asked for it has it, or nobody wants it any more. */
   public void forget() {
     if (heap != null) {
       heap = null;
@@ -51,7 +49,7 @@ public final class StoredValue {
     return length;
   }
 
-  /** A fresh array; or the value's own, which nobody else holds. */
+  /** Returns a new array, or the array of the value, which has no other owner. */
   public byte[] toArray() {
     if (heap != null) {
       return heap;
@@ -63,7 +61,6 @@ public final class StoredValue {
     return copy;
   }
 
-  /** The region the value lies in, null when it is on the heap. */
   public @Nullable Region region() {
     return region;
   }
@@ -73,10 +70,10 @@ public final class StoredValue {
   }
 
   /**
-   * A read-only view that stays safe however long it is held: of the mapping, or of a copy. A view
-   * of a mapping keeps its file until the garbage collector has seen that it is gone: so none is
-   * given of short values, nor of any but very long ones while much is kept already, and none at
-   * all where a file cannot be deleted as long as it is mapped. See docs/decisions/07.
+   * Returns a read-only view of the mapping or of a copy; it never becomes invalid. A view of a
+   * mapping pins the file until the garbage collector has collected the view. So short values are
+   * copied, those up to 1 MiB also while much is pinned, and all values where a mapped file cannot
+   * be deleted. See docs/decisions/07.
    */
   public ByteBuffer toView() {
     if (region != null && mayExpose(region)) {

@@ -7,18 +7,18 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells whether a manifest has lost the edit of a segment. A file that it does not know is no sign
- * of that: segments and relocated files are whole before their edit is begun, and so are the files
- * of values of a bulk load. But a frame is written into a segment only once its edit is durable.
+ * Detects that a manifest has lost the edit of a segment. An unknown file alone proves nothing:
+ * files of all kinds are complete before their edit. But a frame is written to a segment only once
+ * its edit is durable.
  */
 public final class UnknownSegments {
   private UnknownSegments() {}
 
   /**
-   * Name of a segment of which the manifest has lost the edit, null when there is none.
+   * Returns the name of a segment whose edit is lost, or null.
    *
-   * @param names of the files there are
-   * @param idLimit the manifest knows nothing of segments with this id or a higher one
+   * @param names of the existing files
+   * @param idLimit the manifest knows only lower segment ids
    */
   public static @Nullable String withFrames(
       Storage storage, Collection<String> names, StoreId storeId, long idLimit) {

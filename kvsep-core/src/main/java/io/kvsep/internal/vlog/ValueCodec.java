@@ -9,7 +9,7 @@ import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
-/** Compresses and decompresses single values with LZ4. Stateless and thread safe. */
+/** LZ4 compression of single values. Stateless and thread safe. */
 public final class ValueCodec {
   private static final LZ4Compressor COMPRESSOR = Lz4.compressor();
   private static final LZ4SafeDecompressor DECOMPRESSOR = Lz4.decompressor();
@@ -17,14 +17,14 @@ public final class ValueCodec {
   private ValueCodec() {}
 
   /**
-   * Compresses {@code value} into {@code target} from 0 on if that saves at least an eighth.
+   * Compresses {@code value} to the start of {@code target} if that saves at least an eighth.
    *
-   * @return bytes written, or -1 when it does not pay
+   * @return bytes written, -1 if it saves less
    */
   static int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
     int length = value.remaining();
-    // Room for the worst case: the compressor reports the lack of it by an exception, which would
-    // cost every incompressible value more than compressing it does.
+    // For the worst case: the compressor throws if the target is too short, which would make each
+    // incompressible value cost more than compressing it.
     int most = COMPRESSOR.maxCompressedLength(length);
     ByteBuffer into = window.over(target.ensure(most), 0, most);
     int found = COMPRESSOR.compress(value, value.position(), length, into, into.position(), most);
@@ -32,8 +32,8 @@ public final class ValueCodec {
   }
 
   /**
-   * As above, into a heap array no longer than what is worth keeping; for values too large to have
-   * off-heap scratch space, with which an exception now and then is no matter.
+   * As above, into an array of the longest acceptable length; for values too large for scratch
+   * space, where an occasional exception does not matter.
    */
   static int compress(ByteBuffer value, byte[] target) {
     ByteBuffer into = ByteBuffer.wrap(target);
@@ -45,12 +45,12 @@ public final class ValueCodec {
     }
   }
 
-  /** Bytes a compressed value may have at most to be kept. */
+  /** Longest acceptable compressed length. */
   static int worthwhileLength(int length) {
     return length - length / 8;
   }
 
-  /** Decompresses one block that must give exactly {@code into.remaining()} bytes. */
+  /** Decompresses one block of exactly {@code into.remaining()} bytes. */
   static void decompress(ByteBuffer stored, ByteBuffer into, String file, long offset) {
     int expected = into.remaining();
     int found;

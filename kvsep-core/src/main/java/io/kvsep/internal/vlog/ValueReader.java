@@ -11,26 +11,24 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows pointers into the log. Every record's checksum, place and key are verified before its
- * value is handed out, the checksum unless the reader {@linkplain Scratch#trustValues does not want
- * it}. Records are read where they are mapped; in a store that does not fit into memory they are
- * loaded there first, see {@link ColdReadPolicy}. Thread safe; takes no lock when the record is
- * mapped. The caller is inside the epochs.
+ * Reads values through pointers. Verifies checksum, position and key of each record first; {@link
+ * Scratch#trustValues} skips the checksum. Reads mapped records in place; a store larger than
+ * memory loads them first, see {@link ColdReadPolicy}. Thread safe; takes no lock if the record is
+ * mapped. The caller is inside an epoch.
  */
 public final class ValueReader {
   /**
-   * Longer compressed values are decompressed on the heap, which has no budget of ours to break;
-   * and so are those for which there is no room beside what other readers hold. One that is copied
-   * at once has no use for an array, and goes by the room alone.
+   * Longer compressed values are decompressed on the heap, outside the memory budget; so are others
+   * that exceed the shared scratch budget. A value that is copied at once is limited only by that
+   * budget.
    */
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
-  /** The most that one call may need: both kinds, and as much again while they grow. */
+  /** Most scratch memory of one call: both regions, each doubled while it grows. */
   public static final long SLOT_BYTES_MAX = 4 * SCRATCH_BYTES_MAX;
 
   /**
-   * Of a record that is looked up by itself, so much is touched at once before it is read: its
-   * lines then come together, where checking it waits for the first ones by themselves. Figures:
+   * Bytes of a single record touched in advance, so that its cache misses overlap. Figures:
    * docs/decisions/06.
    */
   private static final int TOUCHED_BYTES_MAX = 32 << 10;
@@ -43,42 +41,42 @@ public final class ValueReader {
     this.cold = directory.cold();
   }
 
-  /** Whether the store does not fit into memory, so that reading ahead pays. */
+  /** Returns whether the store does not fit into memory, so that read-ahead pays off. */
   public boolean isCold() {
     return cold.isCold();
   }
 
-  /** Reads from the device so far, of tables too; may miss some. */
+  /** Including reads of tables; approximate. */
   public long deviceReads() {
     return cold.deviceReads();
   }
 
-  /** An empty batch of records to bring into memory. */
   public ReadBatch newBatch() {
     return new ReadBatch(this);
   }
 
-  /** An empty list of records to touch. */
   public RecordPrefetcher newNearRecords() {
     return new RecordPrefetcher(directory);
   }
 
-  /** Finds the record a pointer names, which may be damaged; see {@link SegmentDirectory}. */
   boolean locate(long segmentId, long offset, RecordPlace result) {
     return directory.locate(segmentId, offset, result);
   }
 
-  /** Whether a segment found earlier is there, and will be while the caller is in the epochs. */
-  @SuppressWarnings("ReferenceEquality") // A file may be listed anew.
+  /**
+   * Returns whether this segment is still listed; it then stays while the caller is inside the
+   * epoch.
+   */
+  @SuppressWarnings("ReferenceEquality") // Another file may be listed under the same id.
   boolean isListed(Segment segment) {
     return directory.find(segment.id()) == segment;
   }
 
   /**
-   * Reads the value that the pointer at {@code pointerOffset} names.
+   * Reads the value that a pointer names.
    *
-   * @param key region of the key it must belong to
-   * @param scratch for values that are compressed or not mapped; belongs to the reader
+   * @param key region of the expected key
+   * @param scratch of the caller, for values that are compressed or not mapped
    */
   public void read(
       Region pointer,
@@ -93,7 +91,7 @@ public final class ValueReader {
     int length = ValuePointer.recordLength(pointer, pointerOffset);
     Segment segment = directory.find(segmentId);
     if (segment == null) {
-      // The segment was rewritten: from here on, the offset is that in its present home.
+      // The segment was rewritten; the offset is now that in its home.
       directory.require(segmentId, offset, scratch.place);
       segment = scratch.place.segment();
       offset = scratch.place.offset();
@@ -105,7 +103,7 @@ public final class ValueReader {
     }
     Region region = segment.mapped(offset + length, length);
     if (region == null && !scratch.fits(scratch.record, length)) {
-      // The end of the log is not worth a mapping yet, but there is no memory to read it into.
+      // Too short to be worth a mapping, but there is no memory to read it into.
       region = segment.mapped(offset + length, Integer.MAX_VALUE);
     }
     long at = offset;
@@ -130,7 +128,7 @@ public final class ValueReader {
     deliver(segment, region, offset, scratch, result);
   }
 
-  /** Decodes the record and checks that it is sound and in its place, or only that it is one. */
+  /** Decodes the record and verifies its checksum, unless values are trusted. */
   private static void verify(
       Segment segment,
       long offset,
@@ -140,12 +138,12 @@ public final class ValueReader {
       Scratch scratch,
       RecordView record) {
     if (!record.decode(region, at, at + length) || record.length() != length) {
-      // Bytes of a page that was not read look damaged.
+      // Bytes of an unreadable page look damaged.
       Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "a record", "none");
     }
     if (scratch.trusting && !record.isCompressed()) {
-      // Whoever looks at the value would not hear in time of a page that is not there.
+      // The user of the value would learn of an unreadable page too late.
       scratch.window.requireReadable(region, at, length);
       return;
     }
@@ -160,11 +158,7 @@ public final class ValueReader {
     }
   }
 
-  /**
-   * Brings a range of a sealed segment into memory.
-   *
-   * @return whether it had to come from the device
-   */
+  /** Returns whether the range came from the device. */
   boolean load(Segment segment, long offset, int length) {
     Region region = segment.mapped(offset + length, length);
     return region != null && cold.load(region, offset, length);
@@ -192,17 +186,15 @@ public final class ValueReader {
     }
   }
 
-  /** What becomes of a value that is looked up by itself. */
   public enum Use {
-    /** It is wanted as an array. */
     ARRAY,
-    /** It is copied into memory of the caller's at once, and nobody wants an array of it. */
+    /** Copies it at once to its own memory and needs no array. */
     COPY,
-    /** It is looked at where it lies, perhaps at a part of it. */
+    /** Reads it in place, perhaps only a part. */
     VIEW
   }
 
-  /** What one reader needs to read values; not thread safe. */
+  /** Memory that one reader needs to read values. Not thread safe. */
   public static final class Scratch implements AutoCloseable {
     final GrowingRegion record;
     private final GrowingRegion value;
@@ -215,7 +207,9 @@ public final class ValueReader {
     private boolean shown;
     private boolean trusting;
 
-    /** Counts against {@code memory}, unless that is null. */
+    /**
+     * @param memory budget charged, if not null
+     */
     public Scratch(
         GrowingRegion record, GrowingRegion value, ScratchBudget.@Nullable Share memory) {
       this.record = record;
@@ -223,7 +217,9 @@ public final class ValueReader {
       this.memory = memory;
     }
 
-    /** Whether one of the two may be so long; while it grows, what it was is there as well. */
+    /**
+     * Returns whether the region may have this length. While it grows, old and new memory exist.
+     */
     private boolean fits(GrowingRegion part, long length) {
       return memory == null
           || length <= part.capacity()
@@ -234,7 +230,7 @@ public final class ValueReader {
       return record.capacity() + value.capacity();
     }
 
-    /** The next record to be read has nothing to do with the one before it. */
+    /** Announces that the next record is unrelated to the previous one. */
     public void expectAlone(Use use) {
       alone = true;
       copied = use == Use.COPY;
@@ -242,8 +238,8 @@ public final class ValueReader {
     }
 
     /**
-     * From now on no checksum is verified of values that are kept as they were given. Those that
-     * are compressed are verified all the same: nobody may decompress just any bytes.
+     * Skips the checksums of uncompressed values from now on. Compressed ones are always verified
+     * before they are decompressed.
      */
     public void trustValues() {
       trusting = true;
@@ -256,8 +252,8 @@ public final class ValueReader {
     }
 
     /**
-     * Ends a call: gives back what a large value made necessary. False when other slots keep too
-     * much for this one to keep the rest.
+     * Ends a call: frees memory for large values. Returns false if the other slots hold too much
+     * for this one to keep the rest.
      */
     public boolean trim() {
       if (record.capacity() > SCRATCH_BYTES_MAX) {
@@ -275,7 +271,6 @@ public final class ValueReader {
       return kept;
     }
 
-    /** Gives back what was kept for the next call. */
     public void giveBack() {
       close();
       if (memory != null) {
