@@ -17,9 +17,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current view and the ways it changes. Readers read it with one volatile read; changes happen
- * under the state lock. Writers that wait for background work are a list of threads, not those of a
- * condition, whose signals may need an object on Java 17: telling them must not need memory.
+ * The current read state and its changes. Readers get it with one volatile read; changes hold the
+ * lock. Writers that wait for background work are in a list of threads rather than on a condition:
+ * waking them must not allocate, and the signals of a condition may on Java 17.
  */
 public final class CurrentReadState {
   private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
@@ -29,18 +29,18 @@ public final class CurrentReadState {
   private final Supplier<Version> versions;
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** Who waits for a change; guarded by the lock. */
+  /** Threads that wait for a change. Guarded by lock. */
   private final List<Thread> waiting = new ArrayList<>();
 
   private volatile @Nullable ReadState current;
 
-  /** Guarded by the lock. */
+  /** Guarded by lock. */
   private long markEpoch;
 
-  /** How often waiters were told to look again; guarded by the lock. */
+  /** Number of wake-ups so far. Guarded by lock. */
   private long changes;
 
-  /** Bytes of memtables that no reader finds any more, until they are freed. */
+  /** Bytes of flushed memtables not freed yet. */
   private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
   public CurrentReadState(Epochs<?> epochs, Supplier<Version> versions, Scheduler scheduler) {
@@ -49,7 +49,7 @@ public final class CurrentReadState {
     this.scheduler = scheduler;
   }
 
-  /** The view to read, once inside the epochs. */
+  /** Returns the current read state. The caller is inside an epoch. */
   public ReadState get() {
     ReadState view = current;
     if (view == null) {
@@ -66,7 +66,7 @@ public final class CurrentReadState {
     return current != null;
   }
 
-  /** The current view with a reference that the caller must release. */
+  /** Returns the current read state with a reference that the caller must release. */
   public ReadState retain() {
     while (true) {
       ReadState view = get();
@@ -76,7 +76,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Memory of flushed memtables that open cursors and running reads still work with. */
+  /** Memory of flushed memtables that cursors and running reads still use. */
   public long pinnedMemtableBytes() {
     return pinnedMemtableBytes.get();
   }
@@ -85,7 +85,7 @@ public final class CurrentReadState {
     change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null, null);
   }
 
-  /** Makes {@code memtable} the active one; where there is no memory for that it is freed. */
+  /** Makes {@code memtable} the active one; frees it if memory for the new read state runs out. */
   public void addMemtable(Memtable memtable) {
     change(
         () -> {
@@ -98,7 +98,7 @@ public final class CurrentReadState {
         null);
   }
 
-  /** Takes over the current version, and lets go of a memtable that is in it now. */
+  /** Installs the current version, and removes the memtable that it now contains. */
   public void installVersion(@Nullable Memtable flushed) {
     change(
         () -> {
@@ -114,10 +114,7 @@ public final class CurrentReadState {
         flushed);
   }
 
-  /**
-   * Something has changed that stands in no memtable: no {@link MemtableHighWater} made before
-   * tells any more what has come since.
-   */
+  /** Invalidates every earlier {@link MemtableHighWater}, after a change that is in no memtable. */
   public void forgetMarks() {
     change(
         () -> {
@@ -128,7 +125,7 @@ public final class CurrentReadState {
         null);
   }
 
-  /** From now on nobody finds anything; the caller drains the epochs next. */
+  /** Ends all new reads. The caller drains the epochs next. */
   public void close() {
     ReadState view = hide();
     if (view != null) {
@@ -136,7 +133,10 @@ public final class CurrentReadState {
     }
   }
 
-  /** As {@link #close}, but gives nothing back: somebody may be at work with it. */
+  /**
+   * As {@link #close}, but releases nothing: running operations may still use the returned read
+   * state.
+   */
   public @Nullable ReadState hide() {
     lock.lock();
     try {
@@ -150,8 +150,8 @@ public final class CurrentReadState {
   }
 
   /**
-   * Does what can be done ahead of the flushes of memtables that wait behind the one that is being
-   * flushed. For threads that have to wait for them.
+   * Prepares the flushes of the memtables queued after the one being flushed. Called by threads
+   * that wait for these flushes.
    */
   public void prepareFlushes() {
     ReadState view = retain();
@@ -164,7 +164,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Wakes whoever waits, to look at the world again. */
+  /** Wakes all waiting threads, so that they check their condition again. */
   public void signal() {
     lock.lock();
     try {
@@ -174,7 +174,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** To be asked before looking at the world, for {@link #awaitChange}. */
+  /** Call before checking a condition, and pass the result to {@link #awaitChange}. */
   public long changes() {
     lock.lock();
     try {
@@ -185,8 +185,8 @@ public final class CurrentReadState {
   }
 
   /**
-   * Waits a little for background work to change something, unless something has changed since
-   * {@link #changes} returned {@code seen}. Keeps the interrupt flag.
+   * Waits a short time for a change, unless there was one since {@link #changes} returned {@code
+   * seen}. Preserves the interrupt status.
    */
   public void awaitChange(long seen) {
     if (scheduler.help()) {
@@ -202,7 +202,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Whether nothing has changed since, so that the next change wakes the thread. */
+  /** Returns whether nothing has changed, so that the next change wakes the thread. */
   private boolean enlist(Thread waiter, long seen) {
     lock.lock();
     try {
@@ -226,9 +226,9 @@ public final class CurrentReadState {
   }
 
   /**
-   * @param memtables of the next view; asked under the lock
-   * @param arriving is one of them for the first time
-   * @param leaving is not one of them any more
+   * @param memtables of the next read state; called under the lock
+   * @param arriving the new memtable
+   * @param leaving the removed memtable
    */
   private void change(
       Supplier<List<SharedMemtable>> memtables,
@@ -252,12 +252,12 @@ public final class CurrentReadState {
       lock.unlock();
     }
     if (previous != null) {
-      // Without the lock, on which writers wait: with the last view of a version go its files.
+      // Without the lock, which writers need: this may delete the files of a version.
       previous.release();
     }
   }
 
-  /** Where there is no memory for the next view, the one before stays, and nothing is kept. */
+  /** If memory runs out, the current read state stays and nothing is retained. */
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();
     while (!version.tryRetain()) {
@@ -275,7 +275,7 @@ public final class CurrentReadState {
     wakeAll();
   }
 
-  /** Makes nothing: the view is to be released whatever memory there is. */
+  /** Allocates nothing: the previous read state must be released even if memory has run out. */
   private static void pin(ReadState view, Memtable leaving) {
     for (int i = 0; i < view.memtables.size(); i++) {
       SharedMemtable shared = view.memtables.get(i);
@@ -285,7 +285,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Under the lock; makes nothing. */
+  /** Called under the lock; allocates nothing. */
   private void wakeAll() {
     changes++;
     for (int i = 0; i < waiting.size(); i++) {

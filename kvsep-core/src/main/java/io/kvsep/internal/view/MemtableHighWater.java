@@ -5,19 +5,19 @@ import io.kvsep.internal.memtable.Memtable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How far the memtables were filled at one moment. What came later stands behind the mark in its
- * memtable, or in one that is newer, so it is found without looking at what was there before. Keeps
- * no memory from being given back: it counts only as long as its memtable is in the view.
+ * The fill level of the memtables at one moment. Later entries are after the mark in its memtable
+ * or in a newer one, so they are found without a look at earlier ones. Retains no memory: it is
+ * valid only while its memtable is in the read state.
  */
 public record MemtableHighWater(long epoch, Memtable memtable, long mark, long entryCount) {
   public static MemtableHighWater of(ReadState view) {
     Memtable active = view.active();
-    // In this order, so that there are never too few entries behind the mark.
+    // Before the mark is taken, so that entriesSince is never too low.
     long entries = active.entryCount();
     return new MemtableHighWater(view.markEpoch, active, active.mark(), entries);
   }
 
-  /** No entry before a mark taken earlier in the view has a higher sequence number. */
+  /** No entry before a mark taken earlier in the read state has a higher sequence number. */
   public static long newestSequence(ReadState view) {
     long newest = view.version.lastSequence();
     for (Memtable memtable : view.searched) {
@@ -26,13 +26,13 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return newest;
   }
 
-  /** A mark and a snapshot that sees everything before the mark, and nothing behind it. */
+  /** A mark, and a snapshot that sees exactly the entries before it. */
   public record MarkedSnapshot(@Nullable MemtableHighWater mark, SnapshotLease hold) {
     private static final int TRIES = 64;
 
     /**
-     * Between a commit's first entry and its publication there is no such mark; then it is tried
-     * again, and done without in the end. Of a long commit there may be entries in tables by then.
+     * No such mark exists between the first entry of a commit and its publication; entries of a
+     * long commit may even be in tables. So this retries, and finally returns no mark.
      */
     public static MarkedSnapshot take(CurrentReadState live, SnapshotRegistry snapshots) {
       for (int i = 0; i < TRIES; i++) {
@@ -49,8 +49,8 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
   }
 
   /**
-   * The memtable's place in a view; -1 when the mark is no good any more, because the memtable was
-   * written out since, or a bulk load came into force.
+   * Returns the index of the memtable in the read state. -1 if the mark is invalid, because the
+   * memtable was flushed or a bulk load was installed since.
    */
   public int indexIn(ReadState view) {
     if (view.markEpoch != epoch) {
@@ -64,7 +64,11 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return -1;
   }
 
-  /** About how many entries came since; the memtable has this place in the view. */
+  /**
+   * Approximate number of entries since the mark.
+   *
+   * @param index of the memtable, from {@link #indexIn}
+   */
   public long entriesSince(ReadState view, int index) {
     long entries = memtable.entryCount() - entryCount;
     for (int i = 0; i < index; i++) {
@@ -73,7 +77,7 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return entries;
   }
 
-  /** Asks about the entries that came since, but for ranges; whether one was a yes. */
+  /** Returns whether the test is true for any entry since the mark. Ignores range deletes. */
   public boolean anySince(ReadState view, int index, EntryTest test) {
     for (int i = 0; i < index; i++) {
       if (view.searched[i].any(test)) {

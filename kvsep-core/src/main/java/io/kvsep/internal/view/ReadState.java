@@ -9,14 +9,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Everything a reader looks at: the memtables and one version of the tables. Immutable but for its
+ * What a reader reads: the memtables and one version of the tables. Immutable except for its
  * reference count.
  *
- * <p>Point reads use the current view under the protection of the epochs and count nothing. Cursors
- * retain it. When the last reference goes, the view gives up its version and its memtables.
+ * <p>Point reads use the current read state inside an epoch and count no reference. Cursors retain
+ * it. Dropping the last reference releases the version and the memtables.
  */
 public final class ReadState {
-  /** A memtable with the number of views that hold it. */
+  /** A memtable and the number of read states that contain it. */
   public static final class SharedMemtable {
     public final Memtable memtable;
     private final AtomicInteger views = new AtomicInteger();
@@ -24,14 +24,14 @@ public final class ReadState {
     private boolean pinned;
 
     /**
-     * @param pinnedBytes counts the memtables that have left the current view and are still there
+     * @param pinnedBytes counts memtables that left the current read state and are not freed
      */
     public SharedMemtable(Memtable memtable, AtomicLong pinnedBytes) {
       this.memtable = memtable;
       this.pinnedBytes = pinnedBytes;
     }
 
-    /** It has left the current view; whoever has an older one keeps it. */
+    /** Called when the memtable leaves the current read state; older ones keep it. */
     void pin() {
       pinned = true;
       pinnedBytes.addAndGet(memtable.memoryBytes());
@@ -45,7 +45,7 @@ public final class ReadState {
     }
   }
 
-  /** Newest first; the first one is the active one. */
+  /** Newest first; the first is active. */
   public final List<SharedMemtable> memtables;
 
   /** The same as an array, for the read path. */
@@ -53,13 +53,13 @@ public final class ReadState {
 
   public final Version version;
 
-  /** How many times {@link CurrentReadState#forgetMarks} was called before. */
+  /** Earlier calls of {@link CurrentReadState#forgetMarks}. */
   final long markEpoch;
 
   private final Epochs<?> epochs;
   private final AtomicInteger references = new AtomicInteger(1);
 
-  /** Takes over the caller's reference to {@code version}. */
+  /** Takes ownership of the caller's reference to {@code version}. */
   public ReadState(
       List<SharedMemtable> memtables, Version version, long markEpoch, Epochs<?> epochs) {
     this.markEpoch = markEpoch;
@@ -76,7 +76,9 @@ public final class ReadState {
     return searched[0];
   }
 
-  /** Whether the view is still alive; if so it stays until {@link #release}. */
+  /**
+   * Returns false if the read state is already released; else the caller must {@link #release} it.
+   */
   public boolean tryRetain() {
     int count = references.get();
     while (count > 0) {

@@ -3,8 +3,8 @@ package io.kvsep.internal.view;
 import io.kvsep.error.StoreClosedException;
 
 /**
- * One snapshot's claim on its sequence number: what the number shows is kept until the claim is
- * released. Two claims of one number are two claims, also for {@code equals}.
+ * A snapshot's claim on its sequence number: entries visible at that number are kept until it is
+ * released. Equality is identity, also for leases of the same number.
  */
 public final class SnapshotLease {
   private final long sequence;
@@ -20,7 +20,7 @@ public final class SnapshotLease {
     return sequence;
   }
 
-  /** The sequence number as long as what it shows is kept; refused after that. */
+  /** Returns the sequence number, or throws if the lease is released. */
   public long heldSequence() {
     if (released) {
       throw new StoreClosedException("the snapshot is closed");
@@ -28,12 +28,12 @@ public final class SnapshotLease {
     return sequence;
   }
 
-  /** By the registry alone. */
+  /** Called only by the registry. */
   void release() {
     released = true;
   }
 
-  /** When it was taken, by the engine's ticker. */
+  /** Time of acquisition, by the ticker of the engine. */
   long sinceNanos() {
     return sinceNanos;
   }

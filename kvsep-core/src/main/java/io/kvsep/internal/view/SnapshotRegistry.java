@@ -9,17 +9,17 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Sequence numbers somebody may read at. A snapshot is taken and registered under the lock under
- * which jobs read the boundaries, so no job can miss one that it would harm. Also publishes
- * commits: {@link #visibleSequence} is what readers see. Thread safe.
+ * The sequence numbers at which readers may read. Snapshots are registered under the lock under
+ * which jobs read the boundaries, so no job drops an entry that a snapshot needs. Also publishes
+ * commits through {@link #visibleSequence}. Thread safe.
  *
- * <p>Not final: tests put a step between the view and the moment of a read.
+ * <p>Not final: tests insert a step between read state and sequence number of a read.
  */
 public class SnapshotRegistry {
   private final Ticker ticker;
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** In the order they were taken, which is also the order of their sequence numbers. */
+  /** In the order of acquisition and of sequence numbers. */
   private final Set<SnapshotLease> holds = new LinkedHashSet<>();
 
   private final AtomicLong released = new AtomicLong();
@@ -30,17 +30,17 @@ public class SnapshotRegistry {
     this.ticker = ticker;
   }
 
-  /** Everything up to here is committed and in the index. */
+  /** Every commit up to here is in the index. */
   public long visibleSequence() {
     return visibleSequence;
   }
 
-  /** Called by the commit leader only, with ascending numbers. */
+  /** Called only by the commit leader, with ascending numbers. */
   public void publish(long sequence) {
     visibleSequence = sequence;
   }
 
-  /** Takes a snapshot of now, to be given to {@link #release}. */
+  /** Takes a snapshot of the visible sequence number. The caller must {@link #release} it. */
   public SnapshotLease acquire() {
     lock.lock();
     try {
@@ -52,11 +52,11 @@ public class SnapshotRegistry {
     }
   }
 
-  /** Once, however often it is called. */
+  /** Idempotent. */
   public void release(SnapshotLease hold) {
     lock.lock();
     try {
-      // In front of the boundaries of every job that may drop what was held.
+      // Before the boundaries of any job that may drop its entries.
       hold.release();
       if (holds.remove(hold)) {
         released.incrementAndGet();
@@ -66,12 +66,10 @@ public class SnapshotRegistry {
     }
   }
 
-  /** How many snapshots were released so far. */
   public long released() {
     return released.get();
   }
 
-  /** Snapshots not released yet. */
   public int open() {
     lock.lock();
     try {
@@ -81,7 +79,7 @@ public class SnapshotRegistry {
     }
   }
 
-  /** For how long the oldest snapshot has been open; 0 when there is none. */
+  /** Age of the oldest snapshot, 0 if there is none. */
   public long oldestNanos() {
     lock.lock();
     try {
@@ -92,12 +90,12 @@ public class SnapshotRegistry {
     }
   }
 
-  /** The lowest sequence number somebody may read at; it never falls. */
+  /** The lowest readable sequence number. Never decreases. */
   public long oldest() {
     return boundaries()[0];
   }
 
-  /** The snapshots' sequence numbers and the visible one, ascending, each once. */
+  /** The distinct sequence numbers of snapshots and the visible one, ascending. */
   public long[] boundaries() {
     lock.lock();
     try {

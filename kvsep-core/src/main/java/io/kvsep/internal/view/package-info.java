@@ -1,7 +1,7 @@
 /**
- * What readers see: the memtables, the version and the newest visible sequence number of one open
- * store, and its snapshots. A reader enters an epoch, reads the current view and takes no lock.
- * Flushes, compactions, rotations of the log and loads install new views.
+ * What readers see in one open store: memtables, version, visible sequence number and snapshots. A
+ * reader enters an epoch and uses the current read state; it takes no lock. Flushes, compactions,
+ * rotations of the log and bulk loads install new read states.
  */
 @NullMarked
 package io.kvsep.internal.view;
