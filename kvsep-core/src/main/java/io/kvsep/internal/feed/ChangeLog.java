@@ -9,14 +9,14 @@ import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;
 
-/** Opens readers of the changes that the log has. Thread safe. */
+/** Opens readers of the changes in the log. Thread safe. */
 public final class ChangeLog {
   private final StoreWrites writes;
   private final LogTail appender;
   private final FailureState failure;
   private final ChangeReader.Source source;
 
-  /** Those that are not closed; one that nobody has any more need not be. */
+  /** Open readers. Guarded by its monitor. Weak, so an unreachable reader need not be closed. */
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   public ChangeLog(
@@ -28,10 +28,10 @@ public final class ChangeLog {
   }
 
   /**
-   * A reader of what was committed after a number.
+   * Opens a reader of the changes after a sequence number.
    *
-   * @throws IllegalArgumentException when nothing of this store has that number
-   * @throws IllegalStateException when the store was opened for reading only
+   * @throws IllegalArgumentException if the store has no such sequence number
+   * @throws IllegalStateException if the store is read-only
    */
   public ChangeReader open(long after) {
     EpochSlot<WriteRequest> slot = writes.enter();
@@ -42,7 +42,7 @@ public final class ChangeLog {
             "no change of this store has number " + after + ", it is at " + last);
       }
       failure.check();
-      // A number that a power failure took back would be given out again, to another change.
+      // After a power failure a lost sequence number would be reused for another change.
       appender.sync();
       ChangeReader reader = new ChangeReader(source, after);
       reader.requireAll(source.versions().current());
@@ -55,10 +55,7 @@ public final class ChangeLog {
     }
   }
 
-  /**
-   * The oldest segment in which an open reader is or comes to be; {@link Long#MAX_VALUE} without
-   * readers. What is before it may go without anybody's missing it now.
-   */
+  /** The oldest segment that an open reader still reads; {@link Long#MAX_VALUE} without readers. */
   public long readFrom() {
     synchronized (readers) {
       readers.removeIf(ChangeReader::isClosed);

@@ -29,20 +29,19 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks the changes of the store in the order of their sequence numbers, by reading the log behind
- * its writer. Nothing is held between two calls but a place, so that neither writers nor reclaim
- * ever wait for whoever reads changes: what is gone when he comes is gone.
+ * Reads the changes of the store from the log, in sequence order. Holds only a position between two
+ * calls, so neither writers nor reclaim wait for a reader; a slow reader can find its changes lost.
  *
  * <p>Invariants:
  *
- * <ol>
- *   <li>What is handed out is committed, and durable: no crash takes it back.
- *   <li>Every change behind {@link #position} is handed out before any with a higher number, or an
- *       error is. The version tells: all changes beyond the highest one that it calls lost are in
- *       segments of the log that it has.
- * </ol>
+ * <ul>
+ *   <li>I1: a returned change is committed and durable; no crash undoes it.
+ *   <li>I2: each change after {@link #position} is returned before any with a higher number, or the
+ *       call fails. This follows from the version: its log segments contain all changes above the
+ *       highest one that it records as lost.
+ * </ul>
  *
- * Thread safe; one thread reads at a time.
+ * Thread safe; a lock serializes the calls.
  */
 public final class ChangeReader {
   private static final long WAIT_NANOS_MIN = TimeUnit.MICROSECONDS.toNanos(100);
@@ -62,16 +61,16 @@ public final class ChangeReader {
   private final LogReader reader;
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** What was read and not all handed out. A list, since it holds when memory runs out. */
+  /** Changes read ahead. A list, because it stays intact after an OutOfMemoryError. */
   private final List<LoggedChange> ready = new ArrayList<>();
 
-  /** How many of these were handed out. */
+  /** Number of changes in ready already returned. */
   private int taken;
 
-  /** The last change that was read. */
+  /** Sequence number of the last change read. */
   private long position;
 
-  /** The segment in which the reader is, 0 before all of them. */
+  /** Current segment, 0 before the first. */
   private volatile long segment;
 
   private volatile boolean closed;
@@ -82,14 +81,14 @@ public final class ChangeReader {
     this.position = after;
   }
 
-  /** The next change; null when there is none as yet. */
+  /** Returns the next change, or null if there is none yet. */
   @Nullable LoggedChange poll() {
     return poll(change -> change);
   }
 
   /**
-   * What is made of the next change; null when there is none as yet. The change counts as handed
-   * out when that is made: where memory runs out on the way, it comes again.
+   * Returns the result of {@code made} on the next change, or null if there is none yet. If {@code
+   * made} throws, the change is returned again.
    */
   public <T> @Nullable T poll(Function<LoggedChange, T> made) {
     lock.lock();
@@ -110,7 +109,9 @@ public final class ChangeReader {
     }
   }
 
-  /** As {@link #poll(Function)}, but waits for one. An interrupt ends the wait and stays set. */
+  /**
+   * As {@link #poll(Function)}, but waits for a change. An interrupt ends the wait and stays set.
+   */
   public <T> @Nullable T poll(long nanosMax, Function<LoggedChange, T> made) {
     long start = source.ticker().nanos();
     long pause = WAIT_NANOS_MIN;
@@ -125,7 +126,7 @@ public final class ChangeReader {
     }
   }
 
-  /** Ends it; nothing has to be given back. */
+  /** Needs no cleanup. */
   public void close() {
     closed = true;
   }
@@ -134,7 +135,6 @@ public final class ChangeReader {
     return closed;
   }
 
-  /** The segment in which it is, 0 before all of them. */
   long segment() {
     return segment;
   }
@@ -157,12 +157,12 @@ public final class ChangeReader {
     try {
       readSome();
     } catch (RuntimeException e) {
-      // What was found before that comes first; the same error comes again behind it.
+      // Return the earlier changes first; the next read throws again.
       if (ready.isEmpty()) {
         throw e;
       }
     } catch (Error e) {
-      // Out of memory, or such a page: it may have come up in the middle of anything.
+      // Out of memory or an unreadable page: any state may be incomplete.
       ready.clear();
       position = before;
       segment = 0;
@@ -178,13 +178,12 @@ public final class ChangeReader {
         more = readOn();
       }
     } finally {
-      // What was copied from a page that cannot be read any more is not what was checked; whatever
-      // else came up.
+      // The copied bytes may differ from the verified ones if a page became unreadable.
       Region.requirePagesRead();
     }
   }
 
-  /** Reads a part; whether there may be more. In between, memory can be given back. */
+  /** Reads one part; returns whether there may be more. Memory can be freed between parts. */
   private boolean readOn() {
     Epochs<ReadContext> epochs = source.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -204,7 +203,7 @@ public final class ChangeReader {
   }
 
   private boolean readOn(ValueReader.Scratch scratch) {
-    // In this order: whatever bulk load lies in front of something visible is in the version.
+    // In this order: the version then contains each bulk load before a visible change.
     long visible = source.snapshots().visibleSequence();
     Version version = source.versions().current();
     LogPosition durable = LogPosition.later(source.log().durable(), version.replayFrom());
@@ -218,20 +217,19 @@ public final class ChangeReader {
               ? Outcome.PENDING
               : reader.read(current, end, position, visible, scratch, this::add);
     }
-    // A segment that was given back unused has no end; a cursor may keep it listed for long.
+    // An unused segment that was dropped has no end, and a cursor may keep it listed.
     boolean ended = outcome == Outcome.ENDED || !isInLog(version);
     return outcome == Outcome.READ || (ended && enterNext());
   }
 
-  /** Whether the reader's segment is part of the log. */
   private boolean isInLog(Version version) {
     SegmentState state = version.segments().get(segment);
     return state != null && state.isLog();
   }
 
-  /** To the next segment that has something to tell; whether there is one. */
+  /** Moves to the next segment with changes; returns whether there is one. */
   private boolean enterNext() {
-    // Of now, since the segment may have been given up just now.
+    // Read again: the segment may have been dropped just now.
     Version version = source.versions().current();
     requireAll(version);
     for (SegmentState state : version.segments().tailMap(segment + 1).values()) {
@@ -245,7 +243,7 @@ public final class ChangeReader {
     return false;
   }
 
-  /** Throws when the version says that some of what comes next is lost. */
+  /** Throws if the version records a later change as lost. */
   void requireAll(Version version) {
     long lost = version.history().lostChange();
     if (lost > position) {
@@ -259,7 +257,7 @@ public final class ChangeReader {
     position = sequence;
   }
 
-  /** How much of a segment is durable, 0 for nothing. */
+  /** Durable end of the segment, 0 if none of it is durable. */
   private static long durableEnd(Segment segment, LogPosition durable) {
     if (segment.id() == durable.segment()) {
       return Math.min(durable.offset(), segment.publishedEnd());

@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
  * One record of the log.
  *
  * @param kind as in the log
- * @param keyspace id of the keyspace
- * @param key without the prefix of the keyspace; of a deleted range its first key, which is empty
- *     where it begins with the keyspace
- * @param value of a put; of a deleted range the first key behind it, null where it ends with the
+ * @param keyspace id
+ * @param key without keyspace prefix; of a range delete the first key, empty for the start of the
+ *     keyspace
+ * @param value of a put; of a range delete the first key after the range, null for the end of the
  *     keyspace; empty for a delete
- * @param expiresAtMillis 0 when it does not expire
- * @param endsCommit whether it is the last one of what was committed together
+ * @param expiresAtMillis 0 if it does not expire
+ * @param endsCommit whether it is the last record of its commit
  */
 public record LoggedChange(
     long sequence,
@@ -25,7 +25,6 @@ public record LoggedChange(
     byte @Nullable [] value,
     long expiresAtMillis,
     boolean endsCommit) {
-  /** Of what the log holds. */
   static LoggedChange of(
       long sequence,
       int kind,

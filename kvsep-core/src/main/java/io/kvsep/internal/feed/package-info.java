@@ -1,6 +1,7 @@
 /**
- * The change feed: reads the log of an open store in the order of commits, and holds reclaim back
- * from segments that an open feed has not read.
+ * The change feed: reads the log of an open store in commit order. Moving values into key order
+ * leaves segments alone that an open feed has not read; reclaim of garbage does not wait for a
+ * feed.
  */
 @NullMarked
 package io.kvsep.internal.feed;
