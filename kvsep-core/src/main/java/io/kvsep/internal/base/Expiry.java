@@ -1,14 +1,15 @@
 package io.kvsep.internal.base;
 
-/** When entries with a time to live expire: milliseconds since 1970 by the store's clock. */
+/** Expiry times: milliseconds since 1970 by the clock of the store. */
 public final class Expiry {
   private Expiry() {}
 
   /**
-   * The moment, from 1 on: formats have no negative ones, and a clock may be set to before 1970.
-   * Far ends do not wrap round.
+   * Returns the expiry time, at least 1: no format stores negative times, and the clock may be
+   * before 1970. Saturates instead of overflowing.
    *
-   * @param timeToLiveMillis from {@code nowMillis} on; the negative of a moment is that moment
+   * @param timeToLiveMillis relative to {@code nowMillis}; a negative value is a negated absolute
+   *     time
    */
   public static long at(long nowMillis, long timeToLiveMillis) {
     if (timeToLiveMillis < 0) {

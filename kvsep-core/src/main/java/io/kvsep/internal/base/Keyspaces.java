@@ -1,9 +1,9 @@
 package io.kvsep.internal.base;
 
 /**
- * How a keyspace id stands in front of a user key inside the engine. Ids below 240 take one byte,
- * others the byte 0xf0 and four bytes, big-endian; no prefix is the beginning of another, so
- * keyspaces never mix and each is one contiguous range of stored keys.
+ * Encoding of the keyspace prefix of stored keys. Ids below 240 take one byte, others the byte 0xf0
+ * and four bytes, big-endian. No prefix starts with another one, so each keyspace is one contiguous
+ * range of stored keys.
  *
  * <pre>
  * id            bytes
@@ -15,7 +15,7 @@ public final class Keyspaces {
   /** The keyspace of the store itself. */
   public static final int DEFAULT = 0;
 
-  /** The highest id of a keyspace, so that the next one is a number that can be stored, too. */
+  /** Highest id; the next one can also be stored. */
   public static final int ID_MAX = Integer.MAX_VALUE - 2;
 
   /** Ids from here on take five bytes. */
@@ -23,12 +23,10 @@ public final class Keyspaces {
 
   private Keyspaces() {}
 
-  /** Bytes the prefix of {@code keyspace} takes. */
   public static int prefixLength(int keyspace) {
     return keyspace >= 0 && keyspace < LONG_FORM ? 1 : Limits.KEYSPACE_PREFIX_BYTES_MAX;
   }
 
-  /** The key under which a user key of {@code keyspace} is stored. */
   public static byte[] storedKey(int keyspace, byte[] userKey) {
     int prefixLength = prefixLength(keyspace);
     byte[] stored = new byte[prefixLength + userKey.length];
@@ -37,11 +35,11 @@ public final class Keyspaces {
     return stored;
   }
 
-  /** The first stored key behind all keys of {@code keyspace}. */
+  /** The first stored key after all keys of {@code keyspace}. */
   public static byte[] end(int keyspace) {
     byte[] end = new byte[prefixLength(keyspace)];
     putPrefix(end, keyspace);
-    // No prefix is all ones, so the carry always ends.
+    // No prefix is all ones, so the carry ends.
     int last = end.length - 1;
     while (++end[last] == 0) {
       last--;
@@ -50,8 +48,8 @@ public final class Keyspaces {
   }
 
   /**
-   * The keyspace whose prefix stands at the start of a stored key; -1 when none does. An id that
-   * takes one byte has no longer prefix.
+   * The keyspace of a stored key; -1 if its prefix is invalid. An id below {@link #LONG_FORM} in
+   * the long form is invalid.
    */
   public static int of(byte[] stored) {
     int first = stored.length == 0 ? -1 : stored[0] & 0xff;
@@ -68,7 +66,6 @@ public final class Keyspaces {
     return id < LONG_FORM ? -1 : id;
   }
 
-  /** Writes the prefix of {@code keyspace} to the start of {@code target}. */
   public static void putPrefix(byte[] target, int keyspace) {
     if (prefixLength(keyspace) == 1) {
       target[0] = (byte) keyspace;

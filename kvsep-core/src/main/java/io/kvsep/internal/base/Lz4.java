@@ -6,14 +6,16 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
- * Which of lz4-java's implementations is used. Stateless and thread safe.
+ * Selects the lz4-java implementation. Stateless and thread safe.
  *
- * <p>The native code that it carries is three times as fast as its Java code, but from JDK 24 on
- * loading it prints a warning unless the program was started with native access. It is used where
- * that makes no noise; both produce and read the same raw block format.
+ * <p>Its native code is three times as fast as its Java code, but from JDK 24 on loading it prints
+ * a warning unless native access is enabled. Native code is used where there is no warning. Both
+ * use the same raw block format.
  */
 public final class Lz4 {
-  /** The most bytes that one of a block can become; nobody makes room for more than that. */
+  /**
+   * Most bytes that one byte of a block can expand to; bounds allocations for untrusted lengths.
+   */
   public static final int EXPANSION_MAX = 255;
 
   private static final LZ4Factory FACTORY = chooseFactory();
@@ -24,7 +26,7 @@ public final class Lz4 {
     return FACTORY.fastCompressor();
   }
 
-  /** One that never reads or writes outside what it is given. */
+  /** Never reads or writes outside its buffers. */
   public static LZ4SafeDecompressor decompressor() {
     return FACTORY.safeDecompressor();
   }

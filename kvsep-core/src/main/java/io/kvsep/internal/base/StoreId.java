@@ -4,8 +4,7 @@ import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 
 /**
- * Sixteen random bytes that every file of a store carries, so that a file of another store is
- * recognised for what it is. Immutable.
+ * Sixteen random bytes in every file of a store, to detect files of other stores. Immutable.
  *
  * <pre>
  * offset  bytes  field
@@ -14,7 +13,7 @@ import java.util.random.RandomGenerator;
  * </pre>
  */
 public record StoreId(long high, long low) {
-  /** Bytes an id takes in a file. */
+  /** Encoded length. */
   public static final int BYTES = 16;
 
   public static StoreId random(RandomGenerator random) {

@@ -1,12 +1,12 @@
 package io.kvsep.internal.base;
 
 /**
- * The eight bytes that follow a key everywhere in the index: {@code sequence << 8 | kind}. Entries
- * of one key are ordered by descending tag, so the newest comes first. Sequence numbers are unique,
- * the kind therefore never decides an order.
+ * The eight bytes after each key in the index: {@code sequence << 8 | kind}. Entries of one key are
+ * sorted by descending tag, newest first. Sequence numbers are unique, so the kind never decides
+ * the order.
  *
- * <p>Kinds are persisted: never change or reuse a number. Zero is no kind, so that zeroed bytes are
- * recognised as damage.
+ * <p>Kinds are persistent: never change or reuse a number. Zero is not a kind, so zeroed bytes are
+ * detected as damage.
  */
 public final class Tag {
   /** The key is absent from this sequence number on. */
@@ -19,15 +19,15 @@ public final class Tag {
   public static final int POINTER = 3;
 
   /**
-   * Every key from one to another is absent from this sequence number on. A kind of log records;
-   * memtables and tables keep these apart from their entries.
+   * A range of keys is absent from this sequence number on. Only in log records; memtables and
+   * tables store range deletes apart from entries.
    */
   public static final int RANGE_DELETE = 4;
 
-  /** Flag beside {@link #PUT} and {@link #POINTER}: eight bytes of expiry precede the payload. */
+  /** Flag of {@link #PUT} and {@link #POINTER}: eight bytes of expiry precede the payload. */
   public static final int EXPIRES = 0x10;
 
-  /** Tag that sorts before every entry of a key. */
+  /** Sorts before every entry of a key. */
   public static final long MAX = Long.MAX_VALUE;
 
   private Tag() {}
@@ -40,7 +40,6 @@ public final class Tag {
     return tag >>> 8;
   }
 
-  /** The kind with its flags. */
   public static int kind(long tag) {
     return (int) tag & 0xff;
   }
@@ -54,12 +53,12 @@ public final class Tag {
     return (kind & EXPIRES) != 0;
   }
 
-  /** Whether a byte read from a file is the kind of an entry of the index. */
+  /** Returns whether a byte of a file is the kind of an index entry. */
   public static boolean isKnown(int kind) {
     return kind == DELETE || baseKind(kind) == PUT || baseKind(kind) == POINTER;
   }
 
-  /** A tag that finds the newest entry at or below {@code sequence}. */
+  /** A tag to seek the newest entry at or below {@code sequence}. */
   public static long seek(long sequence) {
     return sequence << 8 | 0xff;
   }

@@ -3,14 +3,14 @@ package io.kvsep.internal.base;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store tells the log of the JVM, logger {@code io.kvsep}. Behind that are handlers of the
- * user, which may throw, and there may be no memory for what is said: nobody's work may end with
- * that, least of all in the middle of getting over an error.
+ * Logs warnings of a store to the logger {@code io.kvsep}. Failures are ignored: handlers of the
+ * application may throw, memory may run out, and neither may break the caller, which may be
+ * handling an error.
  */
 public final class Warnings {
   private Warnings() {}
 
-  /** Says {@code what} with {@code about} behind it; whether it could. */
+  /** Logs {@code what} followed by {@code about}; returns whether it succeeded. */
   public static boolean tell(String what, @Nullable Object about) {
     try {
       System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, what + about);
@@ -20,12 +20,12 @@ public final class Warnings {
     }
   }
 
-  /** Says {@code what} with the cause and where it came from. */
+  /** Logs {@code what} with the stack trace of the cause. */
   public static void tellWithTrace(String what, Throwable cause) {
     try {
       System.getLogger("io.kvsep").log(System.Logger.Level.WARNING, what, cause);
     } catch (RuntimeException | Error e) {
-      // There is nobody else to tell.
+      // There is no other place to report it.
       return;
     }
   }

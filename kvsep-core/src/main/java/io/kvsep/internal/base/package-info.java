@@ -1,6 +1,6 @@
 /**
- * Shared value types and limits: the tag (sequence number and kind) of an entry, positions in the
- * log, keyspace prefixes. Owns no state and no memory; everything here is immutable or static.
+ * Shared value types and limits: entry tags, log positions, keyspace prefixes. Everything is
+ * immutable or static.
  */
 @NullMarked
 package io.kvsep.internal.base;
