@@ -3,13 +3,13 @@ package io.kvsep.internal.concurrent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Steps each of which has to be tried whatever became of those before it, as when things are given
- * back. Keeps what they threw, Errors too: an unreadable page of a mapping is one. Not thread safe.
+ * Runs every cleanup step even if earlier ones throw, and collects what they throw. That includes
+ * Errors: an unreadable mapped page is one. Not thread safe.
  */
 public final class CleanupSteps {
   private @Nullable Throwable first;
 
-  /** Runs the step; whether it succeeded. */
+  /** Returns whether the step succeeded. */
   public boolean run(Runnable step) {
     try {
       step.run();
@@ -24,7 +24,7 @@ public final class CleanupSteps {
     }
   }
 
-  /** Throws what was thrown first, with the rest as suppressed, if anything was. */
+  /** Throws the first failure, if any, with the others suppressed. */
   public void throwFirst() {
     Throwable thrown = first;
     if (thrown instanceof Error error) {

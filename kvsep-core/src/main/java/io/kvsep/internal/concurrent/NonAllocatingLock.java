@@ -3,9 +3,9 @@ package io.kvsep.internal.concurrent;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A lock that is had where there is no memory, too, so that whoever has to give something back can.
- * In Java 17 a thread that has to wait for a {@link ReentrantLock} makes an object first, and
- * {@link #lock} throws where there is no room for it; it has not begun to wait then.
+ * A lock whose {@link #lock} works without memory, so that cleanup can run after memory has run
+ * out. On Java 17 a thread that waits for a {@link ReentrantLock} first allocates a node; if that
+ * fails, {@code lock} throws before it waits.
  */
 public final class NonAllocatingLock extends ReentrantLock {
   private static final long serialVersionUID = 1L;
@@ -17,7 +17,7 @@ public final class NonAllocatingLock extends ReentrantLock {
       super.lock();
       return;
     } catch (OutOfMemoryError e) {
-      // Below, without waiting in the queue.
+      // Poll below instead of queueing.
     }
     while (!tryLock()) {
       Uninterruptibles.pause(PARK_NANOS);

@@ -1,8 +1,8 @@
 package io.kvsep.internal.concurrent;
 
 /**
- * Says at which ticks of the timer to look for work again: at each of them, and after a failure at
- * ever fewer, since each try may fill a full disk again. Of the timer's thread alone.
+ * Decides at which timer ticks to retry: at each tick, and after failures at exponentially fewer,
+ * since each try may fill a full disk again. Used only by the timer thread.
  */
 public final class RetryBackoff {
   private final int intervalMax;
@@ -13,7 +13,7 @@ public final class RetryBackoff {
     this.intervalMax = intervalMax;
   }
 
-  /** Called once a tick. */
+  /** Called once per tick. */
   public boolean isDue(boolean failed) {
     if (!failed) {
       interval = 1;

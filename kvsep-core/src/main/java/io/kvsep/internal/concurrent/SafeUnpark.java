@@ -5,14 +5,13 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wakes threads for those who must go on whatever becomes of it. Waking a virtual thread may make
- * something, for which there may be no memory, and hands it to a scheduler, which may refuse it:
- * then that thread sleeps on, and whoever waits for it waits as well.
+ * Wakes threads, for callers that must not fail. Waking a virtual thread may allocate, and its
+ * scheduler may reject it. Then that thread, and any thread that waits for it, is not woken.
  */
 public final class SafeUnpark {
   private SafeUnpark() {}
 
-  /** Throws nothing; without a thread there is nothing to do. */
+  /** Throws nothing. Does nothing for null. */
   public static void wake(@Nullable Thread thread) {
     try {
       LockSupport.unpark(thread);

@@ -3,40 +3,43 @@ package io.kvsep.internal.concurrent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs background work. Injected, so that tests can run everything on one thread in an order that
- * repeats from a seed.
+ * Runs background work. Injected, so that tests run everything on one thread in an order determined
+ * by a seed.
  */
 public interface Scheduler extends AutoCloseable {
-  /** Tasks of the read lane that run at once at most: reads that a device is given together. */
+  /** Most concurrent tasks of the read lane, and so of device reads. */
   int READS = 24;
 
-  /** Which work must not wait behind which. */
+  /** Kinds of work that must not wait for each other. */
   enum Lane {
-    /** Writers will wait for it soon: the next segment, room in the active one, and its syncs. */
+    /**
+     * Soon blocks writers: creating the next segment, preallocating the active one, and their
+     * syncs.
+     */
     LOG,
-    /** Writers wait for it: memtables to tables. */
+    /** Blocks writers: writing memtables to tables. */
     FLUSH,
     /** Merging of tables. */
     COMPACTION,
     /** Rewriting of the value log; one task at a time. */
     RECLAIM,
-    /** Writing of a bulk load; one task at a time; the thread ends when there is none. */
+    /** Writing of a bulk load; one task at a time. The thread ends when idle. */
     LOAD,
-    /** A reader waits for it: short reads of a device; threads that have none end soon. */
+    /** Blocks a reader: short device reads. Threads end soon when idle. */
     READ
   }
 
   /**
-   * Runs the task once, at some time; tasks of one lane may run at once. Where there is no thread
-   * for it this throws, perhaps an Error, and the task does not run, unless its lane is {@link
-   * Lane#READ} or {@link Lane#LOAD}.
+   * Runs the task once; tasks of one lane may run concurrently. Without a thread for it, this
+   * throws, possibly an Error, and the task does not run; in lanes {@link Lane#READ} and {@link
+   * Lane#LOAD} it may run.
    */
   void execute(Lane lane, Runnable task);
 
   /**
-   * As {@link #execute}, for a caller whose own work must not fail for want of a thread.
+   * As {@link #execute}, for callers that must not fail for lack of a thread.
    *
-   * @return what was thrown, null when the task runs
+   * @return what was thrown, null on success
    */
   default @Nullable Throwable tryExecute(Lane lane, Runnable task) {
     try {
@@ -47,26 +50,27 @@ public interface Scheduler extends AutoCloseable {
     }
   }
 
-  /** Runs the task again and again with the given pause, until the scheduler is closed. */
+  /** Runs the task repeatedly with the given pause, until the scheduler is closed. */
   void repeat(long intervalNanos, Runnable task);
 
   /**
-   * Runs the task once, so much later, unless the scheduler is closed before. It should be short.
+   * Runs the task once after the delay, unless the scheduler is closed before. The task should be
+   * short.
    */
   void after(long delayNanos, Runnable task);
 
-  /** Tasks of the compaction lane that may run at once. */
+  /** Most concurrent tasks of the compaction lane. */
   int compactionsMax();
 
   /**
-   * Called by a thread that has to wait for background work: a scheduler without threads runs one
+   * Called by a thread that must wait for background work. A scheduler without threads runs one
    * pending task here.
    *
-   * @return whether it ran one; if not, the caller waits
+   * @return whether a task ran; if not, the caller waits
    */
   boolean help();
 
-  /** Stops taking work and waits for what runs; pending tasks are dropped. */
+  /** Rejects new tasks, drops pending ones and waits for running ones. */
   @Override
   void close();
 }

@@ -12,18 +12,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The real scheduler: three threads for the log, one for flushes, one for reclaim, some for
- * compactions, two timers; threads for reads, and one for a bulk load, as long as there are any.
- * Daemon threads, made when first needed.
+ * The production scheduler: three threads for the log, one each for flushes and reclaim, some for
+ * compactions, two timers; threads for reads and one for bulk loads, which end when idle. All are
+ * daemon threads, started on first use.
  */
 public final class ThreadScheduler implements Scheduler {
-  /** How long a thread for reads, or for a load, waits for the next task. */
+  /** Idle time after which a thread for reads or loads ends. */
   private static final long IDLE_SECONDS = 5;
 
-  /** The next segment, room in the active one, and what is written of it do not wait in a line. */
+  /** Segment creation, preallocation and syncs do not wait for each other. */
   private static final int LOGS = 3;
 
-  /** What deletes files that readers have left must not hold up a sync that is due. */
+  /** Deleting files that readers have left must not delay a due sync. */
   private static final int TIMERS = 2;
 
   private final ExecutorService logs;
@@ -53,7 +53,7 @@ public final class ThreadScheduler implements Scheduler {
     try {
       executor(lane).submit(task);
     } catch (RejectedExecutionException e) {
-      // Closed meanwhile: pending work is dropped by contract.
+      // Closed: pending work is dropped by contract.
       return;
     }
   }
@@ -82,12 +82,12 @@ public final class ThreadScheduler implements Scheduler {
     try {
       timer.schedule(surviving(task), delayNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // Closed meanwhile: pending work is dropped by contract.
+      // Closed: pending work is dropped by contract.
       return;
     }
   }
 
-  /** One failed run must not end a repetition; what matters is kept by the task itself. */
+  /** A failed run must not end the repetition; the task keeps track of its own failures. */
   private static Runnable surviving(Runnable task) {
     return () -> {
       try {
@@ -133,7 +133,7 @@ public final class ThreadScheduler implements Scheduler {
     }
   }
 
-  /** Threads that end when there is nothing to do for some time. */
+  /** Threads end when idle. */
   private static ThreadPoolExecutor passing(int threads, ThreadFactory factory) {
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(

@@ -3,19 +3,19 @@ package io.kvsep.internal.concurrent;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits of threads that may have been interrupted; the flag is set again then. */
+/** Waits for threads that may be interrupted. The interrupt status is preserved. */
 public final class Uninterruptibles {
   private Uninterruptibles() {}
 
   /**
-   * Waits for so long, or less, as {@link LockSupport#parkNanos}, which would not wait at all in a
-   * thread that has been interrupted. An interrupt that comes during the wait ends it.
+   * As {@link LockSupport#parkNanos}, but also waits in a thread that is already interrupted. An
+   * interrupt during the wait ends it; the wait may also end early.
    */
   public static void pause(long nanos) {
     boolean interrupted = Thread.interrupted();
     try {
       if (interrupted) {
-        // An interrupt also leaves the thread a permit, with which it would not park either.
+        // An interrupt also leaves a permit, which would end the next park.
         LockSupport.parkNanos(1);
       }
       LockSupport.parkNanos(nanos);
@@ -26,7 +26,7 @@ public final class Uninterruptibles {
     }
   }
 
-  /** Returns when the latch has come to zero. */
+  /** Returns when the latch is at zero. */
   public static void await(CountDownLatch latch) {
     boolean interrupted = false;
     while (latch.getCount() > 0) {

@@ -1,6 +1,6 @@
 /**
- * Threads, clocks, locks and cleanup: the scheduler and its threads, time sources, waits that an
- * interrupt does not cut short, locks that allocate nothing. Knows nothing of the store.
+ * Threads, clocks, locks and cleanup: schedulers, time sources, waits that ignore interrupts, locks
+ * that do not allocate. Independent of the store.
  */
 @NullMarked
 package io.kvsep.internal.concurrent;
