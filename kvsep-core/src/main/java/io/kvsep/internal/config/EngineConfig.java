@@ -13,24 +13,24 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * Everything an engine is opened with.
+ * All settings of an engine.
  *
- * @param storage the directory; the engine closes it
- * @param mode what is allowed at open
+ * @param storage the directory; closed by the engine
+ * @param mode what opening may do
  * @param sync when commits are synced
  * @param syncIntervalNanos pause between syncs with {@link CommitSync#INTERVAL}
- * @param inlineValueBytesMax values up to this length live beside their key
- * @param compressionBytesMin shorter values are not compressed; Integer.MAX_VALUE compresses none
+ * @param inlineValueBytesMax values up to this length are stored with their key
+ * @param compressionBytesMin minimum length of compressed values; Integer.MAX_VALUE disables
+ *     compression
  * @param segmentBytes length of a log segment
  * @param shape limits derived from the memory budget
  * @param clock for times to live
  * @param ticker for metrics and pacing
- * @param random for store ids and the shape of skip lists
- * @param scheduler runs background work; the engine closes it
- * @param reclaim how much garbage the value log may hold
- * @param verifiesValues whether the checksum of a value in the log is verified each time a user
- *     reads it
- * @param memory what the system says of memory for files
+ * @param random for store ids and skip list heights
+ * @param scheduler runs background work; closed by the engine
+ * @param reclaim limits of garbage in the value log
+ * @param verifiesValues whether user reads verify the checksums of values in the log
+ * @param memory memory of the system available for files
  */
 public record EngineConfig(
     Storage storage,
@@ -48,7 +48,7 @@ public record EngineConfig(
     Reclaim reclaim,
     boolean verifiesValues,
     ColdReadPolicy.Memory memory) {
-  /** On the memory of this machine, or of the control group of this process. */
+  /** Uses the memory of this machine, or of the control group of this process. */
   public EngineConfig(
       Storage storage,
       OpenMode mode,
@@ -82,7 +82,6 @@ public record EngineConfig(
         new SystemMemory());
   }
 
-  /** The same in another directory. */
   public EngineConfig with(Storage other) {
     return new EngineConfig(
         other,
@@ -103,15 +102,16 @@ public record EngineConfig(
   }
 
   /**
-   * How much garbage the value log may hold, and how hard it is fought.
+   * Limits of garbage in the value log, and of the work to remove it.
    *
    * @param goal the limits
-   * @param pendingBytesMax garbage that is let be beyond them as long as it was all written within
-   *     the last two seconds
-   * @param bytesPerSecondMin bytes read and written a second while there is little to do
-   * @param orderFromBytes from how many bytes of log and tables on values are put in the order of
-   *     keys by flushes and while nobody writes, whatever is in memory; asked when that matters
-   * @param orderWarmFromBytes from how many bytes on those are that are likely to stay
+   * @param pendingBytesMax garbage tolerated beyond them if it was all written within the last two
+   *     seconds
+   * @param bytesPerSecondMin bytes read and written per second while there is little to do
+   * @param orderFromBytes from this length of log and tables on, flushes and idle reclaim put
+   *     values into key order, whatever is in memory; called when needed
+   * @param orderWarmFromBytes from this length on, idle reclaim orders the values that are likely
+   *     to stay
    */
   public record Reclaim(
       ReclaimGoal goal,
@@ -121,17 +121,17 @@ public record EngineConfig(
       long orderWarmFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
 
-    /** Two memtables of a small store cover as much of the log. */
+    /** As much of the log as two memtables of a small store cover. */
     private static final long PENDING_BYTES_MAX = 128 << 20;
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
-    /** What is shorter is walked within a tenth of a second or so as it is. */
+    /** A scan of a shorter store takes about a tenth of a second anyway. */
     private static final long ORDER_WARM_FROM_BYTES = 128 << 20;
 
     /**
-     * Holds the log's files at so many times what is live in them, and puts values in order: all
-     * where the store takes more than half of all memory, else those that are likely to stay.
+     * Limits the log to a multiple of its live bytes, and puts values into key order: all values if
+     * the store exceeds half of the memory, else those likely to stay.
      */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
@@ -142,7 +142,6 @@ public record EngineConfig(
           ORDER_WARM_FROM_BYTES);
     }
 
-    /** The same with so many bytes of the log left as they are. */
     public Reclaim retaining(long logBytes) {
       return new Reclaim(
           goal.retaining(logBytes),
@@ -159,40 +158,36 @@ public record EngineConfig(
     EVERY_COMMIT,
     /** In the background, at intervals. */
     INTERVAL,
-    /** When asked, flushed or closed. */
+    /** On request, flush or close. */
     ON_DEMAND
   }
 
-  /** What is allowed at open. */
   public record OpenMode(boolean readOnly, boolean createIfMissing, boolean exclusive) {}
 
   /**
-   * Limits that follow from the memory budget; tests make them tiny, so that everything happens all
-   * the time.
+   * Limits derived from the memory budget. Tests make them tiny, so that everything happens often.
    *
    * @param memtableBytes arena of one memtable
-   * @param memtablesMax memtables at once, the active one included
-   * @param memtableLogBytesMin log bytes one memtable may cover however little the store holds
-   * @param memtableLogBytesMax log bytes one memtable may cover; bounds what recovery replays
-   * @param spareFromBytes log bytes in one segment that make it worth having room in it, and the
-   *     next one ready
-   * @param roomBytes room that the active segment may have ahead of what is written; 0 for none
-   * @param commitBytesMax memory that encoded frames may take together; others are encoded while
-   *     they are written
-   * @param frameRetainedBytes memory one writing slot may keep from one write to the next
-   * @param levelZeroTables tables in level 0 that make it worth compacting
-   * @param levelZeroSlowdown tables in level 0 from which on writers are slowed down
-   * @param levelZeroStop tables in level 0 at which writers wait
+   * @param memtablesMax memtables, including the active one
+   * @param memtableLogBytesMin log bytes that one memtable may cover even in a small store
+   * @param memtableLogBytesMax log bytes that one memtable may cover; bounds replay in recovery
+   * @param spareFromBytes log bytes in a segment from which on it is preallocated and the next one
+   *     created
+   * @param roomBytes most preallocated bytes ahead of the end of the active segment; 0 for none
+   * @param commitBytesMax memory of all encoded frames together; further ones are streamed
+   * @param frameRetainedBytes memory that one write slot may keep between writes
+   * @param levelZeroTables level 0 tables that make a compaction worthwhile
+   * @param levelZeroSlowdown level 0 tables from which on writers are slowed down
+   * @param levelZeroStop level 0 tables at which writers wait
    * @param levelBaseBytes target of the first level below level 0
    * @param tableBytes length of tables below level 0
-   * @param hiddenBytesMin garbage in the log that compactions are started for
-   * @param blockBytes length of a table's blocks
-   * @param readerBytesMax what open tables may cost together
-   * @param blockCacheBytesMax unpacked blocks kept for lookups
-   * @param loadRoom writes there may be during a bulk load before its tables are written again
-   * @param pieceBytes what is written at once of files that reclaim makes, and of tables of
-   *     compactions that have time
-   * @param packsBlocks whether blocks of tables below level 1 are compressed
+   * @param hiddenBytesMin garbage in the log that makes a compaction worthwhile
+   * @param blockBytes length of a table block
+   * @param readerBytesMax memory of all open tables
+   * @param blockCacheBytesMax decompressed blocks cached for lookups
+   * @param loadRoom writes during a bulk load before its tables must be written again
+   * @param pieceBytes length of writes to files of reclaim, and to tables of unhurried compactions
+   * @param packsBlocks whether table blocks below level 1 are compressed
    */
   public record Shape(
       long memtableBytes,
@@ -217,45 +212,45 @@ public record EngineConfig(
       boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
-    /** The least budget that a store can work with. */
+    /** Minimum budget of a store. */
     public static final long BUDGET_BYTES_MIN = 16 * MIB;
 
     private static final long BUDGET_BYTES_USUAL = 256 * MIB;
 
-    /** Half of the 65,530 mappings that Linux allows a process unless told otherwise. */
+    /** Half of the 65,530 mappings that Linux allows a process by default. */
     private static final long READER_BYTES_MAX = 32 * MIB;
 
-    /** As large as memtables get: with short values it is their own length that counts. */
+    /** The largest memtable: with short values its own length is the limit. */
     private static final long MEMTABLE_LOG_BYTES_MIN = 64 * MIB;
 
     /** A store with less in its log may never need another segment. */
     private static final long SPARE_FROM_BYTES = 8 * MIB;
 
     /**
-     * Some milliseconds of writing as fast as it goes; with what else a store takes, 16 MiB beyond
-     * its data is the most that its directory is to show.
+     * Some milliseconds of writing at full speed. A store directory should show at most 16 MiB more
+     * than its data, and other files need the rest.
      */
     private static final long ROOM_BYTES = 12 * MIB;
 
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
-    /** More loads than anybody does use up less than all sequence numbers that there are. */
+    /** Even very many loads do not exhaust the sequence numbers. */
     private static final long LOAD_ROOM = 1 << 24;
 
-    /** The longest pages of memory that the system keeps files in. */
+    /** Length of the huge pages in which the system caches files. */
     private static final long PIECE_BYTES_MAX = 2 * MIB;
 
-    /** The usual budget, or a quarter of the memory that this process may use if that is less. */
+    /** The usual budget, or a quarter of the memory available to this process if that is less. */
     public static long usualBudgetBytes() {
       long quarter = new SystemMemory().limitBytes() / 4;
       return Math.max(BUDGET_BYTES_MIN, Math.min(BUDGET_BYTES_USUAL, quarter));
     }
 
     /**
-     * Half of the budget goes to memtables, up to a seventh as much to their indexes, the rest to
-     * frames on their way, to tables being written (about 9 bytes an entry and a few buffers each),
-     * to a file that reclaim writes and one of a flush, to a piece of the log's room, to unpacked
-     * blocks, of which there are none unless some were packed, and to readers' scratch space.
+     * Half of the budget is for memtables, up to a seventh as much for their indexes. The rest is
+     * for encoded frames, tables being written (about 9 bytes an entry and a few buffers each), one
+     * file each of reclaim and flush, one piece of preallocation, decompressed blocks (none unless
+     * blocks are compressed), and the scratch memory of readers.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
@@ -288,8 +283,8 @@ public record EngineConfig(
     }
 
     /**
-     * It takes a buffer of a twenty-fourth, and a processor that the writer is not on. Windows cuts
-     * no file that is mapped, and the room would stay in each.
+     * Preallocation needs a buffer of a twenty-fourth of it and a second processor. Windows cannot
+     * truncate a mapped file, so the space would stay in each segment.
      */
     private static long roomBytes(long memoryBudgetBytes) {
       return Runtime.getRuntime().availableProcessors() > 1 && File.separatorChar == '/'
@@ -298,8 +293,8 @@ public record EngineConfig(
     }
 
     /**
-     * What slots may keep together, of writes and of reads each: as much as the first 32 of writes
-     * in most stores. Reads under way may take as much again.
+     * Memory that idle slots keep, for all writes and for all reads each: as much as 32 write slots
+     * in most stores. Running reads may take as much again.
      */
     public long keptBytesMax() {
       return commitBytesMax / 4;

@@ -1,4 +1,4 @@
-/** The settings of one open store, as plain numbers. Immutable. */
+/** Settings of one open store, as plain numbers. Immutable. */
 @NullMarked
 package io.kvsep.internal.config;
 
