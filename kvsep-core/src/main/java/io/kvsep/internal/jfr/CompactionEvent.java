@@ -9,16 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Tables were replaced by their merged content, from the first entry read to that being in force.
- */
+/** A compaction, from the first entry read until the new tables are installed. */
 @Name("io.kvsep.Compaction")
 @Label("Compaction")
 @Category("kvsep")
 @Description("Tables were merged into the next level")
 @StackTrace(false)
 public final class CompactionEvent extends Event {
-  /** Never committed; says whether events of this kind are recorded. */
+  /** Never committed; tests whether this event is enabled. */
   private static final CompactionEvent PROBE = new CompactionEvent();
 
   @Label("Store")

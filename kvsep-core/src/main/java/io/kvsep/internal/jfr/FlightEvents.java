@@ -4,14 +4,14 @@ import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Begins events. Each method returns null unless a recording wants the event; then nothing is
- * allocated, and the cost is that of reading a field or two. Whoever gets an event ends it, fills
- * it in and commits it if it should be.
+ * Begins events. Each method returns null without allocation, at the cost of one or two field
+ * reads, unless a recording wants the event. The caller ends the event, fills it in and commits it
+ * if it should be committed.
  *
- * <p>A runtime image without the module {@code jdk.jfr} cannot even load the event classes, so they
- * are named here alone, behind a check. Other classes hold references to events, which does not
- * load anything. Nor are they loaded before somebody uses the recorder: the JVM then makes code for
- * each, which took a tenth of a second where nothing is ever recorded.
+ * <p>A runtime image without the module {@code jdk.jfr} cannot load the event classes. So only this
+ * class uses them, after a check; holding a reference to an event loads nothing. The classes are
+ * also not loaded before the recorder is used: the JVM generates code for each, which took a tenth
+ * of a second without any recording.
  */
 public final class FlightEvents {
   private static final boolean PRESENT = isPresent();

@@ -9,14 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/** A memtable became a table, from the first entry read to the table being in force. */
+/** A flush, from the first entry read until the table is installed. */
 @Name("io.kvsep.Flush")
 @Label("Flush")
 @Category("kvsep")
 @Description("A memtable was written out as a table")
 @StackTrace(false)
 public final class FlushEvent extends Event {
-  /** Never committed; says whether events of this kind are recorded. */
+  /** Never committed; tests whether this event is enabled. */
   private static final FlushEvent PROBE = new FlushEvent();
 
   @Label("Store")

@@ -11,9 +11,8 @@ import jdk.jfr.Threshold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log was synced, without the time spent waiting for another sync to end. With one sync a
- * commit there may be thousands a second, so only slow ones are recorded unless the recording says
- * otherwise.
+ * A sync of the log, without the wait for another sync. With a sync per commit there may be
+ * thousands per second, so by default only slow ones are recorded.
  */
 @Name("io.kvsep.LogSync")
 @Label("Log Sync")
@@ -22,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 @Threshold("10 ms")
 @StackTrace(false)
 public final class LogSyncEvent extends Event {
-  /** Never committed; says whether events of this kind are recorded. */
+  /** Never committed; tests whether this event is enabled. */
   private static final LogSyncEvent PROBE = new LogSyncEvent();
 
   @Label("Store")

@@ -9,17 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Files of the value log were replaced by one with what is live in them, from the first record read
- * to that being in force.
- */
+/** A reclaim job, from the first record read until the new file is installed. */
 @Name("io.kvsep.Reclaim")
 @Label("Reclaim")
 @Category("kvsep")
 @Description("Files of the value log were rewritten without their garbage")
 @StackTrace(false)
 public final class ReclaimEvent extends Event {
-  /** Never committed; says whether events of this kind are recorded. */
+  /** Never committed; tests whether this event is enabled. */
   private static final ReclaimEvent PROBE = new ReclaimEvent();
 
   @Label("Store")
