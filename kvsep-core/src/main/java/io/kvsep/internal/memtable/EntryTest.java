@@ -2,8 +2,8 @@ package io.kvsep.internal.memtable;
 
 import io.kvsep.internal.memory.Region;
 
-/** A question about an entry of a memtable. */
+/** Predicate over the entries of a memtable. */
 public interface EntryTest {
-  /** The answer for the entry with the stored key at a place of the arena. */
+  /** Tests the entry whose stored key is at {@code keyOffset} of the arena. */
   boolean test(Region arena, long keyOffset, int keyLength, long tag);
 }

@@ -7,57 +7,54 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Where the nodes of a skip list's keys are, by hash: a lookup costs a line of the cache or two
- * where a search touches a dozen. Whoever only writes new keys has nothing of it and pays for it a
- * sixth of an insert, so it is given up when by then keys were hardly looked for, unless the list
- * defers.
+ * Hash index over the key nodes of a skip list. A lookup costs one or two cache lines, a search
+ * about a dozen. The index costs a sixth of an insert. So it is given up, unless the list defers,
+ * if keys were rarely looked up by the time it must grow.
  *
- * <p>Some tables, each with more slots than the one before: nothing is ever moved, and no insert
- * takes long. A memtable begins with one that holds what the last one came to. Open addressing with
- * linear probing; nothing is ever taken out. A slot is a number of four bytes, 0 when it is empty:
+ * <p>A few tables, each larger than the previous one; nothing is moved, so no insert takes long.
+ * The first is sized by the keys of the previous memtable. Open addressing with linear probing, no
+ * removal. A slot is four bytes, 0 if empty:
  *
  * <pre>
- * upper bits   of the key's hash, so that other keys are hardly ever looked at
- * lower bits   offset of the node by eight, as many as the arena's length needs
+ * upper bits   of the key's hash, so that other keys are rarely compared
+ * lower bits   offset of the node divided by eight, as many as the arena's length needs
  * </pre>
  *
  * <p>Thread safe: one thread may put while any number of threads find. A node is put before it is
- * linked into the list, so that who does not find it knows that it was not there.
+ * linked into the list, so a key that is not found was absent.
  */
 final class KeyIndex {
   private static final int SLOT_BYTES = 4;
   private static final int SLOTS_MIN = 16;
 
-  /** Of the first table; it is made in any case and stays in the processor's cache. */
+  /** Most slots of the first table if the number of keys is unknown, so that it stays cached. */
   private static final int SLOTS_FIRST_MAX = 1 << 14;
 
   private static final int GROWTH = 4;
   private static final int TABLES_MAX = 4;
 
   /**
-   * One more, of half the slots, is there for a list that defers: without it, a memtable of keys
-   * and values that have a few bytes each would have to be brought in order by the insert that
-   * finds no room.
+   * Without the additional table, of half the maximum size, a deferring memtable of tiny entries
+   * would be sorted by the insert that finds the others full.
    */
   private static final int TABLES_NEEDED_MAX = TABLES_MAX + 1;
 
   /**
-   * Slots with the same bits of the hash that a lookup may have to look behind. Only keys that
-   * somebody made up for it have more; searches are as fast with them as with others.
+   * Limit of slots with equal hash bits. Only crafted keys exceed it; the index is then given up,
+   * because searches handle them as fast as others.
    */
   private static final int ALIKE_MAX = 64;
 
-  /** A small arena has a small first table, so that others follow here too. */
+  /** Keeps the first table of a small arena small, so that it grows too. */
   private static final int SLOTS_PER_FIRST = 64;
 
-  /** So much of an arena for each slot of any but the first table. */
+  /** Arena bytes for each slot of the largest table. */
   private static final int ARENA_BYTES_PER_SLOT = 64;
 
   private final MemoryLedger ledger;
   private final int nodeBits;
   private final long slotsMax;
 
-  /** How often a key was looked for. */
   private final LongAdder lookups = new LongAdder();
 
   private volatile Region[] tables;
@@ -65,7 +62,7 @@ final class KeyIndex {
   /** Whether all nodes were put. */
   private volatile boolean complete = true;
 
-  /** Of the thread that puts. */
+  /** Free slots of the newest table. As the next two, accessed only by the putting thread. */
   private int room;
 
   private long keys;
@@ -73,7 +70,7 @@ final class KeyIndex {
   private long overwrites;
 
   /**
-   * @param expectedKeys how many keys there will be; 0 if that is not known
+   * @param expectedKeys 0 if unknown
    */
   KeyIndex(MemoryLedger ledger, long arenaBytes, long expectedKeys) {
     this.ledger = ledger;
@@ -83,13 +80,13 @@ final class KeyIndex {
     this.tables = new Region[] {newTable(Math.max(first, powerOfTwo(expectedKeys * 3 / 2)))};
   }
 
-  /** Whether a key that is not found is not there. */
+  /** Whether a key that is not found is absent. */
   boolean isComplete() {
     return complete;
   }
 
   /**
-   * How many keys another one will have to know if things go on like this. By who puts.
+   * Estimated keys of the next index. Called by the putting thread.
    *
    * @param needed as for {@link #put}
    */
@@ -97,7 +94,7 @@ final class KeyIndex {
     return needed || isOfUse() ? keys : 0;
   }
 
-  /** By who puts: a key was there already when an entry for it came. */
+  /** An entry came for a known key. Called by the putting thread. */
   void overwritten() {
     overwrites++;
   }
@@ -106,13 +103,13 @@ final class KeyIndex {
     return lookups.sum() + overwrites >= keys / 2;
   }
 
-  /** The node of a key, {@link SkipList#NULL} when none is known. */
+  /** The node of a key, or {@link SkipList#NULL} if unknown. */
   int find(long hash, Nodes nodes, Region key, long offset, int length) {
     lookups.increment();
     return probe(hash, nodes, key, offset, length);
   }
 
-  /** As {@link #find}, by the thread that puts, for what it is about to write. */
+  /** As {@link #find}, not counted as a lookup. Called by the putting thread. */
   int probe(long hash, Nodes nodes, Region key, long offset, int length) {
     if (!complete) {
       return SkipList.NULL;
@@ -135,10 +132,11 @@ final class KeyIndex {
   }
 
   /**
-   * Puts the node of a key of which there is none.
+   * Puts the node of a new key.
    *
-   * @param needed whether nodes are found by the index alone, so that it is of use in any case
-   * @return false when it cannot be put; then the index has to be given up
+   * @param needed whether the list has no other way to find nodes, so that the index is kept
+   *     regardless of use
+   * @return false if the index must be given up
    */
   boolean put(long hash, int node, boolean needed) {
     keys++;
@@ -166,7 +164,7 @@ final class KeyIndex {
     return true;
   }
 
-  /** Knows of no key any more; all of them are found otherwise. By who puts. */
+  /** Makes every lookup miss. Called by the putting thread. */
   void giveUp() {
     complete = false;
   }
@@ -206,12 +204,11 @@ final class KeyIndex {
   private Region newTable(long wanted) {
     long slots = Math.min(slotsMax, wanted);
     Region table = ledger.allocate(MemoryPurpose.MEMTABLE, slots * SLOT_BYTES);
-    // A probe for what is not there ends soon.
+    // A load factor of at most 7/8 ends probes for absent keys soon.
     room = (int) (slots - slots / 8);
     return table;
   }
 
-  /** The next one at or above the number. */
   private static long powerOfTwo(long number) {
     return number <= 1 ? 1 : Long.highestOneBit(number - 1) << 1;
   }

@@ -3,13 +3,12 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.memory.Region;
 
 /**
- * What one node of a skip list says of the next one in a level, and what the keys of the two have
- * to do with each other, as a number.
+ * A link of a skip list level, packed into a long:
  *
  * <pre>
  * bits  0-31  offset of the next node, 0 at the end
- *      32-39  how many bytes the keys share
- *      40-63  three bytes that the next node's key goes on with, as a number; zeros behind its end
+ *      32-39  number of leading bytes that its key shares with the key before the link
+ *      40-63  the next three bytes of its key, zero-padded
  * </pre>
  */
 final class Link {
@@ -31,7 +30,7 @@ final class Link {
     return (int) (link >>> 40);
   }
 
-  /** Three bytes of a key, as a number. */
+  /** Three bytes of a key from {@code at} on, zero-padded. */
   static int nextBytes(Region key, long offset, int length, int at) {
     return at >= length ? 0 : (int) (key.keyPrefix(offset + at, length - at) >>> 40);
   }

@@ -12,23 +12,22 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The index entries of the newest part of the log, sorted as soon as somebody walks them, and
- * beside them the ranges that were deleted. Owns its arena until {@link #free}; the deleted ranges
- * are on the heap.
+ * Index entries of the newest part of the log, sorted on the first walk, and the deleted ranges.
+ * Owns its arena until {@link #free}; the ranges are on the heap.
  *
  * <p>Thread safe: one thread at a time may insert while any number of threads read, see {@link
- * SkipList}. Whoever frees it makes sure that nobody reads any more.
+ * SkipList}.
  */
 public final class Memtable {
-  /** Deleted ranges may take as much of the heap as the arena takes beside it, within these. */
+  /** Deleted ranges may take as much heap as the arena has bytes, within these bounds. */
   private static final long RANGE_BYTES_MIN = 1 << 20;
 
   private static final long RANGE_BYTES_MAX = 8 << 20;
 
-  /** So many memtables keep their keys in order from the beginning behind one that was walked. */
+  /** Memtables after a walked one that sort on insert. */
   private static final int ORDERED_BEHIND = 16;
 
-  /** What is brought in order within a fraction of a millisecond. */
+  /** Sorted within a fraction of a millisecond. */
   private static final long UNORDERED_BYTES_MAX = 64 << 10;
 
   private final Region arena;
@@ -36,13 +35,13 @@ public final class Memtable {
   private final KeyIndex index;
   private final SkipList list;
 
-  /** How many in a row, this one included, keep their keys in order from the beginning. */
+  /** Memtables in a row, including this one, that sort on insert. */
   private final int orderedLeft;
 
   private final LogPosition logStart;
   private final AtomicLong entryCount = new AtomicLong();
 
-  /** Apart from the count: who looks something up asks, and each insert changes that. */
+  /** Separate from the count, which each insert changes, because every lookup reads it. */
   private volatile boolean empty = true;
 
   private final AtomicLong tombstoneCount = new AtomicLong();
@@ -50,32 +49,32 @@ public final class Memtable {
 
   private volatile MemtableRanges ranges = MemtableRanges.NONE;
 
-  /** Of the thread that inserts. */
+  /** Accessed only by the inserting thread. */
   private long rangeBytes;
 
   private final long firstMark;
   private final AtomicLong newestSequence = new AtomicLong();
 
-  /** Room an insert works with; not thread safe, one per inserting thread. */
+  /** Scratch space of an inserting thread. Not thread safe. */
   public static final class Splice {
     private final SkipList.Splice list = new SkipList.Splice();
   }
 
   /**
-   * One that is the first, or has nothing to do with others.
+   * Creates a memtable without a predecessor.
    *
-   * @param arenaBytes what it may take, all of it reserved at once
-   * @param logStart where the log begins that has to be replayed if this memtable is lost
-   * @param seed decides the shape of the list
+   * @param arenaBytes capacity, reserved at once
+   * @param logStart where log replay starts if this memtable is lost
+   * @param seed decides the tower heights
    */
   public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
     this(ledger, arenaBytes, logStart, seed, null);
   }
 
   /**
-   * One that comes after another, by who inserts into that.
+   * Creates a memtable. Called by the thread that inserts into {@code before}.
    *
-   * @param before what it was used for is what this one is taken to be used for
+   * @param before predecessor, whose use predicts that of this one
    */
   public Memtable(
       MemoryLedger ledger,
@@ -109,7 +108,7 @@ public final class Memtable {
     return list.isOrderWanted() ? ORDERED_BEHIND : Math.max(0, orderedLeft - 1);
   }
 
-  /** Adds the entry; false, with nothing changed, when there is no room for it. */
+  /** Returns false, with nothing changed, if the memtable is full. */
   public boolean insert(Entry entry, Splice splice) {
     if (Tag.kind(entry.tag) == Tag.RANGE_DELETE) {
       return insertRange(entry);
@@ -123,7 +122,7 @@ public final class Memtable {
       add(tombstoneCount, 1);
     }
     newestSequence.setRelease(Tag.sequence(entry.tag));
-    // Last: whoever sees the entry before this mark also sees the sequence number.
+    // Last: a thread that sees the entry before this mark sees the sequence number too.
     list.complete();
     return true;
   }
@@ -157,13 +156,12 @@ public final class Memtable {
     count.setRelease(count.getPlain() + more);
   }
 
-  /** The ranges deleted so far. */
   public MemtableRanges ranges() {
     return ranges;
   }
 
   /**
-   * Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 for none.
+   * Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 if none.
    *
    * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
    */
@@ -172,24 +170,27 @@ public final class Memtable {
   }
 
   /**
-   * Tells what was inserted before from what will be, see {@link #anySince}. Means something only
-   * where one thread inserts at a time, in the order of the sequence numbers.
+   * Separates earlier inserts from later ones, see {@link #anySince}. Requires inserts by one
+   * thread at a time, in the order of sequence numbers.
    */
   public long mark() {
     return list.completed();
   }
 
-  /** No entry before a mark taken earlier has a higher sequence number, nor has a deleted range. */
+  /**
+   * At least the sequence number of every entry before an earlier mark, and of every deleted range
+   * whose insert is complete.
+   */
   public long newestSequence() {
     return newestSequence.getAcquire();
   }
 
-  /** Asks about what was inserted since, but for ranges; whether the answer was yes for one. */
+  /** Whether the test holds for an entry inserted since the mark, ranges excluded. */
   public boolean anySince(long mark, EntryTest test) {
     return list.anyBetween(mark, list.completed(), test);
   }
 
-  /** As {@link #anySince}, about everything. */
+  /** As {@link #anySince}, for all entries. */
   public boolean any(EntryTest test) {
     return anySince(firstMark, test);
   }
@@ -210,19 +211,21 @@ public final class Memtable {
     return nodes.payloadLength(node);
   }
 
-  /** How many keys the next one may be asked for, going by this one. By who inserts. */
+  /** Estimated keys of the next memtable. Called by the inserting thread. */
   long expectedKeys() {
     return index.expectedKeys(list.isDeferring());
   }
 
-  /** Whether the next insert may have to bring much in order first. By who inserts. */
+  /**
+   * Whether the next insert may have to sort many entries first. Called by the inserting thread.
+   */
   public boolean insertMayTakeLong() {
     return list.isDeferring()
         && list.isOrderWanted()
         && list.unorderedBytes() > UNORDERED_BYTES_MAX;
   }
 
-  /** Whether keys are brought in order only when somebody wants that. By who inserts. */
+  /** Whether keys are sorted only on demand. Called by the inserting thread. */
   public boolean isDeferring() {
     return list.isDeferring();
   }
@@ -243,44 +246,41 @@ public final class Memtable {
     return keyBytes.get();
   }
 
-  /** Whether nothing was inserted yet. */
   public boolean isEmpty() {
     return empty;
   }
 
-  /** What it takes of memory, full or not; does not change any more when nothing is inserted. */
+  /** Reserved memory, used or not. Constant once inserts have ended. */
   public long memoryBytes() {
     return arena.length() + index.memoryBytes();
   }
 
-  /** Arena bytes in use. */
   public long allocatedBytes() {
     return nodes.allocatedBytes();
   }
 
-  /** About what many entries take of an arena besides keys and payloads. */
+  /** Estimated arena bytes of the entries in addition to keys and payloads. */
   public static long arenaOverhead(long entries) {
     return Nodes.overheadBytes() + entries * Nodes.overheadOfEach();
   }
 
   /**
-   * An iterator over all whose insert was complete; it may also see what is inserted while it
-   * walks. The first one of a memtable may have to bring everything in order before, which takes
-   * about a quarter of a microsecond an entry.
+   * An iterator over all completely inserted entries; it may also see later ones. The first
+   * iterator may have to sort all entries, about 0.25 µs each.
    */
   public InternalIterator iterator() {
     list.wantOrder();
     return new MemtableIterator(list);
   }
 
-  /** Saves whoever walks it first some of the work, unless somebody is at it. */
+  /** Sorts ahead of the first iterator, unless another thread is sorting. */
   public void prepareIterator() {
     list.prepareOrder();
   }
 
-  /** Gives the arena back; only when nobody reads any more. */
+  /** Frees the arena. No thread may read it any more. */
   public void free() {
-    // A mark may outlive it.
+    // Marks may outlive the memtable.
     ranges = MemtableRanges.NONE;
     index.free();
     arena.free();

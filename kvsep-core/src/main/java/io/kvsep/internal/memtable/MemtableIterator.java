@@ -3,7 +3,7 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Region;
 
-/** Walks a skip list; stepping back is a search, O(log n). */
+/** Iterates over a skip list; a step back is a search, O(log n). */
 final class MemtableIterator extends InternalIterator {
   private final SkipList list;
   private final Nodes nodes;

@@ -12,52 +12,46 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ranges deleted in a memtable, as of one moment. Deletes come in the order of their sequence
- * numbers and are kept as runs: a run is one delete, or two neighbouring runs of equal size. So n
- * deletes are at most log2(n) + 1 runs, and to add one is like adding one to a binary number.
+ * Immutable set of the ranges deleted in a memtable. Deletes arrive in the order of their sequence
+ * numbers and form runs: a run is one delete, or two neighbouring runs of equal size. So n deletes
+ * form at most log2(n) + 1 runs, and adding one works like incrementing a binary number.
  *
- * <p>Adding a delete fragments nothing. The first reader that needs a run cuts it into fragments,
- * each with the newest delete alone, from those of its halves; the run then remembers the fragments
- * and its halves forget theirs. A reader at a sequence number within a run asks the halves.
+ * <p>Fragments are computed lazily: the first reader that needs a run merges those of its halves,
+ * keeping the newest delete of each key. The run caches them, and its halves drop theirs. A reader
+ * at a sequence number within a run descends into the halves.
  *
- * <p>Thread safe; immutable but for the fragments it remembers. Two readers may cut the same run at
- * the same time.
+ * <p>Thread safe. Two readers may fragment the same run concurrently.
  *
- * <p>Cost: {@link #plus} O(1) amortised; a lookup one binary search a run. Cutting costs O(log n) a
- * delete in all, however deletes and lookups alternate. Fragments are on the heap, at most two for
- * each delete.
+ * <p>Cost: {@link #plus} is O(1) amortised; a lookup is one binary search per run. Fragmenting is
+ * O(log n) per delete in total, for any mix of deletes and lookups. At most two fragments per
+ * delete, on the heap.
  */
 public final class MemtableRanges {
-  /** No deleted range. */
   public static final MemtableRanges NONE = new MemtableRanges(null);
 
-  /**
-   * About what a delete takes of the heap beside its keys: itself, its share of the runs, their
-   * fragments.
-   */
+  /** Estimated heap of a delete without its keys: the run, its share of larger runs, fragments. */
   private static final int OVERHEAD_BYTES = 200;
 
   private static final byte[] NO_KEY = {};
 
-  /** The newest run; each leads to the next older one. */
+  /** Each run links to the next older one. */
   private final @Nullable Run newest;
 
   private MemtableRanges(@Nullable Run newest) {
     this.newest = newest;
   }
 
-  /** One delete, or two runs of equal size. */
   private static final class Run {
     final @Nullable Run next;
     final int size;
     final long oldestSequence;
     final long newestSequence;
 
-    // Of one delete.
+    // Of a run of one delete.
     final byte[] from;
     final byte[] to;
 
-    // Of two runs.
+    // Of a run of two runs.
     final @Nullable Run newer;
     final @Nullable Run older;
     volatile @Nullable RangeTombstones fragments;
@@ -96,7 +90,7 @@ public final class MemtableRanges {
       return Objects.requireNonNull(older);
     }
 
-    /** The fragments, cut anew unless they are remembered. */
+    /** The fragments, not cached if computed. */
     RangeTombstones cut() {
       RangeTombstones known = fragments;
       if (known != null) {
@@ -107,7 +101,7 @@ public final class MemtableRanges {
           : newer().cut().over(older().cut());
     }
 
-    /** The fragments, remembered from now on. */
+    /** The fragments, cached from now on. */
     RangeTombstones fragments() {
       RangeTombstones cut = cut();
       if (fragments == null && !isSingle()) {
@@ -145,7 +139,7 @@ public final class MemtableRanges {
       }
     }
 
-    /** Of the deletes above {@code above} up to {@code upTo}. */
+    /** Fragments of the deletes in ({@code above}, {@code upTo}]. */
     RangeTombstones cut(long above, long upTo) {
       if (newestSequence <= above || oldestSequence > upTo) {
         return RangeTombstones.NONE;
@@ -166,11 +160,11 @@ public final class MemtableRanges {
   }
 
   /**
-   * With one delete more.
+   * A copy with one more delete.
    *
-   * @param from first stored key that it deletes; kept
-   * @param to first stored key behind those; kept
-   * @param sequence higher than those of all deletes before
+   * @param from first stored key deleted; retained
+   * @param to first stored key after the range; retained
+   * @param sequence higher than those of all earlier deletes
    */
   MemtableRanges plus(byte[] from, byte[] to, long sequence) {
     if (newest != null && sequence <= newest.newestSequence) {
@@ -186,7 +180,7 @@ public final class MemtableRanges {
     return new MemtableRanges(run);
   }
 
-  /** About what a delete of a range takes of the heap. */
+  /** Estimated heap bytes of a range delete. */
   static long bytes(byte[] from, byte[] to) {
     return OVERHEAD_BYTES + from.length + (long) to.length;
   }
@@ -195,7 +189,6 @@ public final class MemtableRanges {
     return newest == null;
   }
 
-  /** How many runs there are. */
   int runs() {
     int count = 0;
     for (Run run = newest; run != null; run = run.next) {
@@ -219,8 +212,8 @@ public final class MemtableRanges {
   }
 
   /**
-   * Hands out all deletes at or below {@code sequence} in a few parts, the newest first. Each has
-   * of every key its newest delete alone.
+   * Passes all deletes at or below {@code sequence} in a few parts, newest first. A part holds only
+   * the newest of its deletes per key.
    */
   public void forEachPart(long sequence, Consumer<RangeTombstones> action) {
     for (Run run = newest; run != null; run = run.next) {
@@ -228,7 +221,7 @@ public final class MemtableRanges {
     }
   }
 
-  /** Whether the test, which is given both ends of a range, holds for a delete above a sequence. */
+  /** Whether the test, given both ends of a range, holds for a delete above a sequence. */
   public boolean anyAbove(long sequence, BiPredicate<byte[], byte[]> test) {
     for (Run run = newest; run != null && run.newestSequence > sequence; run = run.next) {
       if (run.anyAbove(sequence, test)) {
@@ -239,8 +232,8 @@ public final class MemtableRanges {
   }
 
   /**
-   * The deletes that readers at the boundaries, or above all of these, can tell apart: of each key
-   * the newest delete up to each boundary and above the one before.
+   * The deletes that readers at the boundaries, or above all, can distinguish: for each key the
+   * newest delete between two boundaries, the upper one inclusive.
    *
    * @param boundaries sequence numbers, ascending
    */

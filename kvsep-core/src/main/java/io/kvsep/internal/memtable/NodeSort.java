@@ -4,28 +4,27 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * Nodes sorted by key, or nearly: by the first eight bytes behind what all of the keys begin with,
- * and then those again that have the same. Keys that differ in nothing but zeros at their ends stay
- * as they were written, and so may others where a great many begin alike: whoever goes by the order
- * has to look.
+ * Sorts nodes by key, approximately: by the first eight bytes after the common prefix, then groups
+ * of equal bytes again. Keys that differ only in trailing zeros keep their write order, and so may
+ * keys when very many share a prefix. Callers must compare.
  */
 final class NodeSort {
-  /** Heap that it takes for each node meanwhile, at least, and as much again at most. */
+  /** Minimum temporary heap per node; the maximum is twice that. */
   private static final int BYTES_PER_NODE = 4 + 4 + 8 + 8;
 
-  /** Nodes that are sorted at once: with what they take, a small part of the heap. */
+  /** Keeps the temporary heap a small part of the whole. */
   static final int NODES_MAX =
       (int) Math.min(1 << 19, Runtime.getRuntime().maxMemory() / 24 / BYTES_PER_NODE);
 
-  /** So many are on their way from memory at once. */
+  /** Nodes prefetched at once. */
   private static final int TOUCHED = 32;
 
-  /** Steps that one is moved by where it has as much as others in its word. */
+  /** Maximum move that corrects the order of words with equal prefix bits. */
   private static final int MOVED_MAX = 16;
 
   /**
-   * How often keys that begin alike are sorted again. Those that still do then are keys that were
-   * made for it, each the beginning of the next, say.
+   * Limit of the recursion on equal prefixes. Only crafted keys exceed it, for example each a
+   * prefix of the next.
    */
   private static final int DEPTH_MAX = 8;
 
@@ -35,20 +34,20 @@ final class NodeSort {
   private final int[] sorted;
   private final int[] spare;
 
-  /** Eight bytes of each key, as numbers that are signed and in the order of the bytes. */
+  /** Eight bytes of each key; with the sign bit flipped, signed order is byte order. */
   private final long[] prefixes;
 
-  /** As much of them as fits in front of a place in the range that is sorted. */
+  /** Leading bits of a prefix, followed by the node's index in the range. */
   private final long[] words;
 
   private final int count;
   private int touchedTo;
 
   /**
-   * The keys' nodes that a walk meets next, at most {@link #NODES_MAX}.
+   * Sorts the next key nodes of a walk, at most {@link #NODES_MAX}.
    *
-   * @param from where the walk is
-   * @param to where it ends
+   * @param from current position of the walk
+   * @param to end of the walk
    */
   NodeSort(Nodes nodes, Nodes.Walk walk, long from, long to) {
     this.nodes = nodes;
@@ -71,7 +70,7 @@ final class NodeSort {
     return count;
   }
 
-  /** The nodes in their order, asked for one after the other. */
+  /** Must be called for each index in turn. */
   int node(int i) {
     if (i == touchedTo) {
       touch();
@@ -79,7 +78,7 @@ final class NodeSort {
     return sorted[i];
   }
 
-  /** Nodes and entries of neighbours lie anywhere in the arena: some are touched at once. */
+  /** Prefetches several nodes and entries, because neighbours are scattered over the arena. */
   private void touch() {
     int end = Math.min(count, touchedTo + TOUCHED);
     for (int i = touchedTo; i < end; i++) {
@@ -92,10 +91,8 @@ final class NodeSort {
   }
 
   /**
-   * Sorts a range.
-   *
-   * @param known bytes that its keys are known to share
-   * @param depth ranges that it is a part of
+   * @param known leading bytes that the keys of the range are known to share
+   * @param depth recursion depth
    */
   private void sort(int from, int to, int known, int depth) {
     int common = commonBytes(from, to, known);
@@ -126,7 +123,7 @@ final class NodeSort {
     }
   }
 
-  /** A word has not all of its prefix: where that tells it from the ones before, it is moved. */
+  /** Insertion step by full prefix, because a word holds only part of it. */
   private void moveDown(int i, int from, int bits) {
     long places = (1L << bits) - 1;
     long word = words[i];
@@ -142,7 +139,7 @@ final class NodeSort {
     words[at] = word;
   }
 
-  /** Sorts those again that have the same prefix, which the words are now. */
+  /** Sorts groups of equal prefixes again; the words now hold the full prefixes. */
   private void sortAlike(int from, int to, int common, int depth) {
     int begin = from;
     for (int i = from + 1; i <= to; i++) {
@@ -155,7 +152,6 @@ final class NodeSort {
     }
   }
 
-  /** How many bytes all keys of a range begin with. */
   private int commonBytes(int from, int to, int known) {
     if (from == to) {
       return 0;

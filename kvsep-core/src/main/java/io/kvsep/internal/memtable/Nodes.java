@@ -8,40 +8,39 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The entries of a memtable and their nodes, as they lie in its arena in the order in which they
- * were inserted. Nodes point to each other by offset; no object per entry.
+ * The entries of a memtable and their nodes, in insertion order in its arena. Nodes link to each
+ * other by offset, without an object per entry.
  *
- * <p>Thread safe: one thread may {@link #write} while any number of threads read what they were
- * shown. A node is complete before anybody is shown it, and never changes afterwards but for its
- * tower and its length's upper bit, and its entry but for its link.
+ * <p>Thread safe: one thread may {@link #write} while any number of threads read published nodes. A
+ * node is complete before it is published. After that, only its tower, the upper bit of its length
+ * and the chain link of its entry change.
  *
- * <p>Offset 0 is null: no node lies there. Entries fill the arena from its beginning, 4-byte
- * aligned, and nodes from its end, 8-byte aligned, so that the nodes lie close to each other.
- * Little-endian:
+ * <p>Offset 0 is null. Entries grow from the start of the arena, 4-byte aligned, and nodes from its
+ * end, 8-byte aligned, which keeps nodes close to each other. Little-endian:
  *
  * <pre>
  * entry    bytes  field
  *       0      8  tag
- *       8      4  payloadLength; bit 31: the entry is that of a version and has no key of its own
- *      12      4  chain: of a key's node the newest version, of a version the next older one; 0 at
- *                 the end, behind which lies the key's node
+ *       8      4  payloadLength; bit 31: entry of a version, without a key
+ *      12      4  chain: for a key node the newest version, for a version the next older one; 0 at
+ *                 the end, where the key node follows
  *      16      …  key, then payload
  *
  * node     bytes  field                        version  bytes  field
  *       0      4  offset of the entry                0      4  offset of the entry
- *       4      4  keyLength; bit 31: not in the      4      4  offset of the key's node
+ *       4      4  keyLength; bit 31: not in the      4      4  offset of the key node
  *                 list yet                           8      4  offset of a far older version
- *       8    8*h  tower: a link per level,          12      4  how many versions were older
+ *       8    8*h  tower: a link per level,          12      4  number of older versions
  *                 0 at the end
  * </pre>
  *
- * <p>What the outside calls a node is either kind.
+ * <p>Elsewhere, a node is either kind.
  */
 final class Nodes {
   static final int NULL = 0;
   static final int HEIGHT_MAX = 14;
 
-  /** Where every level of the list begins; has no entry. */
+  /** Head of every level; has no entry. */
   static final int HEAD = 8;
 
   private static final int ENTRY_HEADER_BYTES = 16;
@@ -49,7 +48,7 @@ final class Nodes {
   private static final int ENTRY_CHAIN = 12;
   private static final int OF_VERSION = 1 << 31;
 
-  /** Header and key of most entries. */
+  /** Covers header and key of most entries. */
   private static final int TOUCHED_BYTES = 65;
 
   private static final int VERSION_BYTES = 16;
@@ -65,10 +64,10 @@ final class Nodes {
   private final Region arena;
   private final long heightSeed;
 
-  /** Where the nodes begin, in the upper half, and where the entries end. */
+  /** Start of the nodes in the upper half, end of the entries in the lower half. */
   private final AtomicLong bounds;
 
-  /** The arena may hold anything: each node is written whole before it is shown. */
+  /** The arena may be uncleared: each node is written completely before it is published. */
   Nodes(Region arena, long heightSeed) {
     this.arena = arena;
     this.heightSeed = heightSeed;
@@ -80,47 +79,45 @@ final class Nodes {
     return arena;
   }
 
-  /** Bytes of the arena in use. */
   long allocatedBytes() {
     long now = bounds.getAcquire();
     return (int) now + arena.length() - (now >>> 32);
   }
 
-  /** Where the next entry and its node will lie; before it lie those that were written so far. */
+  /** Where the next entry and its node go; all earlier ones are before it. */
   long position() {
     return bounds.getAcquire();
   }
 
-  /** Whether a node was written before that position was the present one. */
+  /** Whether a node was written before {@code position} was current. */
   static boolean isBefore(int node, long position) {
     return node >= (int) (position >>> 32);
   }
 
-  /** Whether what lies before a position is part of what lies before another. */
+  /** Whether {@code position} is at or before {@code other}. */
   static boolean isWithin(long position, long other) {
     return (int) position <= (int) other;
   }
 
-  /** Bytes of the entries between two positions; none where the second is in front of the first. */
+  /** Bytes of the entries between two positions; 0 if {@code to} is first. */
   static long bytesBetween(long from, long to) {
     return Math.max(0, (int) to - (int) from);
   }
 
-  /** Walks entries in the order in which they were written. Not thread safe. */
+  /** Iterates over entries in write order. Not thread safe. */
   final class Walk {
     private long node;
     private int at;
     private final int end;
     private boolean ofVersion;
 
-    /** All of these have to be complete. */
+    /** All entries between the positions must be complete. */
     Walk(long from, long to) {
       node = from >>> 32;
       at = (int) from;
       end = (int) to;
     }
 
-    /** Goes to the next entry; the first one at first. */
     boolean next() {
       if (at >= end) {
         return false;
@@ -136,7 +133,6 @@ final class Nodes {
       return (int) node;
     }
 
-    /** Whether it is a version of a key whose node came before. */
     boolean isOfVersion() {
       return ofVersion;
     }
@@ -145,18 +141,17 @@ final class Nodes {
       return ofVersion ? arena.getInt(node + VERSION_KEY_NODE) : (int) node;
     }
 
-    /** Where the walk is now: before it lie those that it has met. */
+    /** Position after all visited entries. */
     long position() {
       return node << 32 | at;
     }
   }
 
-  /** Has a node on its way from memory before it is needed. */
   void touchNode(int node) {
     arena.touch(node, Integer.BYTES);
   }
 
-  /** The same for its entry, once the node is there. */
+  /** Reads the node, which should be prefetched before. */
   void touchEntry(int node) {
     long entry = entry(node);
     arena.touch(entry, (int) Math.min(TOUCHED_BYTES, arena.length() - entry));
@@ -189,12 +184,11 @@ final class Nodes {
     return entry + ENTRY_HEADER_BYTES + (ofVersion ? 0 : keyLength(node));
   }
 
-  /** Where the chain goes on behind a node. */
+  /** Offset of the link to the next older version. */
   static long olderOffset(Region arena, int node) {
     return arena.getInt(node) + (long) ENTRY_CHAIN;
   }
 
-  /** Whether a node is in the list, and not only in the index. */
   boolean isLinked(int keyNode) {
     return arena.getIntVolatile(keyNode + NODE_KEY_LENGTH) >= 0;
   }
@@ -215,13 +209,13 @@ final class Nodes {
     return arena.getInt(node);
   }
 
-  /** Bytes that many entries take besides keys and payloads, each on average. */
+  /** Average bytes of an entry without key and payload. */
   static int overheadOfEach() {
-    // A version takes three bytes less than a key, and no key.
+    // A version takes three bytes less than a key node, and no key.
     return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
   }
 
-  /** Bytes of an arena that are never available to entries. */
+  /** Arena bytes that are never available to entries. */
   static int overheadBytes() {
     return FIRST_FREE;
   }
@@ -235,9 +229,9 @@ final class Nodes {
   }
 
   /**
-   * Writes a node and its entry, to be shown.
+   * Writes a node and its entry without publishing them; {@link #NULL} if the arena is full.
    *
-   * @param keyNode of which this is another version; {@link #NULL} for a key of its own
+   * @param keyNode key node of a version; {@link #NULL} for a new key
    */
   int write(Entry entry, int keyNode) {
     boolean ofVersion = keyNode != NULL;
@@ -248,7 +242,7 @@ final class Nodes {
     long entryBytes = entryBytes(keyLength, payloadLength);
     long now = bounds.getPlain();
     long at = (int) now;
-    // The height comes from where the entry will lie, so that it needs no generator.
+    // The height depends only on the entry's offset, so no generator is needed.
     long node = (now >>> 32) - (ofVersion ? VERSION_BYTES : keyNodeBytes(at));
     if (entryBytes > node - at) {
       return NULL;
@@ -277,7 +271,7 @@ final class Nodes {
     return (int) node;
   }
 
-  /** Geometric with one level more in a quarter of the cases. */
+  /** Geometric: each further level has probability 1/4. */
   private int heightFor(long offset) {
     long bits = (offset ^ heightSeed) * 0x9e3779b97f4a7c15L;
     bits = (bits ^ bits >>> 32) * 0xbf58476d1ce4e5b9L;

@@ -10,62 +10,58 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A skip list (W. Pugh, 1990; insert-only, so that readers need no locks) of keys, each with its
- * versions behind it, made of {@link Nodes}. A key that is written over and over makes the list no
- * longer, only its own chain of versions, see {@link VersionChain}.
+ * A skip list (W. Pugh, 1990; insert-only, so readers need no locks) of keys, each with a {@link
+ * VersionChain}, made of {@link Nodes}. Overwrites extend only the chain.
  *
- * <p>A list may begin by <em>deferring</em>: then a new key's node is put into the index only, by
- * which it is found, and nobody searches its place. That is made up for all at once, sorted, which
- * takes a fraction of the time, when somebody wants the keys in order, and from then on each goes
- * to its place at once.
+ * <p>A list may start <em>deferring</em>: new key nodes are only put into the index, without a
+ * search. When a caller first needs order, all of them are linked in one sorted pass, which takes a
+ * fraction of the time. From then on, inserts link.
  *
- * <p>Thread safety: one thread may insert while any number of threads read, without locks but while
- * what was deferred is made up for: whoever wants order waits for that, and so does the next
- * insert. Others may insert later, when what the one wrote is visible to them.
+ * <p>Thread safety: one thread may insert while any number of threads read. Only linking deferred
+ * nodes takes a lock: callers that need order wait for it, and so does the next insert. Another
+ * thread may take over inserting if the previous one's writes are visible to it.
  *
  * <p>Invariants:
  *
  * <ol>
- *   <li>A node is complete before the write that links it into level 0 or into a chain, or puts it
+ *   <li>I1: A node is complete before the write that links it into level 0 or a chain, or puts it
  *       into the index.
- *   <li>All versions in a chain are as new as that of the key's node or newer. A key has more than
- *       one node only where an older version came later than a newer one; then the node with the
- *       higher tag was there first, and all of its chain is newer than that of the next node.
- *   <li>Each level is sorted in internal order; level n+1 holds a subset of level n. A node may for
- *       a moment be linked in level n and not yet in n+1; searches only get slower by that.
- *   <li>A key's node is in the index, as long as that is complete, before it is in the list. What
- *       lies before {@link #ordered} is in the list. What does not, is in the index, which is
- *       complete then, and has one node of each key.
- *   <li>Links are made by whoever holds the lock, or, once nothing is deferred any more, by the
- *       thread that inserts.
- *   <li>Nothing is ever unlinked; memory is given back with the whole arena.
- *   <li>A {@link Link} says of the two nodes it connects how many bytes their keys share, and what
- *       the next node's key goes on with.
+ *   <li>I2: No version in a chain is older than the key node. A key has several nodes only if an
+ *       older version came after a newer one; then the node with the higher tag came first, and its
+ *       whole chain is newer than that of the next node.
+ *   <li>I3: Each level is sorted in internal order; level n+1 holds a subset of level n. A node may
+ *       briefly be linked in level n and not in n+1, which only slows searches.
+ *   <li>I4: While the index is complete, a key node is in it before it is in the list. Nodes before
+ *       {@link #ordered} are in the list. If there are others, the index is complete and holds
+ *       them, one per key.
+ *   <li>I5: Links are written by the lock holder or, once nothing is deferred, by the inserting
+ *       thread.
+ *   <li>I6: Nothing is ever unlinked; memory is freed with the arena.
+ *   <li>I7: A {@link Link} holds how many bytes the keys of its two nodes share, and the next bytes
+ *       of the second.
  * </ol>
  *
- * <p>A position is a node and that of its key.
+ * <p>A position is a node with its key node.
  *
- * <p>The links are what makes a search cheap: it knows how many bytes the key that it looks for
- * shares with the node it stands on, which is smaller. If that node shares more with the next one,
- * the next one is smaller too; if less, bigger; if as much, the next bytes decide but for rare
- * cases. So a search walks over nodes, which take a small part of the memory, and hardly looks at
- * entries. (The idea is that of string sorting with longest common prefixes.)
+ * <p>A search knows how many bytes its key shares with the current node, which is smaller. If that
+ * node shares more bytes with the next node, the next node is smaller too; if fewer, it is bigger;
+ * if equally many, the link's bytes almost always decide. So a search reads nodes, a small part of
+ * the memory, and rarely entries. (The idea is that of string sorting with longest common
+ * prefixes.)
  *
- * <p>For this, keys count as if zeros without end followed; two keys of which one is the other with
- * zeros behind it are told apart by comparing them. Shared bytes from {@link #SHARED_MAX} on are
- * not counted.
+ * <p>For this, keys compare as if followed by infinitely many zeros; keys that differ only in
+ * trailing zeros are compared in full. Shared bytes are counted up to {@link #SHARED_MAX}.
  */
 final class SkipList {
   static final int NULL = Nodes.NULL;
   private static final int HEAD = Nodes.HEAD;
 
-  /** Bytes that two keys share are counted up to here. */
   private static final int SHARED_MAX = 255;
 
-  /** Above any number of shared bytes. */
+  /** Flag in comparison results, above any shared byte count. */
   private static final int LESS = 256;
 
-  /** What {@link #ordered} is when everything is in the list, and will be. */
+  /** Value of {@link #ordered} once inserts link. */
   private static final long ALL = Integer.MAX_VALUE;
 
   private final Nodes nodes;
@@ -73,27 +69,24 @@ final class SkipList {
   private final VersionChain versions;
   private final KeyIndex index;
 
-  /** Levels in use; only grows. A reader that sees an old value just walks lower levels. */
+  /** Levels in use; only grows. A reader that sees an old value walks lower levels. */
   private volatile int height = 1;
 
-  /** Behind the last complete insert. */
   private final AtomicLong completed;
 
-  /** What lies before it is in the list. Written under the lock. */
+  /** Nodes before it are in the list. Written under {@link #orderLock}. */
   private final AtomicLong ordered;
 
-  /** Held while what was deferred is made up for. */
+  /** Held while deferred nodes are linked. */
   private final ReentrantLock orderLock = new ReentrantLock();
 
   private volatile boolean orderWanted;
 
-  /** Of the thread that inserts. */
+  /** Accessed only by the inserting thread. */
   private boolean deferring;
 
   /**
-   * A list without entries.
-   *
-   * @param defers whether keys are brought in order only when somebody wants that
+   * @param defers whether keys are linked only when a caller needs order
    */
   SkipList(Nodes nodes, KeyIndex index, boolean defers) {
     this.nodes = nodes;
@@ -109,27 +102,26 @@ final class SkipList {
     return nodes;
   }
 
-  /** The position behind the last insert that is complete. */
+  /** Position after the last complete insert. */
   long completed() {
     return completed.getAcquire();
   }
 
-  /** The insert is complete. By who inserts, behind each. */
+  /** Called by the inserting thread after each insert. */
   void complete() {
     completed.setRelease(nodes.position());
   }
 
-  /** Whether anybody wanted the keys in order so far. */
   boolean isOrderWanted() {
     return orderWanted;
   }
 
-  /** Whether keys are found by the index alone. By who inserts. */
+  /** Called by the inserting thread. */
   boolean isDeferring() {
     return deferring;
   }
 
-  /** From here on, all whose insert is complete by now is in the list. */
+  /** Links all completely inserted nodes. The next insert ends deferring. */
   void wantOrder() {
     if (!orderWanted) {
       orderWanted = true;
@@ -138,8 +130,8 @@ final class SkipList {
   }
 
   /**
-   * Asks about the entries between two positions, in the order in which they were inserted; whether
-   * the answer was yes for one. All of them have to be complete.
+   * Whether the test holds for an entry between two positions, tried in insertion order. All of
+   * them must be complete.
    */
   boolean anyBetween(long from, long to, EntryTest test) {
     Nodes.Walk walk = nodes.new Walk(from, to);
@@ -153,26 +145,26 @@ final class SkipList {
     return false;
   }
 
-  /** Room an insert works with: where it goes on each level. */
+  /** Scratch space of an insert: predecessors by level. */
   static final class Splice {
     private final int[] before = new int[Nodes.HEIGHT_MAX];
 
-    /** Bytes that the new key shares with the node before. */
+    /** Bytes that the new key shares with the predecessor. */
     private final int[] shared = new int[Nodes.HEIGHT_MAX];
 
-    /** The node on which the search ended has the key, or may have it. */
+    /** Whether the node where the search ended may have the same key. */
     private boolean sameKey;
   }
 
-  /** Adds the entry; false, with nothing changed, when the arena has no room for it. */
+  /** Returns false, with nothing changed, if the arena is full. */
   boolean insert(Entry entry, Splice splice) {
     Region key = Objects.requireNonNull(entry.keyRegion);
     boolean indexed = index.isComplete();
     long hash = indexed ? KeyHash.of(key, entry.keyOffset, entry.keyLength) : 0;
     int known = indexed ? index.probe(hash, nodes, key, entry.keyOffset, entry.keyLength) : NULL;
     boolean newest = known != NULL && nodes.tag(known) <= entry.tag;
-    // A newer version of a known key needs no order, but whoever only writes such has to end it
-    // too.
+    // A newer version of a known key needs no order, but it ends deferring too: there may be no
+    // other inserts.
     if (deferring && (orderWanted || (known != NULL && !newest))) {
       endDeferring();
     }
@@ -204,18 +196,17 @@ final class SkipList {
     return true;
   }
 
-  /** Bytes of entries that the next insert, or who wants order, has to bring in order first. */
   long unorderedBytes() {
     return Nodes.bytesBetween(ordered.getAcquire(), completed());
   }
 
-  /** Does what {@link #wantOrder} would have to, unless somebody is at it. */
+  /** Does the work of {@link #wantOrder} ahead, unless another thread holds the lock. */
   void prepareOrder() {
     if (orderLock.tryLock()) {
       try {
         order(completed());
       } catch (OutOfMemoryError e) {
-        // Nobody asked for it.
+        // Optional: wantOrder does it later.
         return;
       } finally {
         orderLock.unlock();
@@ -223,7 +214,6 @@ final class SkipList {
     }
   }
 
-  /** Brings everything in order that was inserted so far; from now on each entry is at once. */
   private void endDeferring() {
     orderLock.lock();
     try {
@@ -235,7 +225,7 @@ final class SkipList {
     deferring = false;
   }
 
-  /** Sees to it that what lies before a position is in the list. */
+  /** Links all nodes before {@code to}. */
   private void order(long to) {
     if (Nodes.isWithin(to, ordered.getAcquire())) {
       return;
@@ -253,7 +243,7 @@ final class SkipList {
     }
   }
 
-  /** Puts some nodes into the list; how far it came. */
+  /** Links the next batch; returns the position after it. */
   private long orderNext(long from, long to, Splice splice) {
     Nodes.Walk walk = nodes.new Walk(from, to);
     NodeSort sort;
@@ -265,7 +255,7 @@ final class SkipList {
     int last = NULL;
     for (int i = 0; i < sort.count(); i++) {
       int node = sort.node(i);
-      // It is where somebody before did not come to the end.
+      // A pass that failed may have linked it.
       if (!nodes.isLinked(node)) {
         linkBehind(last, node, splice);
         last = node;
@@ -274,7 +264,7 @@ final class SkipList {
     return walk.position();
   }
 
-  /** Takes no memory and more time. */
+  /** Slower, without allocation. */
   private long orderUnsorted(Nodes.Walk walk, Splice splice) {
     while (walk.next()) {
       if (!walk.isOfVersion() && !nodes.isLinked(walk.node())) {
@@ -285,8 +275,8 @@ final class SkipList {
   }
 
   /**
-   * Links a node, from the place where another one was linked just before, which is near where the
-   * keys come in order: a finger search.
+   * Links a node from the place of the node linked before, which is close if keys come in order: a
+   * finger search.
    *
    * @param last that node; {@link #NULL} for none
    */
@@ -304,15 +294,15 @@ final class SkipList {
   }
 
   /**
-   * Moves a splice from where {@code last} was put to the place of a key behind it.
+   * Moves a splice from the place of {@code last} to that of a later key.
    *
-   * @param shared bytes that the two share
+   * @param shared bytes that the two keys share
    */
   private void advance(int last, int shared, long key, int length, long tag, Splice splice) {
     int levels = height;
     int lastHeight = nodes.height(last);
     for (int level = 0; level < levels; level++) {
-      // In the order of keys, what the first and the third share both share with the second.
+      // In sorted order, bytes shared by the first and third key are shared by the second.
       splice.before[level] = level < lastHeight ? last : splice.before[level];
       splice.shared[level] = level < lastHeight ? shared : Math.min(shared, splice.shared[level]);
     }
@@ -329,7 +319,6 @@ final class SkipList {
     }
   }
 
-  /** Whether the node behind the splice comes before a key. */
   private boolean isLess(Splice splice, int level, long key, int length, long tag) {
     int shared = splice.shared[level];
     int more = Link.nextBytes(arena, key, length, shared);
@@ -348,7 +337,7 @@ final class SkipList {
   }
 
   /**
-   * Node of the newest entry of the key with a tag of at most {@code tag}, {@link #NULL} if none.
+   * Node of the newest entry of the key with a tag of at most {@code tag}; {@link #NULL} if none.
    */
   int find(Region key, long offset, int length, long hash, long tag) {
     int known = index.find(hash, nodes, key, offset, length);
@@ -364,12 +353,12 @@ final class SkipList {
         : NULL;
   }
 
-  /** Whether a walk would meet a node, and not only who finds it in the index. */
+  /** Whether a walk would find the node, not only an index lookup. */
   private boolean isShown(int keyNode) {
     return nodes.isLinked(keyNode) || Nodes.isBefore(keyNode, completed());
   }
 
-  /** First position at or after this one, {@link #NULL} past the end. */
+  /** First position at or after this one; {@link #NULL} past the end. */
   long findAtOrAfter(Region key, long offset, int length, long tag) {
     int keyNode = (int) search(key, offset, length, tag, /* splice= */ null);
     if (keyNode == NULL) {
@@ -380,7 +369,7 @@ final class SkipList {
         : newest(keyNode);
   }
 
-  /** Last position before this one, {@link #NULL} when there is none. */
+  /** Last position before this one; {@link #NULL} if none. */
   long findBefore(Region key, long offset, int length, long tag) {
     long place = search(key, offset, length, tag, /* splice= */ null);
     int keyNode = (int) place;
@@ -436,22 +425,21 @@ final class SkipList {
   }
 
   /**
-   * Last node before the position, or the head, in the upper half, and in the lower one the node
-   * that came behind it when that was found.
+   * The last node before the position, or the head, in the upper half; in the lower one the node
+   * found after it.
    *
-   * @param splice is given where the position is on each of them
+   * @param splice receives the predecessors
    */
   private long search(Region key, long offset, int length, long tag, @Nullable Splice splice) {
     return descend(HEAD, 0, height - 1, NULL, key, offset, length, tag, splice);
   }
 
   /**
-   * Goes on with a search.
+   * Continues a search.
    *
    * @param prev a node before the position, or the head
    * @param shared bytes that the key shares with it
-   * @param level in which it is
-   * @param bigger a node that is known not to come before the position
+   * @param bigger a node known not to be before the position
    */
   private long descend(
       int prev,
@@ -468,7 +456,7 @@ final class SkipList {
     while (true) {
       long link = link(prev, level);
       int next = Link.next(link);
-      // A node already found to be bigger on the level above need not be compared again.
+      // Found to be bigger on the level above.
       if (next != NULL && next != bigger) {
         int order = order(link, shared, more, key, offset, length, tag);
         if (order >= LESS) {
@@ -496,7 +484,6 @@ final class SkipList {
     }
   }
 
-  /** Puts a node into the list, at the place where a splice is. */
   private void linkTower(int node, Region key, long offset, int length, long tag, Splice splice) {
     int levels = height;
     int nodeHeight = nodes.height(node);
@@ -521,18 +508,18 @@ final class SkipList {
     int next = Link.next(link);
     int more = Link.nextBytes(key, offset, length, shared);
     int order = next == NULL ? 0 : order(link, shared, more, key, offset, length, tag);
-    // Sharing as much with the next node as the one before did, the new one gets the same link.
+    // If it shares as many bytes with the next node as its predecessor did, the link is the same.
     boolean same = next == NULL || order == Link.shared(link);
     arena.putLong(Nodes.tower(node, level), same ? link : linkTo(next, order));
     arena.putLongRelease(Nodes.tower(prev, level), Link.of(node, shared, more));
   }
 
   /**
-   * Compares what a link leads to with a key.
+   * Compares the target of a link with a key.
    *
-   * @param shared bytes that the key shares with the node that the link belongs to
+   * @param shared bytes that the key shares with the node that holds the link
    * @param more the key's next bytes
-   * @return the bytes that the two share, and {@link #LESS} more if the node comes before the key
+   * @return bytes shared by the target and the key, plus {@link #LESS} if the target is smaller
    */
   private int order(
       long link, int shared, int more, Region key, long offset, int length, long tag) {
@@ -551,7 +538,7 @@ final class SkipList {
     return compare(Link.next(link), key, offset, length, tag);
   }
 
-  /** As {@link #order}, by looking at the whole of both. */
+  /** As {@link #order}, by the full keys. */
   private int compare(int node, Region key, long offset, int length, long tag) {
     int nodeLength = nodes.keyLength(node);
     long nodeOffset = nodes.keyOffset(node);
@@ -561,7 +548,7 @@ final class SkipList {
     if (shared < common) {
       less = (arena.getByte(nodeOffset + shared) & 0xff) < (key.getByte(offset + shared) & 0xff);
     } else if (nodeLength == length) {
-      // The newer one first.
+      // Newer versions come first.
       return (tag < nodes.tag(node) ? LESS : 0) + SHARED_MAX;
     } else {
       less = nodeLength < length;

@@ -3,14 +3,12 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.memory.Region;
 
 /**
- * The newer versions of a key of a skip list, from the newest down to that of the key's node, which
- * is the oldest. Each knows the next older one and another, far older one, placed so that any of n
- * versions is reached in O(log n) steps (E. W. Myers, "An applicative random-access stack", 1983).
+ * The versions of a key, from the newest down to the key node, which is the oldest. Each links to
+ * the next older one and to a far older one, so that any of n versions is reached in O(log n) steps
+ * (E. W. Myers, "An applicative random-access stack", 1983). {@link Nodes} has the layout.
  *
- * <p>Thread safe: one thread may add while any number of threads read. What comes in the order of
- * age goes to the front; what is late goes between two others, and then steps past it may be more.
- *
- * <p>Layout, by which {@link Nodes} tells the two kinds of node apart: there.
+ * <p>Thread safe: one thread may add while any number of threads read. A version added late goes
+ * between two others; passing it may take more steps.
  */
 final class VersionChain {
   private final Region arena;
@@ -19,13 +17,12 @@ final class VersionChain {
     this.arena = arena;
   }
 
-  /** The newest version of a key. */
   int newest(int keyNode) {
     int first = olderLink(keyNode);
     return first == Nodes.NULL ? keyNode : first;
   }
 
-  /** The version before this one, {@link SkipList#NULL} behind the key's node. */
+  /** {@link SkipList#NULL} after the key node. */
   int older(int keyNode, int version) {
     if (version == keyNode) {
       return Nodes.NULL;
@@ -34,7 +31,7 @@ final class VersionChain {
     return older == Nodes.NULL ? keyNode : older;
   }
 
-  /** The newest version with a tag of at most {@code tag}; that of the key's node has one. */
+  /** The newest version with a tag of at most {@code tag}, which the key node must have. */
   int atOrBelow(int keyNode, long tag) {
     int version = newest(keyNode);
     while (tag(version) > tag) {
@@ -44,7 +41,7 @@ final class VersionChain {
     return version;
   }
 
-  /** The oldest version with a higher tag; {@link SkipList#NULL} when there is none. */
+  /** The oldest version with a higher tag; {@link SkipList#NULL} if none. */
   int above(int keyNode, long tag) {
     int version = newest(keyNode);
     if (tag(version) <= tag) {
@@ -63,7 +60,7 @@ final class VersionChain {
     }
   }
 
-  /** Adds a version whose node is written but for what it says of others. */
+  /** Adds a version whose node is complete except for its links. */
   void add(int keyNode, int version) {
     long tag = tag(version);
     int newer = keyNode;
@@ -77,7 +74,7 @@ final class VersionChain {
     arena.putIntRelease(Nodes.olderOffset(arena, newer), version);
   }
 
-  /** Says how deep a version lies and where it jumps to. */
+  /** Sets the depth and the far link of a version. */
   private void stack(int keyNode, int version, int older) {
     int depth = depth(keyNode, older);
     int far = older == keyNode ? keyNode : jump(older);
