@@ -10,9 +10,8 @@ import io.kvsep.internal.memory.Varint;
 import java.util.Arrays;
 
 /**
- * Puts one data block at a time together; the format is in {@link TableFormat}. The caller vouches
- * for the order of the entries. Owns its buffer, which keeps its length from block to block. Not
- * thread safe.
+ * Builds one data block at a time, see {@link TableFormat}. The caller ensures the order of the
+ * entries. The buffer is reused for every block. Not thread safe.
  */
 final class BlockBuilder implements AutoCloseable {
   private final GrowingRegion block;
@@ -31,14 +30,14 @@ final class BlockBuilder implements AutoCloseable {
     return restartCount == 0;
   }
 
-  /** Bytes the block would have if it ended here. */
+  /** Length of the block if it ended here. */
   long bytes() {
     return position
         + (long) TableFormat.RESTART_BYTES * restartCount
         + TableFormat.BLOCK_TRAILER_BYTES;
   }
 
-  /** Most bytes an entry could add to the block. */
+  /** Upper bound of the bytes that an entry adds. */
   long entryBytes(int keyLength, int commonLength, long tag, int payloadLength) {
     int shared = nextIsRestart() ? 0 : commonLength;
     int unshared = keyLength - shared;
@@ -52,9 +51,7 @@ final class BlockBuilder implements AutoCloseable {
   }
 
   /**
-   * Appends an entry.
-   *
-   * @param commonLength bytes the key has in common with the one before it
+   * @param commonLength leading bytes that the key shares with the previous one
    */
   void add(
       Region key,
@@ -87,10 +84,11 @@ final class BlockBuilder implements AutoCloseable {
   }
 
   /**
-   * Appends restarts and checksum for a block that will lie at {@code fileOffset}. {@link #region}
-   * then holds the block in its first bytes until {@link #clear}.
+   * Appends restarts and checksum. The block is at the start of {@link #region} until {@link
+   * #clear}.
    *
-   * @return the length of the block
+   * @param fileOffset where the block goes
+   * @return length of the block
    */
   int seal(long seed, long fileOffset, NativeWindow window) {
     int length = Math.toIntExact(bytes());
@@ -110,7 +108,6 @@ final class BlockBuilder implements AutoCloseable {
     return block.region();
   }
 
-  /** Starts the next block. */
   void clear() {
     restartCount = 0;
     entriesSinceRestart = 0;

@@ -15,15 +15,15 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of the block in which a {@link TableIterator} stands, copied to the heap after it was
- * verified. Reads them as {@link BlockView} does, as long as they have the short lengths that most
- * have; what is longer, or does not hold together, is left to that one.
+ * A heap copy of the verified block of a {@link TableIterator}. Reads entries as {@link BlockView}
+ * does, but only those with short lengths, as most are. Longer and malformed ones are left to the
+ * view.
  */
 final class BlockCopy extends EntryLookahead {
   /** Longer blocks hold few entries. */
   private static final int BYTES_MAX = 4096;
 
-  /** With its restarts and trailer. */
+  /** With restarts and trailer. */
   private static final int WHOLE_BYTES_MAX = BYTES_MAX + 512;
 
   private static final int SLACK = HeapEntry.SLACK;
@@ -34,30 +34,28 @@ final class BlockCopy extends EntryLookahead {
   private final CRC32C crc = new CRC32C();
   private byte[] bytes = {};
 
-  @SuppressWarnings("NullAway.Init") // there is nothing to read before copy
+  @SuppressWarnings("NullAway.Init") // set by copy, before any read
   private Region source;
 
-  /** Where the first of our bytes lies in the source. */
+  /** Offset of the copy in the source. */
   private long base;
 
   private int limit;
   private @Nullable KeyLimit limitKey;
   private long sequenceMax;
 
-  /** Where the entry seen last begins, and the one behind it; the same if none was seen. */
+  /** Start of the last entry seen, and of the next; equal if none was seen. */
   private int entry;
 
   private int next;
 
-  /** Entries that begin before this were foreseen. */
+  /** Entries that start earlier were prefetched. */
   private int foreseenTo;
 
-  /** Whether blocks of so many bytes are copied. */
   static boolean takes(long length) {
     return length <= BYTES_MAX;
   }
 
-  /** Copies the entries from {@code from} to {@code end}. */
   void copy(Region region, long from, long end) {
     int length = (int) (end - from);
     if (length + SLACK > bytes.length) {
@@ -69,16 +67,16 @@ final class BlockCopy extends EntryLookahead {
     limit = length;
   }
 
-  /** The same of a block with its restarts and trailer. */
+  /** As {@link #takes}, with restarts and trailer. */
   static boolean takesWhole(long length) {
     return length > TableFormat.BLOCK_TRAILER_BYTES && length <= WHOLE_BYTES_MAX;
   }
 
   /**
-   * Copies a block of a table's file that was not verified, and verifies the copy: that holds only
-   * if all of it was read, so nobody has to ask for pages that were not. Not for packed blocks.
+   * Copies an unverified block of a table file and verifies the copy. A valid checksum proves that
+   * all pages were readable. Not for packed blocks.
    *
-   * @return how many restarts it has; 0 when nothing can be said of it, and nothing is held
+   * @return number of restarts; 0, with an empty copy, if the block is packed or damaged
    */
   int copyBlock(TableBytes file, long from, long end) {
     copy(file.mapping(), from, end);
@@ -97,16 +95,16 @@ final class BlockCopy extends EntryLookahead {
     return restarts;
   }
 
-  /** Whether an entry that begins there was copied. */
+  /** Whether the entry at this source offset was copied. */
   boolean holds(long offset) {
     return offset >= base && offset - base < limit;
   }
 
   /**
-   * Begins at an entry it holds.
+   * Starts at an entry of the copy.
    *
-   * @param foreseen in the source, entries that begin before this were foreseen
-   * @param below knows how much of it the key before has; kept up to date
+   * @param foreseen source offset; earlier entries were prefetched
+   * @param below its agreement with the current key is kept up to date
    */
   void begin(long offset, long foreseen, @Nullable KeyLimit below, long sequence) {
     entry = (int) (offset - base);
@@ -116,7 +114,6 @@ final class BlockCopy extends EntryLookahead {
     sequenceMax = sequence;
   }
 
-  /** Whether an entry was seen since. */
   boolean isMoved() {
     return next > entry;
   }
@@ -177,7 +174,7 @@ final class BlockCopy extends EntryLookahead {
     return true;
   }
 
-  /** Whether a key is another one than that before it, and below the limit. */
+  /** Whether a key is after the previous one and below the limit. */
   private boolean isBehind(HeapEntry before, int shared, int suffix, int unshared) {
     int same = shared;
     if (shared > before.keyLength || (unshared == 0 && shared == before.keyLength)) {
@@ -185,10 +182,10 @@ final class BlockCopy extends EntryLookahead {
     }
     if (shared == 0) {
       if (unshared == 0) {
-        // An empty key is none.
+        // Keys are never empty.
         return false;
       }
-      // At a restart the whole key stands here.
+      // A restart holds the full key.
       same = Arrays.mismatch(before.key, 0, before.keyLength, bytes, suffix, suffix + unshared);
       if (same < 0) {
         return false;
@@ -201,8 +198,8 @@ final class BlockCopy extends EntryLookahead {
   }
 
   /**
-   * @param from where the bytes of the key begin that it has not in common with the one before
-   * @param same how many it has, and that one with the limit
+   * @param from start of the bytes not shared with the previous key
+   * @param same leading bytes that the key, the previous key and the limit share
    */
   private boolean isBelow(KeyLimit below, int from, int end, int same) {
     int more = Arrays.mismatch(bytes, from, end, below.key, same, below.length);
@@ -238,7 +235,7 @@ final class BlockCopy extends EntryLookahead {
       }
       foreseenTo = at;
     } catch (IndexOutOfBoundsException e) {
-      // Damage is found by whoever gets there.
+      // The read that reaches the damage reports it.
       foreseenTo = limit;
     }
   }
@@ -250,17 +247,17 @@ final class BlockCopy extends EntryLookahead {
     return length;
   }
 
-  /** Eight bytes, those behind the last entry included. */
+  /** Eight bytes, possibly past the last entry. */
   private long word(int at) {
     return (long) LONGS.get(bytes, at);
   }
 
-  /** Whether an entry's lengths take one byte each, or two that of its tail. */
+  /** Whether key lengths take one byte each and the tail length at most two. */
   private static boolean isShort(long word) {
     return (word & 0x80_8080L) == 0 || (word & 0x8000_8080L) == 0;
   }
 
-  /** Where the suffix of the entry begins whose first bytes are {@code word}. */
+  /** Start of the suffix of the entry that starts with {@code word}. */
   private static int suffix(int at, long word) {
     return at + 3 + ((int) (word >>> 23) & 1);
   }

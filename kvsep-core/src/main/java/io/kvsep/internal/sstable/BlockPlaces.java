@@ -1,6 +1,6 @@
 package io.kvsep.internal.sstable;
 
-/** Where the blocks of a table are, in order. */
+/** Offsets of the blocks of a table, in order. */
 interface BlockPlaces {
   int count();
 
@@ -8,7 +8,7 @@ interface BlockPlaces {
 
   long end(int block);
 
-  /** As the index says. */
+  /** The offsets in the index. */
   static BlockPlaces of(TableIndex index) {
     return new BlockPlaces() {
       @Override

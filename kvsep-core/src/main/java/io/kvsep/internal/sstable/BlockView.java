@@ -8,59 +8,57 @@ import io.kvsep.internal.memory.Varint;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Reads data blocks of tables, one at a time. A block that is not packed is read in place: nothing
- * is copied. The checksum of a block in the file is verified when the view enters it. Not thread
- * safe; every lookup slot and iterator has its own.
+ * Reads one data block of a table at a time, in place unless it is packed. Blocks in the file are
+ * verified on entry. Not thread safe; each lookup slot and iterator has its own.
  *
- * <p>A block whose checksum holds and whose contents do not is still never read outside the table:
- * it raises {@link IndexOutOfBoundsException}, which the owner of the view turns into a {@link
- * io.kvsep.error.CorruptionException} of {@link #fileOffset}.
+ * <p>A malformed block with a valid checksum is never read past the table. It raises {@link
+ * IndexOutOfBoundsException}, which the view's owner turns into a {@link
+ * io.kvsep.error.CorruptionException} at {@link #fileOffset}.
  */
 final class BlockView {
-  /** One in so many uses of a cached block is reported; a power of two. */
+  /** One of this many uses of a cached block is reported; a power of two. */
   private static final long SAMPLE = 16;
 
-  /** Packed blocks that were looked into. Written by the owner alone, read by others. */
+  /** Packed blocks read. Written by the owner only. */
   final AtomicLong packedReads = new AtomicLong();
 
   final NativeWindow window = new NativeWindow();
   private final PackedBlock packed = new PackedBlock();
 
-  @SuppressWarnings("NullAway.Init") // there is nothing to read before enter
+  @SuppressWarnings("NullAway.Init") // set by enter, before any read
   private Region table;
 
-  /** Where the block begins in the file. */
   long fileOffset;
 
-  /** Where the block begins in {@link #region}, which is its first entry. */
+  /** Start of the block and of its first entry in {@link #region}. */
   long start;
 
-  /** Behind the last entry, which is the first restart. */
+  /** End of the entries, where the restarts begin. */
   long limit;
 
   private int restartCount;
 
-  // The entry parsed last: where its suffix begins, and what of it comes from the entry before.
+  // Parsed entry: start of the key suffix, length of the shared key prefix and of the suffix.
   long suffix;
   int shared;
   int unshared;
 
-  /** Behind the entry. */
+  /** End of the entry. */
   long next;
 
   long tag;
   long payload;
   int payloadLength;
 
-  /** What the offsets of this view are offsets in: the table's mapping or an unpacked block. */
+  /** The region that all offsets refer to: the table's mapping or an unpacked block. */
   Region region() {
     return table;
   }
 
   /**
-   * Goes to another block and verifies it. A packed one is taken from the table's cache, or put
-   * there; the caller is inside the epochs for as long as it looks at it. Where the cache has no
-   * room, it is unpacked into {@code scratch}.
+   * Enters and verifies another block. Packed ones go through the table's cache; the caller stays
+   * inside the epochs while it reads the block. If the cache is full, the block is unpacked into
+   * {@code scratch}.
    */
   void enterShared(TableReader reader, int block, GrowingRegion scratch) {
     CachedBlock cached = reader.cached(block);
@@ -90,13 +88,13 @@ final class BlockView {
     enterUnpacked(cached.bytes(), cached.bytes().length());
   }
 
-  /** As above, with a packed block unpacked into {@code scratch}. */
+  /** As {@link #enterShared}, without the cache. */
   void enter(TableReader reader, int block, GrowingRegion scratch) {
     TableIndex index = reader.index();
     enter(reader.bytes(), index.blockOffset(block), index.blockOffset(block + 1), scratch);
   }
 
-  /** As above, in a table of which nobody has made a reader. */
+  /** As above, for a table without a reader. */
   void enter(TableBytes bytes, long from, long end, GrowingRegion scratch) {
     long trailer = enterStored(bytes, from, end);
     if (table.getInt(trailer) != PackedBlock.MARK) {
@@ -106,7 +104,7 @@ final class BlockView {
     enterUnpacked(trailer, scratch);
   }
 
-  /** Goes to a block of the file of which a {@link BlockCopy} was verified. */
+  /** Enters a block of the file by its verified {@link BlockCopy}. */
   void enterCopied(Region mapping, long from, long trailer, int restarts) {
     table = mapping;
     start = from;
@@ -114,7 +112,7 @@ final class BlockView {
     setRestarts(trailer, restarts);
   }
 
-  /** Verifies a block in the file and returns where its trailer is. */
+  /** Verifies a block in the file; returns the offset of its trailer. */
   private long enterStored(TableBytes bytes, long from, long end) {
     table = bytes.mapping();
     start = from;
@@ -146,7 +144,7 @@ final class BlockView {
     setRestarts(length - 4);
   }
 
-  /** The number of restarts stands at {@code trailer}, they themselves in front of it. */
+  /** The restart count is at {@code trailer}, after the restarts. */
   private void setRestarts(long trailer) {
     setRestarts(trailer, table.getInt(trailer));
   }
@@ -159,10 +157,10 @@ final class BlockView {
     }
   }
 
-  /** Parses what precedes the suffix of the entry at {@code at}. */
+  /** Parses the lengths of the entry at {@code at}. */
   void parse(long at) {
-    // Eight bytes are always there: a restart and their number are behind the entries. Most entries
-    // have a tail that takes one or two bytes to measure, and shorter keys than 128 bytes.
+    // Eight bytes are always readable, because a restart and the restart count follow the entries.
+    // Most keys are shorter than 128 bytes, and most tail lengths take one or two bytes.
     long word = table.getLong(at);
     if ((word & 0x80_8080L) == 0) {
       shared = (int) word & 0x7f;
@@ -192,7 +190,7 @@ final class BlockView {
     next = suffix + unshared + tail;
   }
 
-  /** Parses the tail of the entry that {@link #parse} was at. */
+  /** Parses the tail of the entry last passed to {@link #parse}. */
   void parseTail() {
     long at = suffix + unshared;
     long word = table.getLong(at);
@@ -215,12 +213,11 @@ final class BlockView {
   /**
    * Parses the first entry at or after (key, {@code seekTag}) in this block.
    *
-   * <p>Keys are not put together: the scan only knows how many bytes of the entry before, which is
-   * smaller than the key sought, agree with it. An entry that shares more than that with the one
-   * before is smaller as well; one that shares less is greater; only where the counts are equal are
-   * bytes compared.
+   * <p>Does not assemble keys. The scan tracks how many bytes the previous entry, which is smaller,
+   * shares with the key sought. An entry that shares more bytes with the previous one is smaller
+   * too; one that shares fewer is greater. Bytes are compared only if the counts are equal.
    *
-   * @return whether there is one and it is a version of {@code key}
+   * @return whether it exists and is a version of {@code key}
    */
   boolean find(Region key, long keyOffset, int keyLength, long seekTag) {
     int matched = 0;
@@ -254,7 +251,7 @@ final class BlockView {
     return false;
   }
 
-  /** The last restart whose entry is before (key, tag), or else the first. */
+  /** The last restart with an entry before (key, tag), or else the first. */
   long floorRestart(Region key, long keyOffset, int keyLength, long seekTag) {
     int low = 0;
     int high = restartCount - 1;
@@ -275,7 +272,7 @@ final class BlockView {
     return restart(low);
   }
 
-  /** The last restart that is in front of {@code offset}. */
+  /** The last restart before {@code offset}. */
   long restartBefore(long offset) {
     int low = 0;
     int high = restartCount - 1;
@@ -294,7 +291,7 @@ final class BlockView {
     return restartCount;
   }
 
-  /** Where the entry of a restart begins. */
+  /** Start of the entry of a restart. */
   long restart(int index) {
     int offset = table.getInt(limit + (long) TableFormat.RESTART_BYTES * index);
     if (offset < 0 || offset >= limit - start) {

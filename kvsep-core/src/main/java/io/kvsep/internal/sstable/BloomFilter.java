@@ -5,18 +5,18 @@ import io.kvsep.internal.memory.Region;
 
 /**
  * A blocked Bloom filter (F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom
- * filters, 2007): all bits of a key lie in one block of 64 bytes, so that a question costs at most
- * one cache miss. The upper half of the key's hash picks the block; the whole hash, multiplied by
- * an odd constant, gives nine bits for each probe, from the top down.
+ * filters, 2007): all bits of a key are in one block of 64 bytes, so a query costs at most one
+ * cache miss. The upper half of the key's hash selects the block; the hash times an odd constant
+ * yields nine bits per probe, from the top.
  *
- * <p>Immutable; the bits belong to the table's mapping. With 10 bits and 6 probes for each key
- * about 1 % of absent keys are reported as possibly present.
+ * <p>Immutable; the bits belong to the table's mapping. At 10 bits per key (6 probes), about 1 % of
+ * absent keys pass.
  */
 final class BloomFilter {
   private static final int BLOCK_BYTES = 64;
   private static final int BITS_PER_PROBE = 9;
 
-  /** As many nine-bit numbers as 64 bits hold. */
+  /** Nine-bit numbers in 64 bits. */
   private static final int PROBES_MAX = 7;
 
   private static final int TRAILER_BYTES = 8;
@@ -34,7 +34,7 @@ final class BloomFilter {
     this.probes = probes;
   }
 
-  /** Takes the section [{@code offset}, {@code limit}) of a table, whose checksum holds. */
+  /** Opens the verified section [{@code offset}, {@code limit}) of a table. */
   static BloomFilter of(TableBytes file, long offset, long limit) {
     Region table = file.mapping();
     long bits = offset + TableFormat.padding(offset, TableFormat.FILTER_ALIGNMENT);
@@ -56,9 +56,9 @@ final class BloomFilter {
   /**
    * Whether a key with this hash may be in the table; false is certain.
    *
-   * @param line of {@link Region#LINE_LONGS}; takes the block, so that a page of the table that
-   *     cannot be read is no answer
-   * @throws InternalError for such a page
+   * @param line {@link Region#LINE_LONGS} long; receives the block, so that an unreadable page
+   *     yields no answer
+   * @throws InternalError if the page cannot be read
    */
   boolean mayContain(long hash, long[] line) {
     long block = bits + blockOf(hash, blockCount) * BLOCK_BYTES;
@@ -75,7 +75,7 @@ final class BloomFilter {
     return true;
   }
 
-  /** Length of the section for {@code keyCount} keys when it begins at {@code fileOffset}. */
+  /** Length of the section if it starts at {@code fileOffset}. */
   static long sectionBytes(long fileOffset, long keyCount, int bitsPerKey) {
     return TableFormat.padding(fileOffset, TableFormat.FILTER_ALIGNMENT)
         + blocksFor(keyCount, bitsPerKey) * BLOCK_BYTES
@@ -83,9 +83,8 @@ final class BloomFilter {
   }
 
   /**
-   * Fills {@code section}, all zeros and {@link #sectionBytes} long.
-   *
-   * @param hashes the hash of each key, 8 bytes each
+   * @param section zeroed, {@link #sectionBytes} long
+   * @param hashes 8 bytes per key
    */
   static void fill(Region section, long fileOffset, Region hashes, long keyCount, int bitsPerKey) {
     long first = TableFormat.padding(fileOffset, TableFormat.FILTER_ALIGNMENT);
@@ -116,9 +115,7 @@ final class BloomFilter {
     return Math.max(1, (keyCount * bitsPerKey + bitsPerBlock - 1) / bitsPerBlock);
   }
 
-  /**
-   * Somewhat below the ln 2 of a plain Bloom filter: crowded blocks want fewer bits for each key.
-   */
+  /** Below the ln 2 of a plain Bloom filter, because crowded blocks favour fewer bits per key. */
   private static int probesFor(int bitsPerKey) {
     return Math.max(1, Math.min(PROBES_MAX, bitsPerKey * 3 / 5));
   }

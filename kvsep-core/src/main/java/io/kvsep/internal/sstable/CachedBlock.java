@@ -5,11 +5,11 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An unpacked block that lookups share, found in a place of its table's reader. Freed through the
- * epochs once it was taken from there. Thread safe.
+ * An unpacked block shared by lookups, in a slot of its table's reader. Freed through the epochs
+ * after its removal. Thread safe.
  */
 final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<CachedBlock> {
-  /** Heap for this object, the region, its entry in the cache and its place in the table. */
+  /** Heap of this object, the region, the cache entry and the slot. */
   private static final int OVERHEAD_BYTES = 256;
 
   private final AtomicReferenceArray<@Nullable CachedBlock> places;
@@ -34,7 +34,7 @@ final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<Cached
     return weightBytes;
   }
 
-  /** Its place is the only one that ever holds it. */
+  /** The slot holds the only pin. */
   @Override
   public void unpin() {
     bytes.free();

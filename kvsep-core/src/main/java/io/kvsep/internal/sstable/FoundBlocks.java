@@ -10,24 +10,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks of a table whose index does not hold, found by their checksums: each place is tried where
- * the block behind the last one may end. What stands in front of the checksum there has to be what
- * a block has at its end, so that few checksums have to be computed. Where no block begins, what is
- * behind the gap is found by its end: from the next place that may be one, each beginning is tried
- * at which an entry may stand, the nearest first. What looks like the ends of blocks and is none,
- * such as the index itself, costs about a second before the search ends.
+ * Finds the blocks of a table with a damaged index by their checksums. Every possible end of the
+ * block after the last one is tried; most are ruled out by what precedes the checksum. If no block
+ * starts there, the next one is found by its end: for each candidate end, every possible start of
+ * an entry is tried, nearest first. Bytes that only look like block ends, such as the index, cost
+ * about a second before the search ends.
  */
 final class FoundBlocks implements BlockPlaces {
-  /** The longest key and the longest value beside it, one behind a block that was nearly full. */
+  /** The longest key with the longest inline value, after a nearly full block. */
   private static final int LENGTH_MAX = 192 << 10;
 
-  /** The shortest entry, a restart and the trailer. */
+  /** Shortest entry, one restart and the trailer. */
   private static final int LENGTH_MIN = 5 + TableFormat.RESTART_BYTES + 8;
 
-  /** Bytes of which checksums are computed to get over a gap; there is no block any more then. */
+  /** Bytes of checksum work per gap, after which the rest is assumed to hold no block. */
   private static final long GAP_WORK_MAX = 4L << 30;
 
-  /** Bytes whose checksum takes as long as a look at a place where a block may begin. */
+  /** Cost of testing one start, in bytes of checksum work. */
   private static final int LOOK_BYTES = 16;
 
   private record Place(long start, long end) {}
@@ -37,9 +36,7 @@ final class FoundBlocks implements BlockPlaces {
   private final List<Place> places = new ArrayList<>();
 
   /**
-   * Searches up to {@code limit}.
-   *
-   * @param pulse is called between places and may throw to give up
+   * @param pulse called between candidates; may throw to cancel
    */
   FoundBlocks(TableBytes bytes, long limit, Runnable pulse) {
     this.bytes = bytes;
@@ -108,8 +105,8 @@ final class FoundBlocks implements BlockPlaces {
   }
 
   /**
-   * From where on, at or behind {@code from}, a block may begin that ends at {@code end}; the end
-   * itself where none ends.
+   * Lowest possible start, at or after {@code from}, of a block that ends at {@code end}; {@code
+   * end} if none can.
    */
   private static long earliest(Region table, long from, long end) {
     long first = Math.max(from, end - LENGTH_MAX);
@@ -125,7 +122,7 @@ final class FoundBlocks implements BlockPlaces {
     return mayEnd ? first : end;
   }
 
-  /** Whether these may be restarts: the first entry is one. */
+  /** Whether these may be restarts: ascending from 0. */
   private static boolean ascend(Region table, long at, int restarts) {
     int last = table.getInt(at);
     if (last != 0) {
@@ -141,7 +138,7 @@ final class FoundBlocks implements BlockPlaces {
     return true;
   }
 
-  /** Whether a block that ends where one may end has its first entry here, by the looks of it. */
+  /** Whether the first entry of a block that may end at {@code end} may be here. */
   private static boolean mayBegin(Region table, long start, long end) {
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
     int restarts = table.getInt(trailer);
@@ -154,13 +151,13 @@ final class FoundBlocks implements BlockPlaces {
   }
 
   /**
-   * Whether an entry that shares no bytes may stand here; eight bytes behind the limit are there.
+   * Whether an entry that shares no bytes may be here. Eight bytes after the limit are readable.
    */
   private static boolean mayBeEntry(Region table, long start, long limit) {
     if (table.getByte(start) != 0) {
       return false;
     }
-    // Both lengths are below 2^21, so that they take up to three bytes each.
+    // Both lengths are below 2^21, so up to three bytes each.
     long word = table.getLong(start + 1);
     long ends = Varint.ends(word);
     long keyLength = Varint.first(word, ends);
@@ -172,7 +169,7 @@ final class FoundBlocks implements BlockPlaces {
     ends = Varint.ends(word);
     long tail = Varint.first(word, ends);
     long kindAt = start + 1 + keyLengthBytes + Varint.lengthTo(ends) + keyLength;
-    // A kind and a sequence number at least.
+    // At least a kind and a sequence number.
     return tail >= 2 && tail <= limit - kindAt && Tag.isKnown(table.getByte(kindAt));
   }
 

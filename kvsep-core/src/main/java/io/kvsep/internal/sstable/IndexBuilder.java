@@ -7,17 +7,16 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * Collects one separator for each data block and lays out the index section, see {@link
- * TableFormat}. The separator of a block is the shortest key at hand that is not below any key of
- * the block and below every key of the next. Where versions of one key go on in the next block it
- * is that key with the tag of the block's last entry; everywhere else its tag is 0, which sorts
- * behind every entry of the key. So exactly one block can hold what a lookup asks for. Not thread
- * safe.
+ * Collects one separator per data block for the index section, see {@link TableFormat}. The
+ * separator is the shortest available key that is not below any key of the block and below every
+ * key of the next. If versions of a key continue in the next block, it is that key with the tag of
+ * the block's last entry; otherwise its tag is 0, which sorts after every entry of the key. So
+ * exactly one block can hold what a lookup asks for. Not thread safe.
  */
 final class IndexBuilder implements AutoCloseable {
   private static final int TRAILER_BYTES = 8;
 
-  /** For each block: offset u32, key length u32, tag u64, key. */
+  /** Per block: offset u32, key length u32, tag u64, key. */
   private static final int RECORD_FIXED_BYTES = 16;
 
   private final GrowingRegion records;
@@ -30,7 +29,7 @@ final class IndexBuilder implements AutoCloseable {
     this.records = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
-  /** About the length of the section as it stands. */
+  /** Estimated length of the section so far. */
   long bytesEstimate() {
     return TableFormat.INDEX_RECORD_BYTES * (blockCount + 1L)
         + 8L * (blockCount / TableFormat.INDEX_GROUP)
@@ -39,8 +38,8 @@ final class IndexBuilder implements AutoCloseable {
   }
 
   /**
-   * Adds a block between whose last key and the next key, {@code nextKey}, lies a difference at
-   * {@code common}, where both have a byte.
+   * Adds a block whose last key and the next key, {@code nextKey}, both have byte {@code common}
+   * and first differ there.
    */
   void addBetween(
       long blockOffset,
@@ -62,7 +61,7 @@ final class IndexBuilder implements AutoCloseable {
     }
   }
 
-  /** Adds a block with its own last key as separator. */
+  /** Adds a block whose separator is its last key. */
   void add(long blockOffset, long tag, Region lastKey, int lastLength) {
     append(blockOffset, tag, lastKey, 0, lastLength);
   }
@@ -80,7 +79,7 @@ final class IndexBuilder implements AutoCloseable {
     blockCount++;
   }
 
-  /** Length of the section when it begins at {@code fileOffset}. */
+  /** Length of the section if it starts at {@code fileOffset}. */
   long sectionBytes(long fileOffset) {
     return TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT)
         + bytesEstimate()
@@ -88,9 +87,8 @@ final class IndexBuilder implements AutoCloseable {
   }
 
   /**
-   * Fills {@code section}, all zeros and {@link #sectionBytes} long.
-   *
-   * @param dataEnd offset behind the last block
+   * @param section zeroed, {@link #sectionBytes} long
+   * @param dataEnd end of the last block
    */
   void fill(Region section, long fileOffset, long dataEnd) {
     Region source = records.region();
@@ -135,7 +133,7 @@ final class IndexBuilder implements AutoCloseable {
     records.close();
   }
 
-  /** Separators ascend, so what the first and the last have in common all of them have. */
+  /** Separators ascend, so all share the common prefix of first and last. */
   private int commonLength() {
     Region region = records.region();
     return Region.commonPrefix(

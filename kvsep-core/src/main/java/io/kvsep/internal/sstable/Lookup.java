@@ -7,22 +7,20 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the result of {@link TableReader#get}, so that a lookup allocates nothing. One per reader;
- * not thread safe. The payload lies in the table's mapping, in a cached block, or in memory of the
- * lookup itself, and is readable as long as the reader stays inside the epochs and looks nothing
- * else up.
+ * Receives the result of {@link TableReader#get} without allocation. One per reader; not thread
+ * safe. The payload is in the table's mapping, in a cached block or in memory of this object. It is
+ * readable while the reader stays inside the epochs and starts no other lookup.
  */
 public final class Lookup implements AutoCloseable {
-  /** What is kept for the next packed block that nobody caches. */
+  /** Capacity kept between lookups for uncached packed blocks. */
   private static final int KEPT_BYTES_MAX = 16 << 10;
 
-  /** One search for nothing in so many lookups costs next to nothing, if they are in memory. */
+  /** A wasted search in this many lookups costs next to nothing if the table is in memory. */
   private static final int HITS_MIN = 256;
 
-  /** Tag of the entry found. */
   public long tag;
 
-  /** Where the payload lies; null until a lookup succeeded. */
+  /** Null until a lookup succeeds. */
   public @Nullable Region payloadRegion;
 
   public long payloadOffset;
@@ -30,20 +28,20 @@ public final class Lookup implements AutoCloseable {
 
   final BlockView block = new BlockView();
 
-  /** Takes a packed block where the cache has no room for one. */
+  /** Receives a packed block if the cache is full. */
   final GrowingRegion unpacked;
 
-  /** Takes a block of a filter. */
+  /** Receives a filter block. */
   final long[] filterLine = new long[Region.LINE_LONGS];
 
-  /** Lookups in a row that found something in a table below which there is none. */
+  /** Consecutive hits in tables with no table below. */
   private int lastHits;
 
   public Lookup(MemoryLedger ledger) {
     unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
   }
 
-  /** Between two lookups. */
+  /** Called between lookups. */
   public void trim() {
     if (unpacked.capacity() > KEPT_BYTES_MAX) {
       unpacked.close();
@@ -55,22 +53,22 @@ public final class Lookup implements AutoCloseable {
     unpacked.close();
   }
 
-  /** Whether a payload that was found lies in memory that the next lookup may overwrite. */
+  /** Whether the payload is in memory that the next lookup may overwrite. */
   public boolean isOwn(Region payload) {
     return unpacked.isIn(payload);
   }
 
-  /** Whether nearly all keys that are looked up are there, and asking whether they are is waste. */
+  /** Whether nearly all keys exist, so that the filter is not worth its cost. */
   boolean expectsHit() {
     return lastHits == HITS_MIN;
   }
 
-  /** Says what came of looking into a table below which there is none. */
+  /** Records a lookup in a table with no table below. */
   void noteLast(boolean found) {
     lastHits = found ? Math.min(lastHits + 1, HITS_MIN) : 0;
   }
 
-  /** Packed blocks looked into so far; any thread may ask. */
+  /** Packed blocks read. Any thread may call this. */
   public long packedReads() {
     return block.packedReads.getOpaque();
   }

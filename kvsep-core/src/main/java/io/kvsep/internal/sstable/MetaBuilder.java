@@ -7,7 +7,7 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
-/** Gathers the facts of a {@link TableMeta} entry by entry. Not thread safe. */
+/** Collects a {@link TableMeta} entry by entry. Not thread safe. */
 final class MetaBuilder {
   private final SegmentTally segments = new SegmentTally();
   private byte[] smallestKey = new byte[0];
@@ -24,9 +24,7 @@ final class MetaBuilder {
   private long expiresAtMillisMax;
 
   /**
-   * Takes in an entry.
-   *
-   * @param sameKey whether the entry before has the same key
+   * @param sameKey whether the previous entry has the same key
    */
   void add(int keyLength, boolean sameKey, long tag, Region payload, long payloadOffset) {
     int kind = Tag.kind(tag);
@@ -59,7 +57,7 @@ final class MetaBuilder {
     largestKey = key;
   }
 
-  /** Takes in the deleted ranges; the keys of the entries are known by then. */
+  /** Adds the deleted ranges. Called after the keys of all entries. */
   void add(RangeTombstones ranges) {
     rangeCount = ranges.count();
     for (int i = 0; i < ranges.count(); i++) {
@@ -75,9 +73,8 @@ final class MetaBuilder {
   }
 
   /**
-   * The greatest key before {@code end}. Only a key that ends in a zero has one; of others, which
-   * have infinitely many before them, it is the key itself, and a table's range then reaches a key
-   * too far.
+   * The greatest key before {@code end}, which exists only if {@code end} ends in a zero byte.
+   * Otherwise {@code end} itself; the table's key range is then one key too long.
    */
   private static byte[] lastBefore(byte[] end) {
     int last = end.length - 1;

@@ -11,22 +11,21 @@ import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
- * Packs and unpacks data blocks with LZ4's raw block format. What is packed is all of a block in
- * front of its checksum; the checksum is that of the packed bytes, so that nothing unsound is ever
- * unpacked.
+ * Packs data blocks in LZ4's raw block format, without their checksum. The checksum of a packed
+ * block covers the packed bytes, so damaged data is never unpacked.
  *
  * <pre>
  * offset  bytes  field
  *      0      n  LZ4 block
  *      n      4  unpackedLength
- *    n+4      4  {@link #MARK}, where other blocks have their number of restarts
+ *    n+4      4  {@link #MARK}, in place of the restart count
  *    n+8      4  checksum       of bytes 0 .. n+7
  * </pre>
  *
- * Not thread safe; each writer, iterator and lookup slot has its own.
+ * <p>Not thread safe; each writer, iterator and lookup slot has its own.
  */
 final class PackedBlock {
-  /** No block has so many restarts. */
+  /** Not a possible restart count. */
   static final int MARK = 0x8000_0000;
 
   private static final int UNPACKED_LENGTH_BYTES = 4;
@@ -38,9 +37,9 @@ final class PackedBlock {
   private final NativeWindow target = new NativeWindow();
 
   /**
-   * Packs a sealed block of {@code length} bytes into {@code packed} if that saves an eighth.
+   * Packs a sealed block if that saves an eighth.
    *
-   * @return the length of the packed block, -1 when it does not pay
+   * @return length of the packed block; -1 if it does not pay
    */
   int pack(Region block, int length, GrowingRegion packed, long seed, long fileOffset) {
     int count = length - 4;
@@ -60,7 +59,7 @@ final class PackedBlock {
     return packedLength;
   }
 
-  /** The most bytes that a packed block with this trailer takes, 0 if there is none. */
+  /** Maximum length of a packed block with this trailer; 0 if the trailer is invalid. */
   static long lengthMax(Region table, long trailer) {
     long length = table.getInt(trailer - UNPACKED_LENGTH_BYTES) + 4L;
     return length < TableFormat.BLOCK_TRAILER_BYTES ? 0 : worthwhile(length);
@@ -71,8 +70,8 @@ final class PackedBlock {
   }
 
   /**
-   * Whether a packed block may begin here: an LZ4 block begins with literals, and the first entry
-   * with a zero.
+   * Whether a packed block may start here: LZ4 blocks start with literals, first entries with a
+   * zero.
    */
   static boolean mayBegin(Region table, long start, long trailer) {
     int literals = (table.getByte(start) & 0xff) >>> 4;
@@ -87,10 +86,10 @@ final class PackedBlock {
   }
 
   /**
-   * Bytes that a packed block whose checksum holds unpacks to.
+   * Unpacked length of a block with a valid checksum.
    *
    * @param trailer offset of the mark
-   * @throws IndexOutOfBoundsException when it cannot be so many
+   * @throws IndexOutOfBoundsException if it is impossible
    */
   static int unpackedLength(Region table, long start, long trailer) {
     int length = table.getInt(trailer - UNPACKED_LENGTH_BYTES);
@@ -102,9 +101,10 @@ final class PackedBlock {
   }
 
   /**
-   * Unpacks into the first bytes of {@code unpacked}, which has {@link #unpackedLength} of them.
+   * Unpacks into the first {@code length} bytes of {@code unpacked}.
    *
-   * @throws IndexOutOfBoundsException when the block does not hold together
+   * @param length {@link #unpackedLength} of the block
+   * @throws IndexOutOfBoundsException if the block is malformed
    */
   void unpack(Region table, long start, long trailer, Region unpacked, int length) {
     int stored = Math.toIntExact(trailer - UNPACKED_LENGTH_BYTES - start);
@@ -126,7 +126,7 @@ final class PackedBlock {
     }
   }
 
-  /** As above, into memory of its own. */
+  /** As above, into a new region. */
   Region unpack(Region table, long start, long trailer, MemoryLedger ledger) {
     int length = unpackedLength(table, start, trailer);
     Region unpacked = ledger.allocate(MemoryPurpose.BLOCK_CACHE, length);

@@ -4,10 +4,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counts who holds something that has to be given back; the last one to let go gives it back.
- * Starts with the pin of whoever made it. What was given back stays so: nobody can pin it again.
+ * Reference count of a resource, initially 1 for the creator. The last unpin releases the resource,
+ * which cannot be pinned again.
  *
- * <p>Thread safe. What a holder did before {@link #unpin} happens before it is given back.
+ * <p>Thread safe. All actions of a holder before {@link #unpin} happen before the release.
  */
 public final class PinCount {
   private static final VarHandle COUNT = countHandle();
@@ -18,13 +18,13 @@ public final class PinCount {
   private volatile int count = 1;
 
   /**
-   * @param release gives it back; called once
+   * @param release called once
    */
   public PinCount(Runnable release) {
     this.release = release;
   }
 
-  /** Holds it until {@link #unpin}. False when it was given back already. */
+  /** Returns false if the resource is released. */
   public boolean tryPin() {
     int held = count;
     while (held > 0) {

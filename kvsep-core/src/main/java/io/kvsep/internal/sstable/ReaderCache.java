@@ -10,41 +10,37 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which open readers stay open, where a reader is whatever costs something to keep and
- * something to get again: a table's, or the bytes of a block that had to be unpacked. A reader is
- * found through its {@link Holder}, not here, so that finding one costs a read of a field; the
- * holder reports here what it opened, and loses it again when the sum of all weights is above the
- * limit.
+ * Limits the total weight of open readers. A reader is anything that costs something to keep and to
+ * recreate: a table or an unpacked block. It is found through its {@link Holder}, at the cost of a
+ * field read. The holder reports what it opens, and this cache unlinks readers above the limit.
  *
- * <p>The life of a reader:
+ * <p>Life of a reader:
  *
  * <ol>
- *   <li>Its holder opens it, with one pin that stands for being found there, and links it.
- *   <li>Whoever works with it is inside the epochs, or has a pin of his own.
- *   <li>Eviction first unlinks it, and then, once everybody has left the epochs who may have found
- *       it before, drops the first pin. The last pin to go frees it.
+ *   <li>Its holder opens it, with one pin for being linked, and links it.
+ *   <li>A thread that uses it is inside the epochs or has its own pin.
+ *   <li>Eviction unlinks it, and drops the first pin once all threads that may have found it have
+ *       left the epochs. The last unpin frees it.
  * </ol>
  *
- * So nobody can reach what is freed, and the limit holds but for readers that were evicted since
- * somebody entered the epochs who is still inside, whatever he works with.
+ * <p>So no thread can reach a freed reader. The limit does not count readers evicted since the
+ * oldest thread inside the epochs entered, whatever that thread uses.
  *
- * <p>Thread safe, without threads of its own: Caffeine does its work on the threads that open
- * readers. Nothing but unlinking happens under its lock. A limit that is never reached costs
- * nothing but the entry, recency included.
+ * <p>Thread safe, without own threads: Caffeine works on the threads that open readers. Only
+ * unlinking runs under its lock. A limit that is never reached costs only the cache entries.
  */
 public final class ReaderCache<R extends ReaderCache.Reader> {
-  /** Something that is open. */
   public interface Reader {
-    /** What it costs to keep it open; always the same. */
+    /** Cost of keeping it open; constant. */
     int weightBytes();
 
-    /** Drops a pin; without any left it is closed. */
+    /** Drops a pin; the last one closes the reader. */
     void unpin();
   }
 
-  /** Where an open reader is found. */
+  /** Links to an open reader. */
   public interface Holder<R> {
-    /** Makes that nobody finds {@code reader} here any more; false when it is not found anyway. */
+    /** Removes the link to {@code reader}; false if there is none. */
     boolean unlink(R reader);
 
     boolean isLinked(R reader);
@@ -53,18 +49,17 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
   private final Cache<Holder<R>, R> open;
   private final Consumer<Runnable> retire;
 
-  /** Unlinked, and not yet retired. */
+  /** Unlinked but not yet retired. */
   private final Queue<R> evicted = new ConcurrentLinkedQueue<>();
 
   private final LongAdder lookups = new LongAdder();
   private final LongAdder misses = new LongAdder();
 
-  /** Whether anything ever had to go; until then nobody has to know what is in use. */
+  /** Whether anything was ever evicted. Until then, recency is not tracked. */
   private volatile boolean crowded;
 
   /**
-   * @param weightBytesMax limit for the sum of all weights
-   * @param retire runs its argument once nobody is inside the epochs who is inside them now
+   * @param retire runs its argument once all threads now inside the epochs have left
    */
   public ReaderCache(long weightBytesMax, Consumer<Runnable> retire) {
     this.retire = retire;
@@ -77,49 +72,45 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
             .build();
   }
 
-  /**
-   * Takes note of a reader that was opened and linked, and evicts others when it is one too many,
-   * or this one.
-   */
+  /** Adds a linked reader. May evict others, or this one. */
   public void opened(Holder<R> holder, R reader) {
     misses.increment();
     open.put(holder, reader);
     if (!holder.isLinked(reader)) {
-      // Closed before it was in here: nobody would take it out again.
+      // Closed before it was added: no later call would remove it.
       open.asMap().remove(holder, reader);
     }
     retireEvicted();
   }
 
-  /** The holder has unlinked its reader itself. */
+  /** Called after the holder has unlinked its reader. */
   public void closed(Holder<R> holder) {
     open.invalidate(holder);
     retireEvicted();
   }
 
-  /** The holder's reader is in use; a sample of all uses is enough. */
+  /** Records a use; a sample of all uses suffices. */
   public void used(Holder<R> holder) {
     if (crowded && open.getIfPresent(holder) != null) {
       retireEvicted();
     }
   }
 
-  /** A reader was asked for; for whoever does not count that himself. */
+  /** For callers that do not count lookups themselves. */
   public void countLookup() {
     lookups.increment();
   }
 
-  /** Calls of {@link #countLookup}. */
   public long lookups() {
     return lookups.sum();
   }
 
-  /** Readers that had to be opened. */
+  /** Number of readers opened. */
   public long misses() {
     return misses.sum();
   }
 
-  /** Sum of the weights of all readers that are open and linked. */
+  /** Total weight of linked readers. */
   public long weightBytes() {
     open.cleanUp();
     retireEvicted();
@@ -127,7 +118,7 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
   }
 
   private void removed(@Nullable Holder<R> holder, @Nullable R reader, RemovalCause cause) {
-    // Whoever takes a reader out without an eviction has unlinked it himself.
+    // On other removals, the holder has unlinked the reader already.
     if (holder != null && reader != null && holder.unlink(reader)) {
       crowded = true;
       evicted.add(reader);

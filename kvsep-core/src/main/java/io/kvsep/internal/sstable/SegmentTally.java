@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Sums record bytes and records by segment. An open-addressing hash table, so that an entry costs
- * no allocation; it grows with the number of different segments only. Not thread safe.
+ * Sums record lengths and counts by segment in an open-addressing hash table. An entry costs no
+ * allocation; the table grows with the number of segments. Not thread safe.
  */
 final class SegmentTally {
   private static final int CAPACITY_INITIAL = 64;
 
-  /** A slot is free while its count of records is zero. */
+  /** A slot is free while its record count is 0. */
   private long[] segments = new long[CAPACITY_INITIAL];
 
   private long[] liveBytes = new long[CAPACITY_INITIAL];
@@ -33,7 +33,7 @@ final class SegmentTally {
     records[slot]++;
   }
 
-  /** The sums, ascending by segment. */
+  /** Ascending by segment. */
   List<SegmentUse> uses() {
     return IntStream.range(0, segments.length)
         .filter(slot -> records[slot] != 0)

@@ -9,12 +9,11 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Walks what holds of a damaged table: blocks that do not hold are passed over, and so is an entry
- * that is not behind the one before. The table is mapped by whoever made it.
+ * Iterates over the sound entries of a damaged table. Skips damaged blocks and entries that are out
+ * of order. The creator owns the mapping.
  *
- * <p>Forward only, from the first entry on. Which entries are passed over depends on those before
- * them, so a walk that began elsewhere or went back could show others; and a repair, which alone
- * asks for them, reads each table once from front to back. All other moves are refused.
+ * <p>Forward only, from the first entry: what is skipped depends on the entries before, so other
+ * walks could see other entries. Repair, the only user, reads each table once. Other moves throw.
  */
 final class SoundEntries extends InternalIterator {
   private final TableBytes bytes;
@@ -23,7 +22,6 @@ final class SoundEntries extends InternalIterator {
   private final GrowingRegion unpacked;
   private final GrowingRegion key;
 
-  /** The next block to enter. */
   private int nextBlock;
 
   private boolean inBlock;
@@ -99,13 +97,13 @@ final class SoundEntries extends InternalIterator {
           at = block.start;
         }
       } catch (CorruptionException | IndexOutOfBoundsException e) {
-        // The check of the table has told of it; what is behind it is in the next block.
+        // Reported by the table check; continue with the next block.
         inBlock = false;
       }
     }
   }
 
-  /** Takes the entry at {@link #at}; false when it is out of order. */
+  /** False if the entry at {@link #at} is out of order. */
   private boolean take() {
     block.parse(at);
     int shared = block.shared;

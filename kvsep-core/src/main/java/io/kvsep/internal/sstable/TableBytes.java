@@ -5,23 +5,23 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * A table's file as it lies in memory.
+ * A mapped table file.
  *
  * @param name for errors
- * @param mapping all of it
- * @param checksumSeed what its checksums are mixed with
- * @param cold whether pages are loaded before they are touched
+ * @param mapping the whole file
+ * @param checksumSeed mixed into all checksums of the table
+ * @param cold whether pages are loaded before they are read
  */
 record TableBytes(String name, Region mapping, long checksumSeed, ColdReadPolicy cold) {
-  /** Brings a range into memory in a cold store. */
+  /** Loads a range if the store is cold. */
   void load(long offset, long count) {
     cold.load(mapping, offset, count);
   }
 
   /**
-   * As {@link #load}; and sees to it that the range can be read.
+   * As {@link #load}; also ensures that the range is readable.
    *
-   * @throws InternalError for a page that cannot be read
+   * @throws InternalError if a page cannot be read
    */
   void require(long offset, long count, NativeWindow window) {
     cold.load(mapping, offset, count);

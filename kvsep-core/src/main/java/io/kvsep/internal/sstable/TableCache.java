@@ -5,7 +5,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import java.util.function.Consumer;
 
-/** What a store keeps of its tables: open readers, and unpacked blocks. Thread safe. */
+/** Open table readers and unpacked blocks of a store. Thread safe. */
 public final class TableCache {
   private final ReaderCache<TableReader> readers;
   private final ReaderCache<CachedBlock> blocks;
@@ -14,9 +14,9 @@ public final class TableCache {
   private final ColdReadPolicy cold;
 
   /**
-   * @param retire runs its argument once nobody is inside the epochs who is inside them now
-   * @param ledger pays for the blocks
-   * @param cold whether pages of tables are loaded before they are touched
+   * @param retire runs its argument once all threads now inside the epochs have left
+   * @param ledger accounts for the blocks
+   * @param cold whether pages of tables are loaded before they are read
    */
   public TableCache(
       long readerBytesMax,
@@ -28,28 +28,25 @@ public final class TableCache {
     this.blocks = new ReaderCache<>(blockBytesMax, retire);
     this.ledger = ledger;
     this.cold = cold;
-    // The sum may be too large for a number.
+    // The sum may overflow.
     this.unfreedBlockBytesMax = Math.max(blockBytesMax, blockBytesMax + blockBytesMax / 4);
   }
 
-  /** Which tables stay open. */
   public ReaderCache<TableReader> readers() {
     return readers;
   }
 
-  /** Tables that had to be opened, and blocks that had to be unpacked to be kept. */
+  /** Tables opened and blocks unpacked into the cache. */
   public long misses() {
     return readers.misses() + blocks.misses();
   }
 
-  /** Tables that were asked for, other than by lookups, which count for themselves. */
+  /** Requests for tables, without lookups, which count themselves. */
   public long lookups() {
     return readers.lookups();
   }
 
-  /**
-   * Whether blocks, those included that were evicted and are not freed yet, leave room for more.
-   */
+  /** Whether another block fits, counting those evicted but not freed yet. */
   boolean hasRoomForBlock() {
     return ledger.bytes(MemoryPurpose.BLOCK_CACHE) <= unfreedBlockBytesMax;
   }

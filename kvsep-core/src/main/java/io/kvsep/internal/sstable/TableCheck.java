@@ -29,17 +29,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads every byte of one table and holds what it says against itself: checksums, order, restarts,
- * the filter and the index for every key, and the properties against a count of the entries. Goes
- * on behind whatever does not hold, as far as the rest can be found: blocks need a sound index.
+ * Reads every byte of a table and cross-checks it: checksums, order, restarts, filter and index for
+ * every key, and the properties against the entries. Continues after damage as far as the rest can
+ * be located; blocks need a sound index.
  *
- * <p>Trusts nothing that an open reader of the same table has checked before. Holds the mapping of
- * the file and one key, and what the properties hold; not thread safe.
+ * <p>Repeats the checks of an open reader. Holds the mapping, one key and the properties; not
+ * thread safe.
  */
 public final class TableCheck implements AutoCloseable {
-  /** Takes the entries of sound blocks, in order. */
   public interface EntrySink {
-    /** Key and payload are valid during the call; the key begins at 0 of its region. */
+    /** Key and payload are valid during the call; the key starts at 0. */
     void entry(
         long blockOffset,
         Region key,
@@ -107,9 +106,9 @@ public final class TableCheck implements AutoCloseable {
   /**
    * Maps a table.
    *
-   * @param problems takes whatever does not hold, here and later
-   * @return null when there is nothing to be looked at
-   * @throws StorageException when the device refused
+   * @param problems receives all damage, here and later
+   * @return null if there is nothing to check
+   * @throws StorageException if the file cannot be read
    */
   public static @Nullable TableCheck open(
       Storage storage,
@@ -135,9 +134,9 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Checks everything.
+   * Checks the whole table.
    *
-   * @param pulse is called between blocks and may throw to give up
+   * @param pulse called between blocks; may throw to cancel
    */
   public void run(EntrySink sink, Runnable pulse) {
     checkHeader();
@@ -166,8 +165,8 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Looks for the blocks of a table of this store whose index does not hold; see {@link
-   * #lostBlocks} for what lies between those that were found.
+   * Searches for the blocks of a table with a damaged index. The bytes between those found are in
+   * {@link #lostBlocks}.
    */
   public void search(EntrySink sink, Runnable pulse) {
     if (places != null) {
@@ -183,13 +182,12 @@ public final class TableCheck implements AutoCloseable {
       behind = found.end(i);
       checkBlock(found, i, sink);
     }
-    // Where the file is cut between two blocks, nothing is left of those behind.
+    // If the file ends between two blocks, nothing is left of later ones.
     beginLost(behind, endKnown ? limit : Math.max(limit, behind + 1));
     endLost(null);
     places = found;
   }
 
-  /** Holds what was counted against what the manifest says of the table. */
   public void compareWithManifest(TableMeta meta) {
     if (meta.fileBytes() != mapping.length()) {
       problem(
@@ -202,7 +200,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Whether this is the table that the manifest speaks of; if not, that is a problem. */
+  /** Whether the manifest describes this table. Reports a problem if not. */
   public boolean isDescribedBy(TableMeta meta) {
     TableMeta found = properties();
     if (found == null || meta.describes(found)) {
@@ -221,41 +219,41 @@ public final class TableCheck implements AutoCloseable {
     return entryCount;
   }
 
-  /** Blocks that do not hold, in order; empty where no block was looked at. */
+  /** Damaged blocks, in order; empty if no block was checked. */
   public List<LostBlocks> lostBlocks() {
     return List.copyOf(lost);
   }
 
-  /** Whether it is known where the blocks are. */
+  /** Whether any block is located. */
   public boolean hasBlocks() {
     return places != null && places.count() > 0;
   }
 
-  /** What the table says of itself, null where the properties do not hold. */
+  /** Null if the properties are damaged. */
   public @Nullable TableMeta properties() {
     TableProperties.Contents said = properties;
     return said == null ? null : said.meta();
   }
 
-  /** Whether the properties hold and say that a bulk load has written the table. */
+  /** Whether the properties are sound and name a bulk load as writer. */
   public boolean isLoaded() {
     TableProperties.Contents said = properties;
     return said != null && said.loaded();
   }
 
-  /** Reads what the table says of itself, and no block; null where that does not hold. */
+  /** Reads no block. Null if the properties are damaged. */
   @Nullable TableMeta readProperties() {
     checkHeader();
     checkSections();
     return properties();
   }
 
-  /** The highest sequence number of the sound entries, 0 when there is none. */
+  /** The highest sequence number of the sound entries; 0 if none. */
   public long largestSequence() {
     return largestSequence;
   }
 
-  /** The entries of all sound blocks, forward only; to be closed before this. */
+  /** Forward only, over all sound entries. Must be closed before this. */
   public InternalIterator iterator(MemoryLedger ledger) {
     BlockPlaces blocks = places;
     if (blocks == null) {
@@ -264,7 +262,7 @@ public final class TableCheck implements AutoCloseable {
     return new SoundEntries(bytes, blocks, ledger);
   }
 
-  /** The deleted ranges, null where the properties do not hold. */
+  /** Null if the properties are damaged. */
   public @Nullable RangeTombstones ranges() {
     TableProperties.Contents said = properties;
     return said == null ? null : said.ranges();
@@ -277,7 +275,7 @@ public final class TableCheck implements AutoCloseable {
     mapping.free();
   }
 
-  /** What is behind the header has checksums of its own, which know store and table. */
+  /** The rest has its own checksums, which include store id and table number. */
   private void checkHeader() {
     try {
       FileHeader.read(mapping, mapping.length(), TableFormat.KIND, name, window)
@@ -289,7 +287,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Whether the footer holds, so that it is known where the sections are. */
+  /** Locates the sections; false if the footer is damaged. */
   private boolean checkSections() {
     long footer = mapping.length() - TableFormat.FOOTER_BYTES;
     if (footer < TableFormat.HEADER_BYTES) {
@@ -355,7 +353,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Adds to the stretch of bytes that hold no sound block. */
+  /** Extends the current gap between sound blocks. */
   private void beginLost(long from, long to) {
     if (from < to) {
       if (lostFrom < 0) {
@@ -366,7 +364,6 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Ends the stretch of blocks that do not hold, if there is one. */
   private void endLost(byte @Nullable [] below) {
     if (lostFrom >= 0) {
       lost.add(new LostBlocks(lostFrom, lostTo, lostAbove, below));
@@ -418,8 +415,8 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Puts the key of the parsed entry together, which has to be behind the one before; whether it is
-   * the same key.
+   * Assembles the key of the parsed entry, which must be after the previous one. Returns whether
+   * the key is the same.
    */
   private boolean takeKey(Region source) {
     int shared = block.shared;
@@ -446,7 +443,7 @@ public final class TableCheck implements AutoCloseable {
     return hasKey && order == 0;
   }
 
-  /** Refuses the payload of the entry that was parsed, if no writer makes such a one. */
+  /** Throws if no writer produces such a payload. */
   static void requirePayload(BlockView block, Region source) {
     long tag = block.tag;
     int kind = Tag.kind(tag);
@@ -498,7 +495,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Runs a step and reports what does not hold in it; whether it held. */
+  /** Reports the damage that a step finds; returns whether there was none. */
   private boolean attempt(long offset, Runnable step) {
     try {
       step.run();

@@ -7,20 +7,20 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The facts of a table by name, to say in which of them two accounts of it differ. */
+/** The fields of {@link TableMeta} by name, to report a difference. */
 final class TableFacts {
   private static final String HIDDEN_COUNT = "hiddenCount";
 
   private TableFacts() {}
 
-  /** A table that is not the one the manifest speaks of. */
+  /** The file is not the table in the manifest. */
   static CorruptionException anotherTable(String file, TableMeta said, TableMeta found) {
     String difference = difference(said, found);
     return new CorruptionException(
         file, 0, "what the manifest says", difference == null ? "another table" : difference);
   }
 
-  /** What is different, null where both say the same. */
+  /** Null if there is no difference. */
   static @Nullable String difference(TableMeta said, TableMeta found) {
     Map<String, String> expected = facts(said);
     Map<String, String> actual = facts(found);

@@ -11,9 +11,9 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * Appends to a table file in pieces of one length at multiples of it: where that is the system's
- * long page, the table is kept and mapped by such pages, see docs/decisions/07. What comes last is
- * shorter.
+ * Appends to a table file in aligned pieces of one length; the last may be shorter. If that is the
+ * length of the system's long page, the file is cached and mapped in such pages, see
+ * docs/decisions/07.
  */
 final class TableFileWriter implements AutoCloseable {
   private final StorageFile file;
@@ -22,7 +22,7 @@ final class TableFileWriter implements AutoCloseable {
   private long flushed;
   private int buffered;
 
-  /** Takes over {@code file}, also when it fails. */
+  /** Takes over {@code file}, even on failure. */
   TableFileWriter(StorageFile file, MemoryLedger ledger, NativeWindow window, int pieceBytes) {
     this.file = file;
     this.window = window;
@@ -37,18 +37,17 @@ final class TableFileWriter implements AutoCloseable {
     }
   }
 
-  /** Where the next byte goes. */
+  /** Offset of the next byte. */
   long position() {
     return flushed + buffered;
   }
 
-  /** Puts the file header into the empty buffer. */
+  /** Requires an empty buffer. */
   void header(StoreId storeId, long number) {
     new FileHeader(storeId, number).put(buffer, TableFormat.KIND, window);
     buffered = TableFormat.HEADER_BYTES;
   }
 
-  /** Appends the first {@code count} bytes of {@code source}. */
   void write(Region source, long count) throws IOException {
     if (count > TableFormat.FILE_BYTES_MAX - position()) {
       throw new IllegalStateException(
@@ -66,7 +65,7 @@ final class TableFileWriter implements AutoCloseable {
     }
   }
 
-  /** Writes what is buffered and makes the file's contents durable. */
+  /** Also makes the contents of the file durable. */
   void sync() throws IOException {
     flush();
     file.sync();
@@ -86,7 +85,6 @@ final class TableFileWriter implements AutoCloseable {
     }
   }
 
-  /** Writes what is buffered. */
   void flush() throws IOException {
     if (buffered > 0) {
       file.write(window.over(buffer, 0, buffered), flushed);

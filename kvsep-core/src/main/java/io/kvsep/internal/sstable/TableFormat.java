@@ -8,8 +8,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * The layout of a table file. Little-endian throughout, except that index prefixes are key bytes
- * read as a big-endian number and stored as a little-endian u64. Authority: docs/formats/table.md.
+ * The layout of a table file. Little-endian, except that index prefixes are key bytes read as a
+ * big-endian number and stored as a little-endian u64. Authority: docs/formats/table.md.
  *
  * <pre>
  * file := header block+ filter index properties footer      (no gaps)
@@ -28,7 +28,7 @@ import io.kvsep.internal.memory.Region;
  *          prefix:u64 of the last record of each complete group of 32, common prefix, separator+,
  *          blockCount:u32 commonLength:u32
  * record := prefix:u64 separatorOffset:u32 blockOffset:u32
- * separator := tag:varint rest of the key behind the common prefix
+ * separator := tag:varint rest of the key after the common prefix
  *
  * properties
  * offset  bytes  field
@@ -60,8 +60,9 @@ import io.kvsep.internal.memory.Region;
  *     48      4  checksum       of bytes 0 .. 47
  * </pre>
  *
- * A checksum is the crc32c of the bytes before it in the block, of the section, or of the footer,
- * combined with store id, table number and file offset: sound bytes in the wrong place fail.
+ * <p>A checksum is the crc32c of the preceding bytes of the block, of the section, or of the
+ * footer, mixed with store id, table number and file offset, so that sound bytes in the wrong place
+ * fail.
  */
 final class TableFormat {
   static final FileKind KIND = new FileKind("kvsepsst", 1, 1, "a table");
@@ -78,34 +79,34 @@ final class TableFormat {
 
   static final int RESTART_BYTES = 4;
 
-  /** Offsets are u32 and a table is one mapping. */
+  /** Offsets are u32, and a table is one mapping. */
   static final long FILE_BYTES_MAX = Integer.MAX_VALUE;
 
   static final int FILTER_ALIGNMENT = 64;
 
-  /** So that a group of records fills pairs of cache lines, which processors like to fetch. */
+  /** A group of records then fills pairs of cache lines, which processors fetch together. */
   static final int INDEX_ALIGNMENT = 128;
 
   static final int INDEX_RECORD_BYTES = 16;
 
-  /** Records of which a search looks at all. */
+  /** Records that a search scans. */
   static final int INDEX_GROUP = 32;
 
   private static final long GOLDEN = 0x9e3779b97f4a7c15L;
 
   private TableFormat() {}
 
-  /** What every checksum of one table is mixed with. */
+  /** Mixed into every checksum of the table. */
   static long checksumSeed(StoreId storeId, long number) {
     return mix(storeId.high() ^ mix(storeId.low() ^ mix(number + GOLDEN)));
   }
 
-  /** The checksum to be stored for bytes that begin at {@code fileOffset}. */
+  /** The checksum stored for bytes that start at {@code fileOffset}. */
   static int checksum(int crc, long seed, long fileOffset) {
     return crc ^ (int) (mix(seed + fileOffset * GOLDEN) >>> 32);
   }
 
-  /** Bytes of zeros that bring {@code offset} to a multiple of {@code alignment}. */
+  /** Zero bytes that pad {@code offset} to a multiple of {@code alignment}. */
   static int padding(long offset, int alignment) {
     return (int) (-offset & alignment - 1);
   }
@@ -116,7 +117,7 @@ final class TableFormat {
     footer.putInt(at + 8, checksum);
   }
 
-  /** Completes a footer whose sections are in place. */
+  /** Completes a footer that has its sections. */
   static void sealFooter(Region footer, long seed, long fileOffset, NativeWindow window) {
     footer.putInt(36, KIND.version());
     footer.putLong(40, MAGIC);
@@ -124,7 +125,7 @@ final class TableFormat {
   }
 
   static CorruptionException checksumMismatch(String file, long offset, int expected, int found) {
-    // The expected one is not under the checksum, and may lie in a page that was not read.
+    // The stored checksum is not itself checked and may be in a page that could not be read.
     Region.requirePagesRead();
     return new CorruptionException(
         file,
@@ -133,7 +134,7 @@ final class TableFormat {
         "checksum " + Integer.toHexString(found));
   }
 
-  /** Every input bit reaches every output bit (the finalizer of SplitMix64). */
+  /** The finalizer of SplitMix64: every input bit affects every output bit. */
   private static long mix(long value) {
     long z = (value ^ value >>> 30) * 0xbf58476d1ce4e5b9L;
     z = (z ^ z >>> 27) * 0x94d049bb133111ebL;

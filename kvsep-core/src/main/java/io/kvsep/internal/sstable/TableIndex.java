@@ -7,11 +7,11 @@ import io.kvsep.internal.memory.Varint;
 
 /**
  * Finds the data block for a key, see {@link TableFormat} and {@link IndexBuilder}. Each block has
- * a record of an eight-byte prefix of its separator and of the places of both. A search goes to one
- * group of records by a binary search over the groups' last prefixes, which are few and lie close
- * together, and counts there how many prefixes are smaller: these loads wait for nothing but
- * memory, and the place of the block comes along. Complete separators are compared only among equal
- * prefixes. Immutable; the bytes belong to the table's mapping and their checksum holds.
+ * a record: an eight-byte prefix of its separator, and the offsets of both. A binary search over
+ * the last prefixes of the groups, few and adjacent, finds a group of records. There the smaller
+ * prefixes are counted: these loads are independent, and bring in the block's offset too. Full
+ * separators are compared only among equal prefixes. Immutable; the bytes belong to the table's
+ * mapping and are verified.
  */
 final class TableIndex {
   private final TableBytes bytes;
@@ -19,7 +19,7 @@ final class TableIndex {
   private final int blockCount;
   private final int commonLength;
 
-  /** Groups with all of their records; the last prefix of each is in the sample. */
+  /** Complete groups; the sample holds the last prefix of each. */
   private final int sampleCount;
 
   private final long records;
@@ -28,9 +28,9 @@ final class TableIndex {
   private final long separators;
 
   /**
-   * Takes the section [{@code offset}, {@code limit}) of a table.
+   * Opens the section [{@code offset}, {@code limit}) of a table.
    *
-   * @param dataEnd offset behind the last block
+   * @param dataEnd end of the last block
    */
   TableIndex(TableBytes bytes, long offset, long limit, long dataEnd) {
     this.bytes = bytes;
@@ -62,19 +62,19 @@ final class TableIndex {
     return blockCount;
   }
 
-  /** Where block {@code block} begins, which is where the one before it ends. */
+  /** Start of a block and end of the previous one. */
   long blockOffset(int block) {
     return table.getInt(record(block) + 12) & 0xffff_ffffL;
   }
 
   /**
-   * The only block that can hold (key, tag), {@link #blockCount} when it is behind all of them.
+   * The only block that can hold (key, tag); {@link #blockCount} if it is after all blocks. The
+   * record found and the next one are readable.
    *
-   * @throws InternalError for a page of the table that cannot be read, before it is looked at; the
-   *     record of the block that is found, and the one behind it, are readable
+   * @throws InternalError before an unreadable page of the table is used
    */
   int find(Region key, long offset, int length, long tag, NativeWindow window) {
-    // The common prefix lies right behind the sample.
+    // The common prefix follows the sample.
     bytes.require(sample, separators - sample, window);
     int matched = Region.commonPrefix(table, common, commonLength, key, offset, length);
     if (matched < commonLength) {
@@ -113,7 +113,7 @@ final class TableIndex {
   private int lowerBound(long prefix, NativeWindow window) {
     int group = 0;
     int count = sampleCount;
-    // One conditional addition a round, so that the compiler needs no branch to mispredict.
+    // One conditional addition per round, so that the compiler needs no branch.
     while (count > 0) {
       int half = (count + 1) >>> 1;
       long last = table.getLong(sample + 8L * (group + half - 1));
@@ -123,7 +123,7 @@ final class TableIndex {
     int block = group * TableFormat.INDEX_GROUP;
     int limit = Math.min(block + TableFormat.INDEX_GROUP, blockCount);
     int smaller = 0;
-    // One is found, or the first of the group behind.
+    // The record after the group may be the result.
     loadRecords(block, limit - block + 1);
     requireRecords(block, limit - block + 1, window);
     for (int i = block; i < limit; i++) {
@@ -132,13 +132,13 @@ final class TableIndex {
     return block + smaller;
   }
 
-  /** Brings these and the record behind them into memory in a cold store. */
+  /** In a cold store, loads these records and the next one. */
   void loadRecords(int block, int count) {
     int limit = Math.min(block + count, blockCount);
     bytes.load(record(block), TableFormat.INDEX_RECORD_BYTES * (limit - block + 1L));
   }
 
-  /** Sees to it that these and the record behind them can be read, of those that there are. */
+  /** Ensures that these records and the next one are readable, as far as they exist. */
   void requireRecords(int block, int count, NativeWindow window) {
     int limit = Math.min(block + count, blockCount);
     window.requireReadable(
@@ -158,7 +158,7 @@ final class TableIndex {
   }
 
   /**
-   * Whether the separator is before the key, of which the part behind the common prefix is given.
+   * @param rest the key after the common prefix
    */
   private boolean isBefore(
       int block, Region key, long rest, int restLength, long tag, NativeWindow window) {

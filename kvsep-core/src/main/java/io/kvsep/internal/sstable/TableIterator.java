@@ -15,22 +15,21 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks one table. Keys are put together in a scratch region of the iterator's own, payloads are
- * read where they lie in the mapping, or in the block as the iterator has unpacked it: what walks
- * by once does not push aside what lookups keep. A step forward parses one entry; a step back
- * parses the entries from the restart before, about half a restart interval. Blocks are verified
- * when they are entered; a seek that stays in its block does not verify it again.
+ * Iterates over one table. Keys are assembled in a scratch region. Payloads are read in the mapping
+ * or in the iterator's own unpacked block, so that scans do not evict blocks cached for lookups. A
+ * step forward parses one entry; a step back parses from the previous restart, about half a restart
+ * interval. Blocks are verified on entry; a seek within the current block does not verify it again.
  */
 final class TableIterator extends InternalIterator {
   private static final int NO_BLOCK = -1;
 
-  /** Suffixes are copied eight bytes at a time, so up to seven too many. */
+  /** Suffixes are copied eight bytes at a time. */
   private static final int COPY_SLACK = 7;
 
-  /** With blocks of 2 KiB, 64 KiB: many more would be evicted before a slow reader gets there. */
+  /** With blocks of 2 KiB, 64 KiB. Many more would be evicted before a slow reader gets there. */
   private static final int BLOCKS_AHEAD_MAX = 32;
 
-  /** From here on a call that copies costs less than a loop. */
+  /** Above this, a bulk copy is cheaper than a loop. */
   private static final int LOOP_BYTES_MAX = 64;
 
   private final TableReader table;
@@ -38,37 +37,37 @@ final class TableIterator extends InternalIterator {
   private final BlockView block = new BlockView();
   private final GrowingRegion scratch;
 
-  /** Holds the current block if that is packed. */
+  /** Holds the current block if it is packed. */
   private final GrowingRegion unpacked;
 
-  /** Where the current block lies: the mapping, or what it was unpacked into. */
+  /** Region of the current block: the mapping or {@link #unpacked}. */
   private Region source;
 
   private Region key;
   private int blockIndex = NO_BLOCK;
 
-  /** Where the current entry begins. */
+  /** Start of the current entry. */
   private long entry;
 
-  /** Entries of the current block that begin before this were foreseen. */
+  /** Earlier entries of the current block were prefetched. */
   private long foreseenTo;
 
-  /** For {@link #ahead}; null until that is asked for. */
+  /** For {@link #ahead}; null until first used. */
   private @Nullable BlockCopy copy;
 
-  /** Whether blocks are likely to be such that a copy can be entered. */
+  /** Whether blocks can probably be entered by {@link #enterCopied}. */
   private boolean entersCopies = true;
 
-  /** Which block is in it. */
+  /** The block in {@link #copy}. */
   private int copiedBlock = NO_BLOCK;
 
   /**
-   * Whether something of the current block was read in the mapping since we asked whether that
-   * could be. Not what is read on entering it, right behind its checksum.
+   * Whether the mapped block was read since the last {@link Region#requirePagesRead}. Reads on
+   * entry, right after the checksum, do not count.
    */
   private boolean unasked;
 
-  /** Blocks that are loaded at once in a cold store: more, the longer the walk. */
+  /** Blocks loaded at once in a cold store; grows with the walk. */
   private int blocksAhead = 1;
 
   /** Blocks loaded last. */
@@ -116,7 +115,7 @@ final class TableIterator extends InternalIterator {
 
   @Override
   public void seek(Region target, long offset, int length, long seekTag) {
-    // Raises what the caller's own mistake is, before anything out of bounds means damage.
+    // Throws for an error of the caller, before out of bounds means damage.
     target.keyPrefix(offset, length);
     valid = false;
     try {
@@ -192,7 +191,7 @@ final class TableIterator extends InternalIterator {
     if (entry < foreseenTo) {
       return;
     }
-    // Of what the view says of the current entry, only this is still needed.
+    // All that is still needed of the current entry in the view.
     long next = block.next;
     try {
       long at = entry;
@@ -203,7 +202,7 @@ final class TableIterator extends InternalIterator {
       } while (sink.entry(block.tag, source, block.payload) && at < block.limit);
       foreseenTo = at;
     } catch (IndexOutOfBoundsException e) {
-      // Damage is found by whoever gets there.
+      // The read that reaches the damage reports it.
       foreseenTo = block.limit;
     } finally {
       block.next = next;
@@ -221,7 +220,7 @@ final class TableIterator extends InternalIterator {
     if (copiedBlock != blockIndex || !entries.holds(at)) {
       copiedBlock = NO_BLOCK;
       entries.copy(source, at, block.limit);
-      // The block that was copied before may be what is there now.
+      // An unreadable page may have left bytes of the previous copy.
       Region.requirePagesRead();
       copiedBlock = blockIndex;
     }
@@ -276,7 +275,6 @@ final class TableIterator extends InternalIterator {
     }
   }
 
-  /** Whether all could be read, see {@link Region#requirePagesRead}. */
   private void ask(boolean due) {
     if (due) {
       Region.requirePagesRead();
@@ -289,9 +287,9 @@ final class TableIterator extends InternalIterator {
   }
 
   /**
-   * Makes {@code target} the current block; no entry is current then.
+   * Makes {@code target} the current block, without a current entry.
    *
-   * @param entries takes a copy, null for none
+   * @param entries receives a copy; null for none
    */
   private void enter(int target, @Nullable BlockCopy entries) {
     if (target != blockIndex) {
@@ -307,7 +305,8 @@ final class TableIterator extends InternalIterator {
           copied = true;
         }
       }
-      // A block that the index names wrongly would be another sound one; a copy, as in ahead.
+      // With unreadable pages, the index may have named another sound block, or the copy may be
+      // wrong.
       ask(!checked || unasked);
       blockIndex = target;
       copiedBlock = copied ? target : NO_BLOCK;
@@ -315,15 +314,15 @@ final class TableIterator extends InternalIterator {
       here.payloadRegion = source;
       here.payloadPasses = source != table.mapping();
       foreseenTo = 0;
-      // Steps within the block do not ask.
+      // Steps within the block do not check for unreadable pages.
       DeferredPageFaults.mayFollow();
     }
     here.keyLength = 0;
   }
 
   /**
-   * Loads a block that is entered in a cold store, and those that a walk goes on to. Others read
-   * the block, and its record in the index, without asking whether they are in memory.
+   * In a cold store, loads a block and those that the walk will reach. The block and its index
+   * record are then read without further loading.
    */
   private void loadAround(int target) {
     if (!table.bytes().cold().isCold() || (target >= loadedFrom && target < loadedTo)) {
@@ -340,8 +339,8 @@ final class TableIterator extends InternalIterator {
   }
 
   /**
-   * Goes by the copy of a block rather than by the block, which spares asking whether that could be
-   * read; whether it could be done. What may be wrong with the block is left to the other way.
+   * Enters a block by its verified copy, which saves {@link Region#requirePagesRead}. Returns false
+   * if impossible or damaged; {@link BlockView#enter} then reports the damage.
    */
   private boolean enterCopied(int target, BlockCopy entries) {
     if (!entersCopies) {
@@ -355,7 +354,7 @@ final class TableIterator extends InternalIterator {
     }
     int restarts = entries.copyBlock(table.bytes(), from, end);
     if (restarts == 0) {
-      // Packed, as others of the table are likely to be.
+      // Packed, as others of the table probably are.
       entersCopies = false;
       return false;
     }
@@ -382,7 +381,7 @@ final class TableIterator extends InternalIterator {
     takeTail();
   }
 
-  /** Parses the entry at {@code at}; the key of the one before is in the scratch. */
+  /** The scratch must hold the previous key. */
   private void step(long at) {
     entry = at;
     block.parse(at);
@@ -399,7 +398,7 @@ final class TableIterator extends InternalIterator {
       throw new IndexOutOfBoundsException(
           "key of " + shared + " and " + unshared + " bytes after one of " + here.keyLength);
     }
-    // The shared part is as long as it can be; at a restart it is empty and tells nothing.
+    // The shared length is maximal, except at a restart, where it is 0.
     here.keyIsNew = shared > 0 && (unshared > 0 || shared < here.keyLength);
     int length = shared + unshared;
     if (length + COPY_SLACK > key.length()) {
@@ -409,7 +408,7 @@ final class TableIterator extends InternalIterator {
     if (unshared > LOOP_BYTES_MAX) {
       key.put(shared, source, suffix, unshared);
     } else {
-      // Reading too far is harmless as well: the restarts are behind the entries.
+      // Reading too far is harmless: the restarts follow the entries.
       for (int i = 0; i < unshared; i += 8) {
         key.putLong(shared + i, source.getLong(suffix + i));
       }

@@ -5,26 +5,25 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Facts about a finished table, as the manifest keeps them. Immutable; the key arrays are shared
- * and must not be written to.
+ * Description of a finished table, as in the manifest. Immutable; the key arrays are shared and
+ * must not be modified.
  *
- * @param number file number, from which the name follows
+ * @param number file number, which determines the name
  * @param fileBytes length of the file
- * @param smallestKey first stored key, inclusive, of entries and deleted ranges alike
- * @param largestKey last stored key, inclusive, of entries and deleted ranges alike; where the end
- *     of a range has no key just before it, that end itself
- * @param smallestSequence lowest sequence number of any entry or deleted range
- * @param largestSequence highest sequence number of any entry or deleted range
- * @param entryCount entries, every version and tombstone counted
+ * @param smallestKey first stored key of entries and deleted ranges, inclusive
+ * @param largestKey last stored key of entries and deleted ranges, inclusive; for a range, its end
+ *     if no key directly precedes that
+ * @param smallestSequence lowest sequence number of entries and deleted ranges
+ * @param largestSequence highest sequence number of entries and deleted ranges
+ * @param entryCount entries, including every version and tombstone
  * @param tombstoneCount entries that are deletes
- * @param hiddenCount entries behind a newer one of the same key in this table, kept for whoever
- *     read at a moment between the two
- * @param rangeCount deleted ranges, counted as fragments
- * @param keyBytes sum of the key lengths of all entries
- * @param expiringCount entries that expire at some time
- * @param expiresAtMillisMin the first of their expiries, 0 when none expires
- * @param expiresAtMillisMax the last of their expiries, 0 when none expires
- * @param segments what the table references in the value log, ascending by segment
+ * @param hiddenCount entries after a newer one of the same key, kept for snapshots between the two
+ * @param rangeCount fragments of deleted ranges
+ * @param keyBytes sum of all key lengths
+ * @param expiringCount entries that expire
+ * @param expiresAtMillisMin earliest expiry; 0 if none
+ * @param expiresAtMillisMax latest expiry; 0 if none
+ * @param segments references into the value log, ascending by segment
  */
 @SuppressWarnings("ArrayRecordComponent") // equality is by content, see equals
 public record TableMeta(
@@ -45,11 +44,11 @@ public record TableMeta(
     List<SegmentUse> segments) {
 
   /**
-   * What the pointers of one table reference in one segment.
+   * References of a table to one segment.
    *
    * @param segment logical segment id
-   * @param liveBytes sum of the lengths of the referenced records
-   * @param records how many records are referenced
+   * @param liveBytes sum of the referenced records' lengths
+   * @param records referenced records
    */
   public record SegmentUse(long segment, long liveBytes, long records) {}
 
@@ -57,14 +56,14 @@ public record TableMeta(
     segments = List.copyOf(segments);
   }
 
-  /** Whether an entry has expired at a time. */
+  /** Whether an entry has expired. */
   public boolean hasExpired(long nowMillis) {
     return expiringCount > 0 && expiresAtMillisMin <= nowMillis;
   }
 
   /**
-   * Whether a table that says {@code found} of itself is the one that this says is there. What an
-   * earlier build did not count is not compared.
+   * Whether this describes a table with properties {@code found}. A hidden count that an earlier
+   * build did not record is ignored.
    */
   public boolean describes(TableMeta found) {
     return sameButHidden(found) && (hiddenCount == 0 || hiddenCount == found.hiddenCount);
@@ -94,7 +93,7 @@ public record TableMeta(
         && segments.equals(that.segments);
   }
 
-  /** By number: no two tables of a store share one. */
+  /** No two tables of a store share a number. */
   @Override
   public int hashCode() {
     return Long.hashCode(number);

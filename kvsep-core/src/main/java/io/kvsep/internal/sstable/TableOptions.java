@@ -4,15 +4,15 @@ import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 
 /**
- * How a table is laid out. Readers need none of it: everything they must know is in the file.
+ * Layout options of a table. Readers need none: the file is self-describing.
  *
- * @param blockBytes target for a data block; a single larger entry makes a larger block
- * @param restartInterval entries from one complete key to the next
- * @param filterBitsPerKey filter bits for each distinct key
- * @param packsBlocks whether blocks are compressed where that pays
- * @param pieceBytes what is written at once, at multiples of it, and held in memory until then
- * @param loaded whether a bulk load writes it, which the table says then
- * @param storeId the store the table belongs to
+ * @param blockBytes target length of a data block; a larger entry makes a larger block
+ * @param restartInterval entries per restart
+ * @param filterBitsPerKey filter bits per distinct key
+ * @param packsBlocks whether blocks are compressed if that pays
+ * @param pieceBytes length of aligned writes, buffered in memory
+ * @param loaded whether a bulk load writes the table, which records that
+ * @param storeId store that the table belongs to
  */
 public record TableOptions(
     int blockBytes,
@@ -38,7 +38,7 @@ public record TableOptions(
     }
   }
 
-  /** Of tables that no bulk load writes. */
+  /** Not for a bulk load. */
   public TableOptions(
       int blockBytes,
       int restartInterval,
@@ -56,7 +56,7 @@ public record TableOptions(
         storeId);
   }
 
-  /** The same without compression. */
+  /** A copy without compression. */
   public TableOptions unpacked() {
     return new TableOptions(
         blockBytes,
@@ -68,13 +68,13 @@ public record TableOptions(
         storeId);
   }
 
-  /** The same in longer pieces. */
+  /** A copy with another {@link #pieceBytes}. */
   public TableOptions inPieces(int bytes) {
     return new TableOptions(
         blockBytes, restartInterval, filterBitsPerKey, packsBlocks, bytes, loaded, storeId);
   }
 
-  /** The same for a bulk load. */
+  /** A copy for a bulk load. */
   public TableOptions ofLoad() {
     return new TableOptions(
         blockBytes,

@@ -12,9 +12,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Writes and reads the properties section, which holds what {@link TableMeta} holds, so that a
- * table can be understood without the manifest; the layout is in {@link TableFormat}. Number and
- * length of the file are not repeated: the header and the file itself tell them.
+ * Codec of the properties section, which holds the {@link TableMeta}, so that a table is usable
+ * without the manifest; {@link TableFormat} has the layout. File number and length come from the
+ * header and the file.
  */
 final class TableProperties {
   private static final int FIXED_BYTES = 80;
@@ -22,9 +22,9 @@ final class TableProperties {
   private TableProperties() {}
 
   /**
-   * The section; the caller frees it.
+   * The caller frees the section.
    *
-   * @param loaded whether a bulk load has written the table, which has no hidden entries then
+   * @param loaded whether a bulk load wrote the table, which then has no hidden entries
    */
   static Region encode(
       TableMeta meta, RangeTombstones ranges, boolean loaded, MemoryLedger ledger) {
@@ -71,9 +71,8 @@ final class TableProperties {
   }
 
   /**
-   * Reads the section from {@code offset} to {@code end} of a table.
-   *
-   * @throws IndexOutOfBoundsException when it does not hold together
+   * @param end end of the section
+   * @throws IndexOutOfBoundsException if it is malformed
    */
   static Contents decode(Region table, long offset, long end, long number) {
     int smallestLength = keyLength(table, offset + 64);
@@ -119,9 +118,7 @@ final class TableProperties {
   }
 
   /**
-   * What the section says.
-   *
-   * @param loaded whether a bulk load has written the table
+   * @param loaded whether a bulk load wrote the table
    */
   record Contents(TableMeta meta, RangeTombstones ranges, boolean loaded) {}
 
@@ -161,7 +158,7 @@ final class TableProperties {
     return built;
   }
 
-  /** What follows the deleted ranges, if anything does: tables without it end there. */
+  /** Optional, after the deleted ranges. */
   private static long decodeHidden(Region table, long at, long end) {
     if (at == end) {
       return 0;

@@ -17,22 +17,20 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one finished table through a mapping of its file. Owns the mapping, until nobody pins the
- * reader any more; the file itself is closed again once it is mapped.
+ * Reads one finished table through a mapping of its file. Owns the mapping until the last pin is
+ * dropped; the file is closed after mapping.
  *
- * <p>Header, footer, filter, index and properties are verified when the table is opened, data
- * blocks every time they are entered. What does not hold is a {@link CorruptionException}; a file
- * that is not a table of this store and version is an {@link IncompatibleFormatException}.
+ * <p>Header, footer, filter, index and properties are verified on open, data blocks on entry.
+ * Damage raises {@link CorruptionException}; a file that is not a table of this store and version
+ * raises {@link IncompatibleFormatException}.
  *
- * <p>Thread safe: everything is immutable, and what a lookup or a walk needs beyond that belongs to
- * its {@link Lookup} or iterator. A lookup takes no lock and allocates nothing. Whoever looks up
- * holds a pin or knows that somebody else does.
+ * <p>Thread safe: the state of a lookup or scan is in its {@link Lookup} or iterator. A lookup
+ * takes no lock and allocates nothing. Its caller holds a pin or knows of one.
  */
 public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /**
-   * What an open reader costs without its deleted ranges: about 700 bytes of heap, its entry in the
-   * cache included, and the system's record of the mapping. The pages of the mapping are the
-   * system's own to keep or drop.
+   * An open reader without deleted ranges: about 700 bytes of heap, including its cache entry, and
+   * the kernel's record of the mapping. The mapped pages are the kernel's.
    */
   private static final int WEIGHT_BYTES = 1024;
 
@@ -41,7 +39,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private final PinCount pins;
   private final TableCache cache;
 
-  /** Unpacked blocks that lookups came by, by index; null as long as none of them was packed. */
+  /** Unpacked blocks cached by lookups, by block; null until one was packed. */
   private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
 
   private final long seed;
@@ -97,7 +95,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /**
    * Opens the table that {@code meta} describes.
    *
-   * @throws IOException when the file is not there or the device refused
+   * @throws IOException if the file does not exist or cannot be read
    */
   public static TableReader open(Storage storage, TableMeta meta, StoreId storeId, TableCache cache)
       throws IOException {
@@ -138,7 +136,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     } catch (IndexOutOfBoundsException e) {
       throw new CorruptionException(name, 0, "a table", String.valueOf(e.getMessage()));
     } finally {
-      // What was decoded, or seems damaged, may be that of a page that was not read.
+      // What was decoded, or looks damaged, may come from an unreadable page.
       Region.requirePagesRead();
     }
   }
@@ -154,13 +152,12 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * Finds the newest entry of {@code key} with a tag not above {@code seekTag}. Allocates nothing,
-   * unless a block is searched for a key that it does not have. Whatever the answer, no page of the
-   * table that it goes by was unreadable.
+   * Finds the newest entry of {@code key} with a tag of at most {@code seekTag}. Allocates only if
+   * a searched block does not hold the key. The result never depends on an unreadable page.
    *
    * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
-   * @return whether there is one; {@code result} then holds its tag and the place of its payload
-   * @throws InternalError for a page that cannot be read
+   * @return whether there is one; {@code result} then holds its tag and payload
+   * @throws InternalError if a page cannot be read
    */
   public boolean get(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
@@ -169,11 +166,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * As {@link #get}, in a table below which there is none for the key: there a filter says no to
-   * absent keys alone. While there are none, it is not asked, which saves waiting for its line;
-   * after one, it is asked for some hundred lookups. So at most one lookup in as many searches a
-   * block that it would have spared. Where that block is damaged, the filter is heard all the same:
-   * a key that it knows to be absent is not made unreadable. Figures: docs/decisions/02.
+   * As {@link #get}, in a table with no table below that may hold the key: there the filter only
+   * rejects absent keys. While all lookups hit, the filter is skipped, which saves a cache miss.
+   * After a miss it is used for some hundred lookups, so at most one lookup in as many searches a
+   * block in vain. If that block is damaged, the filter is consulted: a key known to be absent
+   * stays readable. Figures: docs/decisions/02.
    */
   public boolean getLast(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
@@ -193,7 +190,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   private boolean find(Region key, long keyOffset, int keyLength, long seekTag, Lookup result) {
-    // Raises what the caller's own mistake is, before anything out of bounds means damage.
+    // Throws for an error of the caller, before out of bounds means damage.
     key.keyPrefix(keyOffset, keyLength);
     BlockView block = result.block;
     try {
@@ -203,7 +200,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       }
       block.enterShared(this, blockIndex, result.unpacked);
       if (!block.find(key, keyOffset, keyLength, seekTag)) {
-        // Few lookups end here. A block may have left memory behind its checksum.
+        // Rare. The block may have become unreadable after its checksum was verified.
         Region.requirePagesRead();
         return false;
       }
@@ -217,7 +214,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return true;
   }
 
-  /** The deleted ranges, on the heap: they stay readable when the table is closed. */
+  /** On the heap, so readable after the table is closed. */
   public RangeTombstones rangeTombstones() {
     return rangeTombstones;
   }
@@ -227,7 +224,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return filter.mayContain(keyHash, new long[Region.LINE_LONGS]);
   }
 
-  /** A new iterator, which holds a pin of its own until it is closed. */
+  /** The iterator holds its own pin until it is closed. */
   public InternalIterator iterator(MemoryLedger ledger) {
     if (!pins.tryPin()) {
       throw new IllegalStateException(name + " is closed");
@@ -235,23 +232,22 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     try {
       return new TableIterator(this, ledger);
     } catch (RuntimeException | Error e) {
-      // Memory for its scratch space may run out.
+      // Scratch memory may run out.
       unpin();
       throw e;
     }
   }
 
-  /** Bytes mapped now. */
   public long mappedBytes() {
     return mapping.length();
   }
 
-  /** Keeps the mapping until {@link #unpin}. False when it is gone already. */
+  /** Keeps the mapping until {@link #unpin}; false if it is freed. */
   public boolean tryPin() {
     return pins.tryPin();
   }
 
-  /** Drops a pin; the last one to go frees the mapping. */
+  /** The last unpin frees the mapping. */
   @Override
   public void unpin() {
     pins.unpin();
@@ -262,7 +258,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return (int) Math.min(Integer.MAX_VALUE, WEIGHT_BYTES + rangeTombstones.bytes());
   }
 
-  /** Drops the pin of whoever opened the reader. */
+  /** Drops the pin of the creator. */
   @Override
   public void close() {
     pins.unpin();
@@ -284,20 +280,20 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return index;
   }
 
-  /** The block as a lookup left it here, null when it has to be read from the file. */
+  /** Null if the block must be read from the file. */
   @Nullable CachedBlock cached(int block) {
     AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
     return blocks == null ? null : blocks.get(block);
   }
 
-  /** Says that a cached block is in use; now and then is enough. */
+  /** Records a use; a sample suffices. */
   void used(CachedBlock block) {
     cache.blocks().used(block);
   }
 
   /**
-   * Unpacks a block for this and later lookups. The caller is inside the epochs. Null when there is
-   * no room: where somebody stays inside the epochs for long, no evicted block is freed meanwhile.
+   * Unpacks a block into the cache. The caller is inside the epochs. Null if the cache is full:
+   * while a thread stays inside the epochs, no evicted block is freed.
    */
   @Nullable CachedBlock cache(int block, PackedBlock packed, long start, long trailer) {
     if (!cache.hasRoomForBlock()) {
@@ -324,7 +320,10 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return blocks;
   }
 
-  /** Nobody pins the table, nobody is inside the epochs who found it: nobody looks at a block. */
+  /**
+   * No pin is left and all threads that found the table have left the epochs, so no thread reads a
+   * block.
+   */
   private void free() {
     AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
     for (int i = 0; blocks != null && i < blocks.length(); i++) {
@@ -338,7 +337,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   CorruptionException damaged(BlockView block, IndexOutOfBoundsException cause) {
-    // Where a page was not read, what does not hold together is not what the file says.
+    // After an unreadable page, malformed bytes need not be in the file.
     Region.requirePagesRead();
     return new CorruptionException(
         name, block.fileOffset, "a block that holds together", String.valueOf(cause.getMessage()));
@@ -362,7 +361,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return mapping.getInt(entry) & 0xffff_ffffL;
   }
 
-  /** Checks that the section in this entry of the footer ends at {@code limit} and is sound. */
+  /** Verifies the section of this footer entry, which must end at {@code limit}. */
   private void verifySection(long entry, long limit, NativeWindow window) {
     long offset = sectionOffset(entry);
     long length = mapping.getInt(entry + 4) & 0xffff_ffffL;

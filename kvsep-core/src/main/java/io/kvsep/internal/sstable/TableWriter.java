@@ -16,15 +16,13 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * Writes one table, entry by entry in internal order. Owns the file from the constructor to {@link
- * #close}. Nothing is durable before {@link #finish} returned; a file whose writer was closed
- * without it is a partial one that no reader accepts.
+ * Writes one table in internal order, see {@link TableFormat}. Owns the file from the constructor
+ * to {@link #close}. Nothing is durable before {@link #finish} returns; a file closed without it is
+ * partial, and no reader accepts it.
  *
- * <p>Not thread safe. All memory that grows with the table is off-heap and counted as {@link
- * MemoryPurpose#TABLE_BUILD}: a block, an output buffer, eight bytes for each distinct key and the
- * index. After any failure only {@link #close} is left.
- *
- * <p>The format is in {@link TableFormat}.
+ * <p>Not thread safe. Memory that grows with the table is off-heap and counted as {@link
+ * MemoryPurpose#TABLE_BUILD}: a block, an output buffer, eight bytes per distinct key and the
+ * index. After a failure only {@link #close} is left.
  */
 public final class TableWriter implements AutoCloseable {
   private static final int NOT_PACKED = -1;
@@ -66,9 +64,9 @@ public final class TableWriter implements AutoCloseable {
   /**
    * Appends an entry.
    *
-   * @throws IllegalArgumentException when it is not after the entry before in internal order, or
-   *     when key, kind or payload are none that a table can hold; the table is unchanged
-   * @throws StorageException when the device refused
+   * @throws IllegalArgumentException if the entry is not after the previous one in internal order,
+   *     or key, kind or payload are invalid; the table is unchanged
+   * @throws StorageException if the write fails
    */
   public void add(
       Region key,
@@ -114,7 +112,6 @@ public final class TableWriter implements AutoCloseable {
     usable = true;
   }
 
-  /** Appends the entry at which {@code entry} stands. */
   public void add(InternalIterator entry) {
     add(
         entry.keyRegion(),
@@ -126,7 +123,7 @@ public final class TableWriter implements AutoCloseable {
         entry.payloadLength());
   }
 
-  /** About the length the file would have if the table ended here. */
+  /** Estimated file length if the table ended here. */
   public long fileBytesEstimate() {
     long data = output.position() + (block.isEmpty() ? 0 : block.bytes());
     return data
@@ -139,22 +136,21 @@ public final class TableWriter implements AutoCloseable {
     return meta.entryCount();
   }
 
-  /** The key added last; there is one. */
+  /** Requires an entry. */
   public byte[] lastKey() {
     return lastKey.region().getBytes(0, lastLength);
   }
 
-  /** As {@link #finish(RangeTombstones)} without any deleted range. */
   public TableMeta finish() throws IOException {
     return finish(RangeTombstones.NONE);
   }
 
   /**
-   * Completes the file and makes its contents durable; its name is the caller's to make durable. A
-   * table of deleted ranges alone gets a tombstone for the first key of the first of them, which
-   * the range covers anyway, because a table has at least one entry.
+   * Completes the file and makes its contents durable, but not its name. A table has at least one
+   * entry, so a table of deleted ranges only gets a tombstone for the first key of the first range,
+   * which covers it anyway.
    *
-   * @throws IllegalStateException when the table is empty
+   * @throws IllegalStateException if the table is empty
    */
   public TableMeta finish(RangeTombstones ranges) throws IOException {
     TableMeta table = finishUnsynced(ranges);
@@ -162,7 +158,7 @@ public final class TableWriter implements AutoCloseable {
     return table;
   }
 
-  /** As {@link #finish(RangeTombstones)}, but the contents are the caller's to make durable. */
+  /** As {@link #finish(RangeTombstones)}; the caller makes the contents durable. */
   public TableMeta finishUnsynced(RangeTombstones ranges) throws IOException {
     requireUsable();
     if (meta.entryCount() == 0 && !ranges.isEmpty()) {
@@ -200,7 +196,7 @@ public final class TableWriter implements AutoCloseable {
   /**
    * Frees the memory and closes the file.
    *
-   * @throws StorageException when the file could not be closed
+   * @throws StorageException if the file cannot be closed
    */
   @Override
   public void close() {
@@ -213,7 +209,7 @@ public final class TableWriter implements AutoCloseable {
     output.close();
   }
 
-  /** Checks the order and returns how many bytes the key has in common with the last one. */
+  /** Returns the leading bytes shared with the last key, which must be before this one. */
   private int commonWithLast(Region key, long keyOffset, int keyLength, long tag) {
     Region last = lastKey.region();
     int common = Region.commonPrefix(last, 0, lastLength, key, keyOffset, keyLength);
@@ -280,7 +276,7 @@ public final class TableWriter implements AutoCloseable {
     writeSection(section, footer, TableFormat.FOOTER_INDEX);
   }
 
-  /** Writes and frees {@code section} and notes it in the footer. */
+  /** Also frees {@code section}. */
   private void writeSection(Region section, Region footer, int footerAt) throws IOException {
     try {
       long offset = output.position();

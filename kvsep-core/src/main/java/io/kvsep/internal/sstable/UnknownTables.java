@@ -12,21 +12,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells whether a manifest has lost the edit of a table. One that it does not know is no sign of
- * that: tables are whole before their edit is begun. But the log is durable before a flush writes a
- * table, and compactions write what other tables have: so whatever is in a table that is whole was
- * written before the end of the log, or is that of a bulk load that a crash has ended.
+ * Detects that a manifest lost the edit of a table. An unknown table alone is no proof: tables are
+ * complete before their edit starts. But the log is durable before a flush writes a table, and
+ * compactions write entries of other tables. So the entries of a complete table precede the end of
+ * the log, or belong to a bulk load that a crash ended.
  */
 public final class UnknownTables {
   private UnknownTables() {}
 
   /**
-   * Name of a whole table with a sequence number that neither log nor manifest know, null when
-   * there is none.
+   * A complete table with a sequence number beyond log and manifest; null if none.
    *
-   * @param names of the files there are
-   * @param known numbers of the tables of the manifest
-   * @param lastSequence the highest number that they know
+   * @param names names of all files
+   * @param known numbers of the tables in the manifest
+   * @param lastSequence highest sequence number in log and manifest
    */
   public static @Nullable String ahead(
       Storage storage,
@@ -45,7 +44,9 @@ public final class UnknownTables {
     return null;
   }
 
-  /** The highest one in a table, 0 where it is not whole, of another store, or of a load. */
+  /**
+   * The highest sequence number; 0 if the table is incomplete, of another store or of a bulk load.
+   */
   private static long sequence(Storage storage, long number, StoreId storeId, MemoryLedger ledger) {
     List<CorruptionException> problems = new ArrayList<>();
     try (TableCheck table = TableCheck.open(storage, number, storeId, ledger, problems::add)) {
