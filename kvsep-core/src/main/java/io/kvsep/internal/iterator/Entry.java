@@ -4,8 +4,8 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One index entry on its way into a memtable: where its key and its value or pointer lie. A mutable
- * holder that its owner fills again for every entry; it owns no memory. Not thread safe.
+ * An index entry on its way into a memtable: a reusable holder that owns no memory. Not thread
+ * safe.
  */
 public final class Entry {
   public @Nullable Region keyRegion;
@@ -13,10 +13,10 @@ public final class Entry {
   public int keyLength;
   public long tag;
 
-  /** Used when the tag's kind says that the entry expires. */
+  /** Used only if the tag's kind says that the entry expires. */
   public long expiresAtMillis;
 
-  /** Value or encoded pointer, without the expiry; may be null when {@link #valueLength} is 0. */
+  /** Value or encoded pointer, without the expiry; may be null if {@link #valueLength} is 0. */
   public @Nullable Region valueRegion;
 
   public long valueOffset;

@@ -1,31 +1,31 @@
 package io.kvsep.internal.iterator;
 
 /**
- * Entries behind the one a source stands on that need no decision, as {@link
- * InternalIterator#ahead} gives them: going on to the next one costs a fraction of what a step
- * through all layers does. {@link #next} and {@link #copyPayload} touch nothing but the heap.
+ * Entries after the current one of a source that need no further checks, from {@link
+ * InternalIterator#ahead}. Stepping through them costs a fraction of a step through all layers.
+ * {@link #next} and {@link #copyPayload} read only the heap.
  *
- * <p>The source stays where it is meanwhile; {@link InternalIterator#follow} takes it to the last
- * entry seen. Valid until the source's next move. Not thread safe.
+ * <p>The source does not move; {@link InternalIterator#follow} moves it to the last entry seen.
+ * Valid until the source's next move. Not thread safe.
  */
 public abstract class EntryLookahead {
   /**
-   * Puts the next entry in place of the one before it.
+   * Replaces {@code entry} by the next one.
    *
-   * @param entry the last one seen, at first the one at which the source stands
-   * @return whether there is one; nothing is changed if not
+   * @param entry the last one seen, initially the current entry of the source
+   * @return false, with nothing changed, if there is none
    */
   public abstract boolean next(HeapEntry entry);
 
-  /** As {@link InternalIterator#foresee}, beginning with the entry seen last. */
+  /** As {@link InternalIterator#foresee}, starting with the entry seen last. */
   public abstract void foresee(HeapEntry entry, PrefetchSink sink);
 
   /**
-   * Copies the payload of the entry seen last to the beginning of an array. In a race with another
-   * thread that goes on, what is copied may be anything.
+   * Copies the payload of the entry seen last to the start of an array. Copies arbitrary bytes in a
+   * race with a thread that moves on.
    *
    * @return its length
-   * @throws IndexOutOfBoundsException if that is more than the array's, or in such a race
+   * @throws IndexOutOfBoundsException if the array is too short, or in such a race
    */
   public abstract int copyPayload(HeapEntry entry, byte[] target);
 }

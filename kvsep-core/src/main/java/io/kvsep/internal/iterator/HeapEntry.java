@@ -3,17 +3,16 @@ package io.kvsep.internal.iterator;
 import java.util.Arrays;
 
 /**
- * An entry of a walk whose key is a copy on the heap, so that reading it can do no harm, whoever
- * frees what it came from. Its payload stays where it lies. Plain fields, as those of {@link
- * Position}.
+ * An entry whose key is a heap copy, so that reading it is safe after its source is freed. The
+ * payload is not copied. Plain fields, as in {@link Position}.
  */
 public final class HeapEntry {
-  /** Keys are copied eight bytes at a time, so up to seven too many. */
+  /** Keys are copied eight bytes at a time, so up to seven bytes too many. */
   public static final int SLACK = 8;
 
   private static final int KEY_BYTES_MIN = 56;
 
-  /** The key, from 0 to its length; the same array until a longer key comes. */
+  /** Holds the key in its first {@link #keyLength} bytes; replaced only by a longer key. */
   public byte[] key = new byte[KEY_BYTES_MIN + SLACK];
 
   public int keyLength;
@@ -22,9 +21,9 @@ public final class HeapEntry {
   public int payloadLength;
 
   /**
-   * Makes the key that of a position.
+   * Copies the key of a position.
    *
-   * @param agreeing how many of its first bytes the key has already
+   * @param agreeing leading bytes that are equal already
    */
   public void putKey(InternalIterator from, int agreeing) {
     int length = from.keyLength();
@@ -33,13 +32,12 @@ public final class HeapEntry {
     keyLength = length;
   }
 
-  /** Whether that is the key of a position. */
   public boolean isKeyOf(InternalIterator other) {
     return other.keyLength() == keyLength
         && other.keyRegion().holds(other.keyOffset(), key, keyLength);
   }
 
-  /** Makes room for a key of so many bytes; what there is of one stays. */
+  /** Ensures capacity for a key of this length; keeps the current key. */
   public void require(int length) {
     if (length > key.length - SLACK) {
       key = Arrays.copyOf(key, 2 * length + SLACK);

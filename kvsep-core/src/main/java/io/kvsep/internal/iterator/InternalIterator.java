@@ -4,31 +4,31 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks index entries in internal order: keys ascending as unsigned bytes, entries of one key by
- * descending tag. Every version and every tombstone is seen.
+ * Iterates over index entries in internal order: keys ascending as unsigned bytes, entries of a key
+ * by descending tag. Includes every version and tombstone.
  *
  * <p>Invariants:
  *
  * <ol>
- *   <li>A new iterator is not valid; every seek and step decides validity anew.
- *   <li>{@link #next} and {@link #previous} may be called only while valid. Past either end the
- *       iterator is not valid, and only a seek makes it valid again.
- *   <li>Key and payload are readable while valid and until the next seek, step or close. They may
- *       lie in different regions, and in other ones after a step.
+ *   <li>I1: A new iterator is not valid; every seek and step sets validity.
+ *   <li>I2: {@link #next} and {@link #previous} require a valid iterator. Past either end it is not
+ *       valid until a seek.
+ *   <li>I3: Key and payload are readable while valid, until the next seek, step or close. They may
+ *       be in different regions, and in others after a step.
  * </ol>
  *
- * Not thread safe. Where it stands is kept in fields of {@link Position}, so that reading it costs
- * no virtual call. A damaged block raises {@link io.kvsep.error.CorruptionException}.
+ * <p>Not thread safe. The position is in fields of {@link Position}, so that reading it costs no
+ * virtual call. A damaged block raises {@link io.kvsep.error.CorruptionException}.
  */
 public abstract class InternalIterator implements AutoCloseable {
   protected boolean valid;
 
-  /** Where this stands; that of another iterator where it walks with that one. */
+  /** The current position; shared with the iterator that this one follows, if any. */
   protected Position here = new Position();
 
   /**
-   * Whether the entry before this one came from another source: what {@link #here} knows of the
-   * entry before is not about that one then.
+   * Whether the previous entry came from another source. What {@link #here} says of the previous
+   * entry then does not apply.
    */
   protected boolean sourceChanged;
 
@@ -36,10 +36,10 @@ public abstract class InternalIterator implements AutoCloseable {
 
   public abstract void seekToLast();
 
-  /** To the first entry at or after ({@code key}, {@code tag}) in internal order. */
+  /** Moves to the first entry at or after ({@code key}, {@code tag}) in internal order. */
   public abstract void seek(Region key, long offset, int length, long tag);
 
-  /** To the last entry before ({@code key}, {@code tag}) in internal order. */
+  /** Moves to the last entry before ({@code key}, {@code tag}) in internal order. */
   public abstract void seekBefore(Region key, long offset, int length, long tag);
 
   public abstract void next();
@@ -47,32 +47,32 @@ public abstract class InternalIterator implements AutoCloseable {
   public abstract void previous();
 
   /**
-   * What to throw where the entry it stands on cannot come behind the ones before: of an iterator
-   * over a file damage there, else a mistake of ours.
+   * The exception for an entry that is out of order: damage if it comes from a file, otherwise a
+   * bug.
    */
   public RuntimeException disorder() {
     return new IllegalStateException("entries out of order");
   }
 
   /**
-   * Tells which entries probably come next, walking forward, as far as that costs next to nothing;
-   * begins with the current one. What was told in an earlier call and is still to come is not told
-   * again. Only while valid; moves nothing.
+   * Reports entries that probably come next in a walk forward, starting with the current one, as
+   * far as that costs next to nothing. Entries reported before are not repeated. Requires a valid
+   * iterator; does not move it.
    */
   public void foresee(PrefetchSink sink) {
     // Not every source knows.
   }
 
   /**
-   * The entries behind the current one that need no decision of whoever walks forward, as far as
-   * they are at hand: of each it is known that it comes next, that its key is another one than that
-   * before it, and that it is a value, or a pointer to one, that does not expire. Their payloads
-   * lie in {@link #payloadRegion}. Only while valid, in a walk forward; moves nothing.
+   * The available entries after the current one that a walk forward can take without further
+   * checks: each directly follows the previous one, has another key, and is a value or a pointer
+   * that does not expire. Their payloads are in {@link #payloadRegion}. Requires a valid iterator
+   * in a walk forward; does not move it.
    *
-   * @param limit only keys below this; null for all; read by {@link EntryLookahead#next} and not
-   *     before, so that it may be filled after this call
-   * @param sequenceMax only entries of this number or a lower one
-   * @return null if there are none at hand; there may be none where this is not null
+   * @param limit exclusive upper bound of keys; null for none. Read only by {@link
+   *     EntryLookahead#next}, so it may be filled after this call
+   * @param sequenceMax highest sequence number of entries
+   * @return null if none are available; otherwise there may still be none
    */
   public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     // Not every source has them.
@@ -80,9 +80,9 @@ public abstract class InternalIterator implements AutoCloseable {
   }
 
   /**
-   * Goes on to where the entries of the last {@link #ahead} have led, and no other move has since.
+   * Moves to the last entry seen through {@link #ahead}. No other move may come between.
    *
-   * @param entry the one of them seen last
+   * @param entry that entry
    */
   public void follow(HeapEntry entry) {
     throw new IllegalStateException("there were no entries ahead");
@@ -123,44 +123,44 @@ public abstract class InternalIterator implements AutoCloseable {
     return here.payloadLength;
   }
 
-  /** Whether the payload's bytes may be overwritten by the next step. */
+  /** Whether the next step may overwrite the payload. */
   public final boolean payloadPasses() {
     return here.payloadPasses;
   }
 
   /**
-   * Whether it is known, without a comparison, that the key is not that of the entry from which the
-   * last {@link #next} came. Says nothing after any other move.
+   * Whether the key is known, without a comparison, to differ from that of the entry before the
+   * last {@link #next}. Meaningless after any other move.
    */
   public final boolean keyIsNew() {
     return !sourceChanged && here.keyIsNew;
   }
 
   /**
-   * How many of the key's first bytes are known to be those of the entry from which the last {@link
-   * #next} came; there may be more. Says nothing after any other move.
+   * Number of leading bytes known to be shared with the key before the last {@link #next}; there
+   * may be more. Meaningless after any other move.
    */
   public final int keyShared() {
     return sourceChanged ? 0 : here.keyShared;
   }
 
-  /** Stands where {@code other} does, until the next call. */
+  /** Takes the position of {@code other}, until the next call. */
   protected final void adopt(InternalIterator other) {
     valid = true;
     sourceChanged = other.sourceChanged;
-    // It seldom is another one, and writing a reference costs more than looking at it.
+    // Rarely a change, and writing a reference costs more than reading it.
     if (here != other.here) {
       here = other.here;
     }
   }
 
-  /** Internal order of this position against ({@code key}, {@code tag}). */
+  /** Internal order of this position relative to ({@code key}, {@code tag}). */
   protected final int compareTo(Region key, long offset, int length, long tag) {
     int order = Region.compare(here.key(), here.keyOffset, here.keyLength, key, offset, length);
     return order != 0 ? order : Long.compare(tag, here.tag);
   }
 
-  /** How many bytes the keys of two valid positions begin with in common. */
+  /** Length of the common prefix of two keys. */
   protected static int commonKey(InternalIterator a, InternalIterator b) {
     Position x = a.here;
     Position y = b.here;
@@ -168,7 +168,7 @@ public abstract class InternalIterator implements AutoCloseable {
         x.key(), x.keyOffset, x.keyLength, y.key(), y.keyOffset, y.keyLength);
   }
 
-  /** Internal order of two valid positions of which {@link #commonKey} is known. */
+  /** Internal order of two valid positions, given {@link #commonKey}. */
   protected static int compareFrom(int common, InternalIterator a, InternalIterator b) {
     Position x = a.here;
     Position y = b.here;

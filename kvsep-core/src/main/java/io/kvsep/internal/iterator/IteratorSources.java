@@ -6,14 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Iterators on their way into a {@link MergingIterator}: closes them all if that point is never
- * reached. Not thread safe.
+ * Collects the iterators of a {@link MergingIterator}, and closes them if it is not created. Not
+ * thread safe.
  */
 public final class IteratorSources implements AutoCloseable {
   private final List<InternalIterator> iterators = new ArrayList<>();
   private boolean taken;
 
-  /** Takes an iterator over; where there is no memory for that it is closed. */
+  /** Takes over an iterator; closes it if that fails. */
   public void add(InternalIterator iterator) {
     boolean added = false;
     try {
@@ -25,7 +25,7 @@ public final class IteratorSources implements AutoCloseable {
     }
   }
 
-  /** Hands the iterators over to a merge, which closes them from now on if it could be made. */
+  /** Passes the ownership to the merge, unless this throws. */
   public MergingIterator merge(MemoryLedger ledger) {
     MergingIterator merged = new MergingIterator(iterators, ledger);
     taken = true;

@@ -3,16 +3,16 @@ package io.kvsep.internal.iterator;
 import java.util.Arrays;
 
 /**
- * A key on the heap below which a walk forward may go on without asking: the end of its range, or
- * where another source comes next. Plain fields, as those of {@link Position}.
+ * Exclusive upper bound of a walk forward: the end of its range or the next key of another source.
+ * Plain fields, as in {@link Position}.
  */
 public final class KeyLimit {
-  /** The key, from 0 to its length. */
+  /** Holds the key in its first {@link #length} bytes. */
   public byte[] key;
 
   public int length;
 
-  /** How many first bytes of the walk's key are those of this one, which is greater. */
+  /** Leading bytes shared with the walk's key, which is smaller. */
   public int differsAt;
 
   public KeyLimit(byte[] key) {
@@ -20,7 +20,7 @@ public final class KeyLimit {
     this.length = key.length;
   }
 
-  /** Makes this the key of a position. */
+  /** Copies the key of a position. */
   void put(InternalIterator from, int differsFromWalkAt) {
     differsAt = differsFromWalkAt;
     length = from.keyLength();
@@ -33,10 +33,11 @@ public final class KeyLimit {
   /**
    * Whether the key of a position is below this one.
    *
-   * @param agreeing how many of its first bytes are those of the walk's key, which is smaller
+   * @param agreeing leading bytes that it shares with the walk's key, which is smaller
    */
   boolean isAbove(InternalIterator other, int agreeing) {
-    // Where one agrees with the walk's key for longer, the other differs in what both agree in.
+    // The one that shares fewer bytes with the walk's key differs from it earlier, upwards: it is
+    // greater.
     return agreeing != differsAt
         ? agreeing > differsAt
         : other.keyRegion().compareTo(other.keyOffset(), other.keyLength(), exact()) < 0;

@@ -10,12 +10,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Merges iterators into one in internal order. The children that are valid form a binary heap whose
- * top is the current entry; it is a min-heap when walking forward and a max-heap when walking back.
+ * Merges iterators in internal order. The valid children form a binary heap with the current entry
+ * at the top: a min-heap in a walk forward, a max-heap in a walk back.
  *
- * <p>Turning round re-seeks every other child relative to the current entry: forward, every child
- * stands on its first entry after the current one; backward, on its last entry before it. A step
- * costs one step of a child and about 2 log2(children) comparisons. Owns and closes its children.
+ * <p>A change of direction re-seeks every other child: forward to its first entry after the current
+ * one, backward to its last entry before it. A step costs one step of a child and about 2
+ * log2(children) comparisons. Owns and closes its children.
  */
 public final class MergingIterator extends InternalIterator {
   private final InternalIterator[] children;
@@ -23,16 +23,16 @@ public final class MergingIterator extends InternalIterator {
   private final GrowingRegion pivot;
   private int heapCount;
 
-  /** The place of the one that comes next after the top; 0 when that is not known. */
+  /** Heap index of the child that comes next after the top; 0 if unknown. */
   private int runnerUp;
 
   /**
-   * How many bytes the top and that one had in common when they were compared. A top that has more
-   * of them in common with the one before still differs there, in the same way.
+   * Number of bytes the keys of top and runner-up shared when last compared. While each new top key
+   * shares more with the previous one, it still differs there in the same way.
    */
   private int differsAt;
 
-  /** The key of that one, for {@link #ahead}. */
+  /** Key of the runner-up, for {@link #ahead}. */
   private final KeyLimit others = new KeyLimit(new byte[64]);
 
   private boolean forward = true;
@@ -97,7 +97,7 @@ public final class MergingIterator extends InternalIterator {
     settleTop(current);
   }
 
-  /** Asks the child that the current entry comes from: the others have entries that come later. */
+  /** Reports entries of the current child only; the others' come later. */
   @Override
   public void foresee(PrefetchSink sink) {
     if (forward) {
@@ -105,7 +105,7 @@ public final class MergingIterator extends InternalIterator {
     }
   }
 
-  /** Those of the child that the current entry comes from, before what the others have. */
+  /** Entries of the current child that precede those of all others. */
   @Override
   public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
     if (heapCount == 1) {
@@ -129,7 +129,7 @@ public final class MergingIterator extends InternalIterator {
   @Override
   public void follow(HeapEntry entry) {
     heap[0].follow(entry);
-    // It may have come nearer to that one.
+    // It may have come closer to the runner-up.
     runnerUp = 0;
   }
 
@@ -138,7 +138,7 @@ public final class MergingIterator extends InternalIterator {
     return heap[0].disorder();
   }
 
-  /** The place of the child that the current entry comes from in the list of children. */
+  /** Index of the child with the current entry. */
   public int currentChild() {
     int index = 0;
     while (children[index] != heap[0]) {
@@ -148,9 +148,8 @@ public final class MergingIterator extends InternalIterator {
   }
 
   /**
-   * Moves the children behind {@code child} to the key, in the direction of the walk, if they are
-   * not there yet: for whoever knows that there is nothing of interest in them before it. Only
-   * while valid.
+   * Moves the children after {@code child} to the key, in the direction of the walk, unless they
+   * are past it. For callers that need none of their entries before it. Requires a valid iterator.
    */
   public void leap(int child, Region key, long offset, int length) {
     for (int i = child + 1; i < children.length; i++) {
@@ -178,7 +177,7 @@ public final class MergingIterator extends InternalIterator {
     closes.throwFirst();
   }
 
-  /** Re-seeks the others around the current entry and takes the step that asked for the turn. */
+  /** Re-seeks the other children around the current entry, then steps. */
   private void turn(InternalIterator current, boolean walkForward) {
     int length = keyLength();
     long currentTag = tag();
@@ -223,20 +222,20 @@ public final class MergingIterator extends InternalIterator {
       runnerUp = 0;
     }
     if (heapCount > 1 && !isStillFirst()) {
-      // The one it was compared with comes first of all others.
+      // The runner-up is the first of all others.
       InternalIterator top = heap[0];
       heap[0] = heap[runnerUp];
       heap[runnerUp] = top;
       siftDown(runnerUp);
-      // Of two it is known now where they differ, of more not even which one comes next.
+      // With two children it is known where they differ; with more, the runner-up is unknown.
       runnerUp = heapCount == 2 ? 1 : 0;
     }
     expose(heapCount > 0 && heap[0] == current);
   }
 
-  /** Whether the top, which has moved or come there, is where it belongs. */
+  /** Whether the top is still first after a move or a replacement. */
   private boolean isStillFirst() {
-    // As long as the top stays where it is, one comparison tells.
+    // While the top stays the same child, one comparison suffices.
     if (runnerUp == 0) {
       findRunnerUp();
     } else if (forward && heap[0].keyShared() > differsAt) {
@@ -252,7 +251,7 @@ public final class MergingIterator extends InternalIterator {
   }
 
   /**
-   * @param stayed whether the entry comes from the child that the one before came from
+   * @param stayed whether the previous entry came from the same child
    */
   private void expose(boolean stayed) {
     if (heapCount == 0) {

@@ -4,7 +4,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 
 /**
- * What follows key and tag in an index entry, the same in memtables and tables:
+ * The payload of an index entry, the same in memtables and tables:
  *
  * <pre>
  * kind              payload
@@ -16,15 +16,14 @@ import io.kvsep.internal.memory.Region;
  * </pre>
  */
 public final class Payload {
-  /** Bytes the expiry takes where there is one. */
   public static final int EXPIRY_BYTES = 8;
 
-  /** Returned for entries that never expire. */
+  /** Expiry of entries that never expire. */
   public static final long NEVER = Long.MAX_VALUE;
 
   private Payload() {}
 
-  /** Bytes in front of the value or pointer. */
+  /** Bytes before the value or pointer. */
   public static int headerLength(int kind) {
     return Tag.expires(kind) ? EXPIRY_BYTES : 0;
   }

@@ -4,9 +4,9 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where an {@link InternalIterator} stands. The iterator that finds the entries writes it; those
- * that walk with it refer to the same one, so that a step copies nothing from each to the next.
- * Plain fields: reading them costs no call.
+ * The position of an {@link InternalIterator}. Written by the iterator that finds the entries and
+ * shared by those that follow it, so that a step copies nothing between them. Plain fields: reading
+ * them costs no call.
  */
 public final class Position {
   public @Nullable Region keyRegion;
@@ -17,26 +17,25 @@ public final class Position {
   public long payloadOffset;
   public int payloadLength;
 
-  /** Whether the payload's bytes may be overwritten by the next step. */
+  /** Whether the next step may overwrite the payload. */
   public boolean payloadPasses;
 
-  /** Whether it is known that the entry before this one in the same source has another key. */
+  /** Whether the previous entry of the same source is known to have another key. */
   public boolean keyIsNew;
 
-  /** So many of the key's first bytes are known to be those of that entry; there may be more. */
+  /** Leading key bytes known to be shared with that entry; there may be more. */
   public int keyShared;
 
-  /** The key, for whoever knows that there is one. */
+  /** Requires a valid position. */
   Region key() {
     return required(keyRegion);
   }
 
-  /** The payload, likewise. */
+  /** Requires a valid position. */
   Region payload() {
     return required(payloadRegion);
   }
 
-  /** Makes this one equal to {@code other}. */
   void copy(Position other) {
     keyRegion = other.keyRegion;
     keyOffset = other.keyOffset;

@@ -9,22 +9,20 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deleted ranges of stored keys, cut into fragments: disjoint, ascending, each with the sequence
- * numbers of all deletes that cover it, the newest first. (Pebble and RocksDB fragment them in the
- * same way.) A key is found by one binary search, whatever number of deletes overlap.
+ * Deleted ranges of stored keys as fragments: disjoint, ascending, each with the sequence numbers
+ * of all deletes that cover it, newest first (as in Pebble and RocksDB). Finding a key is one
+ * binary search, however many deletes overlap.
  *
- * <p>Immutable and on the heap; the arrays that are handed out must not be written to. Lookups
- * allocate nothing.
+ * <p>Immutable, on the heap; returned arrays must not be modified. Lookups do not allocate.
  */
 public final class RangeTombstones {
-  /** No deleted range. */
   public static final RangeTombstones NONE =
       new RangeTombstones(new byte[0][], new byte[0][], new long[0][]);
 
-  /** What {@link #covering} returns where there is none; no commit has this number. */
+  /** Returned by {@link #covering} if there is no delete; no commit has this number. */
   public static final long NOTHING = 0;
 
-  /** Headers of the two keys and of the array of sequence numbers, and the references to them. */
+  /** Headers of the two keys and of the sequence array, and their references. */
   private static final int FRAGMENT_OVERHEAD_BYTES = 80;
 
   private static final long[] UNCOVERED = {};
@@ -39,13 +37,13 @@ public final class RangeTombstones {
     this.sequences = sequences;
   }
 
-  /** One delete of [{@code from}, {@code to}), which is not empty. The arrays are kept. */
+  /** One delete of the nonempty range [{@code from}, {@code to}). The arrays are retained. */
   public static RangeTombstones of(byte[] from, byte[] to, long sequence) {
     return new RangeTombstones(
         new byte[][] {from}, new byte[][] {to}, new long[][] {new long[] {sequence}});
   }
 
-  /** How many fragments there are. */
+  /** Number of fragments. */
   public int count() {
     return starts.length;
   }
@@ -59,17 +57,17 @@ public final class RangeTombstones {
     return starts[fragment];
   }
 
-  /** First stored key behind a fragment. */
+  /** First stored key after a fragment. */
   public byte[] end(int fragment) {
     return ends[fragment];
   }
 
-  /** The deletes that cover a fragment, newest first, never empty. */
+  /** The deletes that cover a fragment, newest first; never empty. */
   public long[] sequences(int fragment) {
     return sequences[fragment];
   }
 
-  /** The last fragment that begins at or before the key, -1 when all begin behind it. */
+  /** The last fragment that starts at or before the key; -1 if none does. */
   public int floor(Region key, long offset, int length) {
     int low = 0;
     int high = starts.length;
@@ -98,7 +96,7 @@ public final class RangeTombstones {
     return count == 0 ? NOTHING : newestFirst[count - 1];
   }
 
-  /** A range that is deleted again and again has very many. */
+  /** Binary search: a range deleted repeatedly has very many. */
   private static int countAbove(long[] newestFirst, long sequence) {
     int low = 0;
     int high = newestFirst.length;
@@ -122,10 +120,7 @@ public final class RangeTombstones {
     return newest(fragment, sequence);
   }
 
-  /**
-   * These fragments, and those of older deletes where none of these lies. O(n) in the count of
-   * both.
-   */
+  /** These fragments, and older ones where they leave gaps. O(n) in the number of both. */
   public RangeTombstones over(RangeTombstones older) {
     if (older.isEmpty() || isEmpty()) {
       return isEmpty() ? older : this;
@@ -151,7 +146,7 @@ public final class RangeTombstones {
     return both.build();
   }
 
-  /** Takes fragments in order, but for empty ones. */
+  /** Takes fragments in order; skips empty ones. */
   private static final class Overlay {
     private final byte[][] starts;
     private final byte[][] ends;
@@ -181,7 +176,7 @@ public final class RangeTombstones {
     }
   }
 
-  /** What of this lies in [{@code from}, {@code to}); null for an open end. */
+  /** The parts within [{@code from}, {@code to}); null for an open end. */
   public RangeTombstones clip(byte @Nullable [] from, byte @Nullable [] to) {
     Builder clipped = new Builder();
     for (int i = 0; i < starts.length; i++) {
@@ -192,7 +187,7 @@ public final class RangeTombstones {
     return clipped.build();
   }
 
-  /** Bytes of heap that one fragment takes, about. */
+  /** Estimated heap of a fragment. */
   public long bytes(int fragment) {
     return FRAGMENT_OVERHEAD_BYTES
         + starts[fragment].length
@@ -200,7 +195,7 @@ public final class RangeTombstones {
         + 8L * sequences[fragment].length;
   }
 
-  /** Bytes of heap that all fragments take, about. */
+  /** Estimated heap of all fragments. */
   public long bytes() {
     long bytes = 0;
     for (int i = 0; i < starts.length; i++) {
@@ -209,9 +204,9 @@ public final class RangeTombstones {
     return bytes;
   }
 
-  /** Adds up ranges that may overlap. Not thread safe. */
+  /** Merges ranges that may overlap. Not thread safe. */
   public static final class Builder {
-    /** From each boundary on, the deletes up to the next boundary. */
+    /** The deletes from each boundary up to the next. */
     private final TreeMap<byte[], long[]> fromBoundary = new TreeMap<>(Arrays::compareUnsigned);
 
     public Builder add(RangeTombstones all) {
@@ -222,9 +217,9 @@ public final class RangeTombstones {
     }
 
     /**
-     * Adds deletes of [{@code from}, {@code to}), which may be empty. The arrays are kept.
+     * Adds deletes of [{@code from}, {@code to}), which may be empty. The arrays are retained.
      *
-     * @param newestFirst descending, each once
+     * @param newestFirst descending, without duplicates
      */
     public Builder add(byte[] from, byte[] to, long... newestFirst) {
       if (Arrays.compareUnsigned(from, to) >= 0 || newestFirst.length == 0) {
@@ -238,7 +233,7 @@ public final class RangeTombstones {
       return this;
     }
 
-    /** Everything added so far; neighbours with the same deletes become one fragment. */
+    /** The fragments; neighbours with the same deletes are merged. */
     public RangeTombstones build() {
       List<byte[]> starts = new ArrayList<>(fromBoundary.size());
       List<byte[]> ends = new ArrayList<>(fromBoundary.size());

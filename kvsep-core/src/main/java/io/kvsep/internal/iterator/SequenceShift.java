@@ -3,10 +3,7 @@ package io.kvsep.internal.iterator;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 
-/**
- * The entries of another iterator with all sequence numbers moved by the same amount. Goes where
- * that goes; owns and closes it.
- */
+/** Another iterator with a constant added to all sequence numbers. Owns and closes it. */
 public final class SequenceShift extends InternalIterator {
   private final InternalIterator entries;
   private final long tagShift;

@@ -4,7 +4,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * Where a separated value lives. The segment id is logical: a rewritten segment keeps it.
+ * Location of a separated value. The segment id is logical: a rewritten segment keeps it.
  *
  * <pre>
  * field          bytes
@@ -20,7 +20,7 @@ public final class ValuePointer {
 
   private ValuePointer() {}
 
-  /** Writes a pointer and returns the offset behind it. */
+  /** Writes a pointer and returns the offset after it. */
   public static long put(
       Region region, long at, long segment, long offset, int recordLength, int valueLength) {
     long next = Varint.put(region, at, segment);

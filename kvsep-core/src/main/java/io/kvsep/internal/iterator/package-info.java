@@ -1,8 +1,7 @@
 /**
- * Entries of the index and how to walk them: the contract of {@link
- * io.kvsep.internal.iterator.InternalIterator}, the merge of several, and the layout of an entry's
- * payload. Owns no files and no memory but the scratch of single iterators. Iterators are for one
- * thread at a time.
+ * Entries of the index and iteration over them: the contract of {@link
+ * io.kvsep.internal.iterator.InternalIterator}, merging, and the layout of payloads. Owns no files,
+ * and no memory except scratch memory of iterators. Iterators are for one thread at a time.
  */
 @NullMarked
 package io.kvsep.internal.iterator;
