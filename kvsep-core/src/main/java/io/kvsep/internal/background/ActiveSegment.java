@@ -1,13 +1,14 @@
 package io.kvsep.internal.background;
 
-/** The segment of the log that is being written, as reclaim sees it. Any thread may call. */
+/** The active segment of the log, as reclaim sees it. Thread safe. */
 public interface ActiveSegment {
-  /** Flushed bytes of it that no table points to. */
+  /** Flushed bytes in the segment that no table points to. */
   long garbageBytes();
 
   /**
-   * Seals it if so much in it is garbage, as far as tables tell, so that it can be rewritten;
-   * unless somebody is writing just now, who may be waiting for the thread that calls this.
+   * Seals the segment if tables show at least {@code garbageBytesMin} of garbage in it, so that
+   * reclaim can rewrite it. Skipped while a write is in progress: it may wait for the calling
+   * thread.
    */
   void trySealWithGarbage(long garbageBytesMin);
 }

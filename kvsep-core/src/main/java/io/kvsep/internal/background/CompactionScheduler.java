@@ -46,13 +46,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Flushes and compactions: when they run, and what becomes of their results. A failed job leaves
- * its inputs in place; its error is kept for writers that have to wait for it, and it is tried
- * again when asked and at every tick. A table in which a compaction found damage is spared from
- * then on, one that the device does not give for a while, and nobody waits for it.
+ * Schedules flushes and compactions, and installs their results.
  *
- * <p>Thread safe. Flushes run one at a time in the order of the memtables; compactions run beside
- * them and beside each other, on tables of their own.
+ * <p>A failed job leaves its inputs in place. Writers that wait for it get its error, and it is
+ * retried on request and by the timer. A damaged table is quarantined until close, an unreadable
+ * one until it can be read; no writer waits for them.
+ *
+ * <p>Thread safe. Flushes run one at a time, oldest memtable first. Compactions run concurrently
+ * with them and with each other, on disjoint tables.
  */
 public final class CompactionScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
@@ -69,7 +70,7 @@ public final class CompactionScheduler {
   private final FlushOrdering flushOrdering;
   private final CompactionConfig compaction;
 
-  /** For compactions that have time, of tables that are likely to stay. */
+  /** For compactions that are not urgent and whose output is likely to stay. */
   private final CompactionConfig unhurried;
 
   private final CompactionPicker picker;
@@ -79,7 +80,7 @@ public final class CompactionScheduler {
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
-  /** Made once: there may be no memory for it when it is scheduled already. */
+  /** Preallocated: scheduling a flush must not allocate. */
   private final Runnable flushJob = this::flushWaiting;
 
   private final NonAllocatingLock flushLock = new NonAllocatingLock();
@@ -87,7 +88,7 @@ public final class CompactionScheduler {
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;
 
-  /** Why no compaction could be chosen the last time. */
+  /** Why the last attempt to choose a compaction failed. */
   private volatile @Nullable Throwable choiceError;
 
   private volatile boolean cancelled;
@@ -95,7 +96,7 @@ public final class CompactionScheduler {
   private final RunningCompactions running;
   private final FileDropper dropping;
 
-  /** Where a damaged table is in the way of level 0: as long as it is in force, nothing changes. */
+  /** Version in which a damaged table blocks level 0. While it is current, waiting is no use. */
   private volatile @Nullable Version stuck;
 
   private final RetryBackoff retryTicks = new RetryBackoff(TICKS_BETWEEN_TRIES_MAX);
@@ -148,17 +149,19 @@ public final class CompactionScheduler {
     return deadSegments;
   }
 
-  /** What is left alone, by reclaim too. */
   public FileQuarantine sparedFiles() {
     return spared;
   }
 
-  /** Writes out what is waiting, soon. That there is no thread for it is a flush that failed. */
+  /**
+   * Schedules a flush of the sealed memtables. Without a thread for it the flush counts as failed.
+   */
   public void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
       Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, flushJob);
       if (refused != null) {
-        // In this order: whoever schedules the next flush must not have its success overwritten.
+        // In this order: once the flag is clear, another flush may succeed, which must not be
+        // overwritten.
         flushError = refused;
         flushScheduled.set(false);
         live.signal();
@@ -167,9 +170,8 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Starts whatever compactions are due and may run. That there is no thread for one, or that none
-   * could be chosen, is a compaction that failed: whoever calls has work of his own, such as a
-   * write, which does not fail with it.
+   * Starts all compactions that are due and may run. Never throws: a choice that fails, or a
+   * missing thread, is recorded as a failed compaction, and the caller's own work goes on.
    */
   public void compactionNeeded() {
     if (cancelled || failure.hasFailed()) {
@@ -186,9 +188,9 @@ public final class CompactionScheduler {
     }
   }
 
-  /** Starts one if one is due and may run; whether there may be another one. */
+  /** Returns whether one was started, so that another may follow. */
   private boolean startCompaction() {
-    // Made before tables are taken, which nobody would give back if there were no memory for it.
+    // Allocated before tables are taken: after an OutOfMemoryError they would never be released.
     Start start = new Start(config.clock().millis());
     CompactionPlan plan = running.take(config.scheduler().compactionsMax(), start::choose);
     if (plan == null) {
@@ -202,7 +204,6 @@ public final class CompactionScheduler {
     return refused == null;
   }
 
-  /** A compaction from when it is chosen. */
   private final class Start implements Runnable {
     private final long nowMillis;
     private @Nullable CompactionPlan plan;
@@ -223,7 +224,7 @@ public final class CompactionScheduler {
       forReads = plan == null && whole == null;
       if (forReads) {
         if (busy.isEmpty()) {
-          // Nothing is due that could be waited for: neither is what has failed.
+          // Nothing is due, so no writer can be waiting for what has failed.
           compactionError = null;
         }
         plan = settling.pick(version, untouchable, damaged);
@@ -248,7 +249,7 @@ public final class CompactionScheduler {
     return all;
   }
 
-  /** Whether level 0 cannot get shorter because of a damaged table, so that waiting is no use. */
+  /** Whether a damaged table keeps level 0 from getting shorter, so that waiting is no use. */
   public boolean isLevelZeroStuck() {
     Version version = versions.current();
     if (version == stuck) {
@@ -262,7 +263,7 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Looks after what was left over, called at intervals.
+   * Retries failed jobs and starts idle compactions. Called by the timer.
    *
    * @param quiet whether nothing was written for a while
    * @param reclaimAtRest whether reclaim has nothing to do
@@ -284,17 +285,17 @@ public final class CompactionScheduler {
     compactionNeeded();
   }
 
-  /** Bytes of the log that tables need, though what replaces them is in tables above: a guess. */
+  /** Estimated bytes of the log that tables still point to although tables above replace them. */
   public double hiddenInLog(Version version) {
     return picker.hiddenInLog(version, snapshots.oldest());
   }
 
-  /** Throws when nothing that a writer could wait for will happen any more. */
+  /** Throws if the store has failed and no job will run any more. */
   public void check() {
     failure.check();
   }
 
-  /** What the last flush failed with, null when it succeeded. */
+  /** Null if the last flush succeeded. */
   public @Nullable Throwable flushError() {
     return flushError;
   }
@@ -317,22 +318,21 @@ public final class CompactionScheduler {
     return tableBytesWritten.get();
   }
 
-  /** Log bytes that one memtable may cover, so that most values can be put in order. */
+  /** See {@link FlushOrdering#coveredBytesMax}. */
   public long coveredBytesMax(Version version) {
     return flushOrdering.coveredBytesMax(version);
   }
 
-  /** Written to files of values by flushes. */
+  /** Bytes of blob files written by flushes. */
   public long valueBytesWritten() {
     return flushOrdering.bytesWritten();
   }
 
-  /** Makes running jobs give up and starts no more. */
   public void cancel() {
     cancelled = true;
   }
 
-  /** Writes out the memtables that are waiting now, on the calling thread. */
+  /** Flushes the memtables that are sealed now, on the calling thread. */
   public void flushWaitingNow() {
     live.prepareFlushes();
     flushLock.lock();
@@ -352,20 +352,19 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Merges everything down into the last level on the calling thread, and rewrites what was there
-   * so that nothing is left that nobody can see. Damaged tables stay where they are, and so does
-   * what can only go down together with them.
+   * Runs a {@link FullCompaction} on the calling thread.
    *
-   * @return what was found in one of those that are left, null when there are none
+   * @return the problem of a table that had to be left in place, null if there is none
    */
   public @Nullable KvException compactAll() {
     return compactAlone(FullCompaction::run);
   }
 
   /**
-   * What a bulk load writes its tables by.
+   * The context in which a bulk load writes its tables.
    *
-   * @param owned is told of each table before it is made
+   * @param owned receives the name of each table before the file is created
+   * @param pulse called now and then; may throw to give up
    */
   public JobContext loadContext(Consumer<String> owned, Runnable pulse) {
     return new JobContext(
@@ -387,9 +386,9 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Puts an edit in force together with tables whose entries are newer than all there are, as far
-   * down as they can go. The caller keeps writers out, has had all memtables written out, and
-   * {@link #keepCompacting keeps compactions going}.
+   * Installs an edit with tables whose entries are newer than all others, each as low as it fits.
+   * The caller keeps writers out, has had all memtables flushed, and is within {@link
+   * #keepCompacting}.
    */
   public void addNewest(List<TableMeta> tables, VersionEdit edit) {
     running.beside(
@@ -404,9 +403,9 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Runs something while nobody is at work with all tables, and nobody begins to be.
+   * Runs an action while no full compaction runs or starts.
    *
-   * @param pulse is called while it waits for that, and may throw to give up
+   * @param pulse called while this method waits for a full compaction; may throw to give up
    */
   public void keepCompacting(Runnable pulse, Runnable action) {
     running.keepGoing(pulse);
@@ -417,7 +416,6 @@ public final class CompactionScheduler {
     }
   }
 
-  /** Merges all of level 0 down on the calling thread. */
   public void compactLevelZero() {
     compactAlone(FullCompaction::runLevelZero);
   }
@@ -433,7 +431,7 @@ public final class CompactionScheduler {
       work.run(
           new FullCompaction(
               versions, picker, spared, config.clock(), running, this::runUnhurried, this::spares));
-      // Before others go on: nothing that was left by this is found to be readable meanwhile.
+      // Before compactions resume: until then no quarantined table can be released.
       return spared.foundIn(versions.current());
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
@@ -442,7 +440,7 @@ public final class CompactionScheduler {
     }
   }
 
-  /** Writes out the memtables that wait; {@link #flushError} tells what became of it. */
+  /** Flushes the sealed memtables; {@link #flushError} reports the result. */
   public void flushWaiting() {
     flushLock.lock();
     try {
@@ -455,7 +453,7 @@ public final class CompactionScheduler {
       // The store is closing; the memtable is still in the log.
       return;
     } catch (IOException | RuntimeException | Error e) {
-      // Errors too: an unreadable page of a mapping is one, and whoever waits has to hear of it.
+      // Errors too: an unreadable page of a mapping is one, and waiting writers must see it.
       flushError = e;
     } finally {
       flushLock.unlock();
@@ -473,15 +471,15 @@ public final class CompactionScheduler {
     Memtable oldest = memtables.get(memtables.size() - 1).memtable;
     LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
     if (event != null) {
-      // Now, because the memtable is freed once its table is in force.
+      // Now, because the memtable is freed once its table is installed.
       event.entries = oldest.entryCount();
       event.memtableBytes = oldest.allocatedBytes();
     }
-    // Before the sync, which then makes all up to it durable: a number that a power failure takes
-    // back must not stand in the manifest.
+    // Before the sync, which makes everything up to it durable: the manifest must not hold a
+    // sequence number that a power failure takes back.
     long lastSequence = snapshots.visibleSequence();
-    // The table points into the log: those bytes must be as durable as the table. Before it is
-    // whole: one with more than the log has would look as if its edit were lost.
+    // The table points into the log, so those bytes must be durable before the table is complete. A
+    // complete table that points beyond the log would look as if its edit were lost.
     log.sync();
     long bytes = 0;
     try (FlushOrdering.Output output =
@@ -510,8 +508,8 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Holds no version: a busy table stays in every version until this puts the result in force, and
-   * a version would keep segments of the log too, which nobody here reads.
+   * Retains no version: busy tables stay in every version until the result is installed. A version
+   * would also keep log segments, which no compaction reads.
    */
   private void runAndRelease(CompactionPlan plan, boolean forReads) {
     boolean succeeded = false;
@@ -522,7 +520,7 @@ public final class CompactionScheduler {
       // The store is closing; nothing was changed.
       return;
     } catch (IOException | RuntimeException | Error e) {
-      // Others may go on without the damaged table; nobody has to wait for that one.
+      // Other compactions go on without the damaged table, and no writer waits for it.
       succeeded = spares(plan, e);
       if (!succeeded) {
         failed(e, forReads);
@@ -537,7 +535,7 @@ public final class CompactionScheduler {
     }
   }
 
-  /** Spares a table of the plan if it is the cause, damaged or unreadable; whether one is. */
+  /** Quarantines the table of the plan that caused the error; returns whether there is one. */
   private boolean spares(CompactionPlan plan, Throwable error) {
     return spared.spareOneOf(plan.tables(), error) || unreadable.spares(plan, error);
   }
@@ -551,7 +549,7 @@ public final class CompactionScheduler {
   }
 
   private void runUnhurried(CompactionPlan plan) throws IOException {
-    // Whatever was due while nothing could begin.
+    // Start what became due while compactions were paused.
     compactionNeeded();
     run(plan, unhurried);
   }
@@ -560,7 +558,7 @@ public final class CompactionScheduler {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
-    // The tables stay busy, so what they point to stays live and the files in force.
+    // The tables stay busy, so their values stay live and the files of these stay current.
     try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
       edit = CompactionJob.run(context(pins.pointers(), how), plan);
       failure.guard(() -> versions.apply(edit));
@@ -574,7 +572,7 @@ public final class CompactionScheduler {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
     live.installVersion(null);
-    // Whoever asked for it: tables can be compacted.
+    // Tables can be compacted again, whichever caller asked for it.
     compactionError = null;
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);

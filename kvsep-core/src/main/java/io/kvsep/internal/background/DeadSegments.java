@@ -11,9 +11,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Drops segments to which neither a table nor an unflushed memtable points any more, without
- * reading them. Those of the log are wholly before the position from which it would be replayed,
- * and not retained. Thread safe.
+ * Drops segments to which no table and no unflushed memtable points, without reading them. A log
+ * segment must also lie wholly before the replay position and not be retained. Thread safe.
  */
 public final class DeadSegments {
   private final VersionSet versions;
@@ -21,7 +20,7 @@ public final class DeadSegments {
   private final FailureState failure;
   private final long retainedBytes;
 
-  /** Held by whoever decides by the segments there are and then changes them. */
+  /** Held from choosing segments to changing the set of segments. */
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
   DeadSegments(
@@ -47,7 +46,9 @@ public final class DeadSegments {
     }
   }
 
-  /** Runs {@code action} while nobody else changes the set of segments but by adding some. */
+  /**
+   * Runs {@code action} while no other thread changes the set of segments except by adding some.
+   */
   public void exclusively(Runnable action) {
     lock.lock();
     try {

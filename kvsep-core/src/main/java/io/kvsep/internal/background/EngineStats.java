@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The engine's figures of one moment; the public record is made of them. */
+/** The engine's figures at one moment; source of the public record. */
 public record EngineStats(
     long entries,
     long keyBytes,
@@ -38,11 +38,11 @@ public record EngineStats(
     long replayedBytes,
     long tornBytes,
     boolean failed) {
-  /** What is kept for readers of an older view alone. */
+  /** Kept only for readers of an older read state. */
   public record Pinned(
       int tables, long tableBytes, int segments, long logBytes, long memtableBytes) {}
 
-  /** What reclaim has done since the store was opened, and what it could still do. */
+  /** Work of reclaim since the store was opened, and what it could still reclaim. */
   public record Reclaim(
       long filesRewritten,
       long bytesRead,
@@ -50,11 +50,10 @@ public record EngineStats(
       long reclaimableBytes,
       List<String> damagedFiles) {}
 
-  /** One file of the value log. */
   public record SegmentFile(
       String name, long bytes, long liveBytes, boolean relocated, boolean pinned) {}
 
-  /** Bytes held by purpose, as it is printed. */
+  /** Bytes held, by printed purpose. */
   public static Map<String, Long> memoryOf(MemoryLedger ledger) {
     Map<String, Long> bytes = new HashMap<>();
     ledger

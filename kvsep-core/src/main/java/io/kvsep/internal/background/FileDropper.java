@@ -17,11 +17,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Drops what nobody needs any more, without reading it: tables of which range deletes hide
- * everything, and segments to which nothing points. Behind each flush and compaction, when
- * snapshots were released that held something, and again where it has failed.
+ * Drops files without reading them: tables that range deletes hide entirely, and segments to which
+ * nothing points. Runs after each flush and compaction, after the release of snapshots that held
+ * such tables, and again after a failure.
  *
- * <p>Thread safe, but for {@link #tick}.
+ * <p>Thread safe, except for {@link #tick}.
  */
 final class FileDropper {
   private final VersionSet versions;
@@ -33,20 +33,20 @@ final class FileDropper {
   private final DeadSegments deadSegments;
 
   /**
-   * Whether covered tables stay only because of snapshots, and how many of these had been released
-   * when that was found. A store that was just opened has not looked yet.
+   * Whether only snapshots keep fully deleted tables, and the count of released snapshots when that
+   * was found. True after open, before the first pass.
    */
   private volatile boolean coveredAreHeld = true;
 
   private volatile long releasedAtLook = -1;
 
-  /** Whether something stayed because it could not be looked at or dropped. */
+  /** Whether the last pass could not inspect or drop something. */
   private volatile boolean failed;
 
-  /** Whether nobody has looked since that was wanted, as while compactions are paused. */
+  /** A pass was requested but has not run, for example because compactions are paused. */
   private volatile boolean due;
 
-  /** Whether that was said, and nothing was dropped since. */
+  /** Whether a warning was given since the last success. */
   private volatile boolean warned;
 
   FileDropper(
@@ -70,7 +70,7 @@ final class FileDropper {
     return failed;
   }
 
-  /** Looks whether there may be something now that there was not before. */
+  /** Runs a pass if there may be something new to drop. */
   void tick() {
     boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
     if ((released || failed || due) && !failure.hasFailed()) {
@@ -79,10 +79,10 @@ final class FileDropper {
   }
 
   /**
-   * Drops what it finds. The flush or compaction that brought us here is in force, and has not
-   * failed if this does: that only takes space, is said once, and is tried again at a tick.
+   * Runs a pass. The caller's flush or compaction is installed and does not fail with it: a failure
+   * only costs space, is reported once, and is retried by the timer.
    *
-   * @param besidePause whether the caller is one for whom compactions are paused, or a compaction
+   * @param besidePause whether the caller is a compaction, which may drop tables during a pause
    */
   void run(boolean besidePause) {
     try {
@@ -101,7 +101,7 @@ final class FileDropper {
   }
 
   private void warn(Throwable cause) {
-    // Where there is no memory for it, or a handler throws, it is said the next time.
+    // A warning that fails, for want of memory or in a handler, is repeated by the next pass.
     warned =
         warned
             || Warnings.tell(
@@ -110,7 +110,7 @@ final class FileDropper {
 
   private void dropCoveredTables(boolean besidePause) {
     due = true;
-    // Whatever is not busy then is in the version that is current then.
+    // Tables that are not busy then are in the version that is current then.
     List<FullyDeletedTables.Covered> covered =
         running.takeCovered(besidePause, this::coveredTables);
     if (covered.isEmpty()) {
@@ -122,7 +122,7 @@ final class FileDropper {
         TableMeta table = one.table().meta();
         edit.removeTable(one.level(), table.number());
         if (table.rangeCount() > 0) {
-          // Its own ranges may be what covers it, and nothing else tells of them.
+          // Its own range deletes may be what covers it, and no other file records them.
           edit.droppedDelete(table.largestSequence());
         }
       }
@@ -136,8 +136,8 @@ final class FileDropper {
   private List<FullyDeletedTables.Covered> coveredTables(Set<TableFile> busy) {
     Version version = versions.retainCurrent();
     try {
-      // Before the look: another one may fail beside it. Only here, since while compactions are
-      // paused there is none.
+      // Before the search, as a concurrent pass may fail. Only here, as no search runs during a
+      // pause.
       failed = false;
       due = false;
       releasedAtLook = snapshots.released();
@@ -147,7 +147,7 @@ final class FileDropper {
       coveredAreHeld = found.held();
       return found.tables();
     } catch (CorruptionException | IncompatibleFormatException e) {
-      // A table with range deletes is damaged. The next look does without them.
+      // A table with range deletes is damaged. The next pass skips it.
       failed = true;
       spared.spare(e);
       return List.of();

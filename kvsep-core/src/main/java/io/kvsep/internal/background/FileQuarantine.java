@@ -18,20 +18,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Files of an open store that compaction and reclaim leave alone, because something in them cannot
- * be read: another try would fail again, and keep those from their turn that can be done. Damage is
- * forgotten when the store is closed; what the device refused, when it gives it again. Thread safe.
+ * Files of an open store that compaction and reclaim skip because they cannot be read: another
+ * attempt would fail again and block the files that are sound. Damaged files stay until the store
+ * is closed, unreadable ones until the device can read them. Thread safe.
  */
 public final class FileQuarantine {
-  /** What was found, by the number of the table. */
+  /** Damaged tables, by number. */
   private final Map<Long, KvException> tables = new ConcurrentHashMap<>();
 
-  /** Tables that the device does not give, and why; by their numbers. */
+  /** Tables that the device fails to read, by number. */
   private final Map<Long, KvException> unreadableTables = new ConcurrentHashMap<>();
 
   private final Set<Long> logFiles = ConcurrentHashMap.newKeySet();
 
-  /** The file that does not hold; null when the error is another one. */
+  /** Null if the error is not about damage. */
   private static @Nullable String damagedFile(Throwable error) {
     if (error instanceof CorruptionException corruption) {
       return corruption.file();
@@ -39,7 +39,7 @@ public final class FileQuarantine {
     return error instanceof IncompatibleFormatException incompatible ? incompatible.file() : null;
   }
 
-  /** Spares the file that an error names, if it names one that can be spared; whether it does. */
+  /** Quarantines the file that an error names; false if it names none that can be. */
   boolean spare(KvException error) {
     String file = damagedFile(error);
     StoreFiles.Kind kind = file == null ? StoreFiles.Kind.OTHER : StoreFiles.kindOf(file);
@@ -57,7 +57,7 @@ public final class FileQuarantine {
     return true;
   }
 
-  /** Spares one of the tables if the error is damage in it; whether it is. */
+  /** Quarantines the candidate that the error names as damaged; false if it names none. */
   boolean spareOneOf(List<TableFile> candidates, Throwable error) {
     String file = damagedFile(error);
     for (TableFile table : candidates) {
@@ -69,14 +69,14 @@ public final class FileQuarantine {
   }
 
   /**
-   * Spares the file that an error names, unless it is one of the {@code known}; whether it does.
+   * Quarantines the file that an error names, unless it is {@code known}; returns whether it did.
    */
   public boolean spareAnother(KvException error, List<String> known) {
     String file = damagedFile(error);
     return file != null && !known.contains(file) && spare(error);
   }
 
-  /** Spares a file of the log that the device does not let anybody read. */
+  /** Quarantines a segment that the device fails to read. */
   public void spareUnreadable(long file) {
     logFiles.add(file);
     Warnings.tell("unreadable, and left: ", StoreFiles.segment(file));
@@ -87,7 +87,7 @@ public final class FileQuarantine {
     logFiles.removeAll(files);
   }
 
-  /** Spares a table that the device does not let anybody read, until {@link #forgetUnreadable}. */
+  /** Quarantines a table that the device fails to read, until {@link #forgetUnreadable}. */
   public void spareUnreadable(TableFile table, KvException cause) {
     long number = table.meta().number();
     boolean added = unreadableTables.put(number, cause) == null;
@@ -100,7 +100,7 @@ public final class FileQuarantine {
     return !unreadableTables.isEmpty();
   }
 
-  /** The unreadable tables of a version that is in force; those that are gone are forgotten. */
+  /** The unreadable tables of the current version; others are forgotten. */
   Set<TableFile> unreadableTablesIn(Version version) {
     Set<TableFile> there = tablesIn(version, unreadableTables.keySet());
     Set<Long> numbers = new HashSet<>();
@@ -109,12 +109,10 @@ public final class FileQuarantine {
     return there;
   }
 
-  /** After the table could be read. */
   void forgetUnreadable(TableFile table) {
     unreadableTables.remove(table.meta().number());
   }
 
-  /** Tables of a version that are spared. */
   Set<TableFile> tablesIn(Version version) {
     if (tables.isEmpty() && unreadableTables.isEmpty()) {
       return Set.of();
@@ -140,7 +138,7 @@ public final class FileQuarantine {
     return found;
   }
 
-  /** What was found in a table of a version; null when nothing was in any. */
+  /** The problem of one of the version's quarantined tables, null if it has none. */
   @Nullable KvException foundIn(Version version) {
     for (TableFile table : tablesIn(version)) {
       KvException damage = tables.get(table.meta().number());
@@ -152,19 +150,18 @@ public final class FileQuarantine {
     return null;
   }
 
-  /** Files of the log that reclaim is to leave alone, with those it must not touch otherwise. */
+  /** Segments that reclaim skips: the quarantined ones and {@code others}. */
   public Set<Long> logFilesAnd(Set<Long> others) {
     Set<Long> files = new HashSet<>(logFiles);
     files.addAll(others);
     return files;
   }
 
-  /** Of all of them, those included that are gone meanwhile. */
+  /** All names, including those of files that no longer exist. */
   public List<String> names() {
     return names(logFiles, tableNumbers());
   }
 
-  /** Of those that a version has. */
   public List<String> namesIn(Version version) {
     Set<Long> segments = new HashSet<>(logFiles);
     segments.retainAll(version.segments().keySet());

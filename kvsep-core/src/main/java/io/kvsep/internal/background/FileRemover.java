@@ -19,9 +19,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Closes and deletes files that no version holds any more, once the readers that are inside have
- * left. A file that cannot be deleted then is an orphan, tried again from time to time, and by the
- * next open. Thread safe.
+ * Closes and deletes files that no version holds, once readers that may use them have left. A file
+ * that cannot be deleted is an orphan; the timer and the next open retry. Thread safe.
  */
 public final class FileRemover implements ObsoleteFiles {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
@@ -32,7 +31,7 @@ public final class FileRemover implements ObsoleteFiles {
   private final SegmentDirectory segments;
   private final Set<String> waitingNames = ConcurrentHashMap.newKeySet();
 
-  /** Names that could not be deleted. */
+  /** Names of files whose deletion failed. */
   private final Set<String> left = ConcurrentHashMap.newKeySet();
 
   private final RetryBackoff retryTicks = new RetryBackoff(TICKS_BETWEEN_TRIES_MAX);
@@ -62,8 +61,9 @@ public final class FileRemover implements ObsoleteFiles {
           });
     }
     for (long id : segmentIds) {
-      // Who is inside now may have a pointer that only this file can resolve, and has to find it.
-      // Whoever enters later has none, so then it can be hidden, and then freed in its turn.
+      // Current readers may hold a pointer that only this file resolves, so it stays listed until
+      // they leave. Later readers have none, so it is unlisted then, and freed after one more
+      // epoch.
       waitingNames.add(StoreFiles.segment(id));
       epochs.retire(() -> hide(id));
     }
@@ -83,17 +83,17 @@ public final class FileRemover implements ObsoleteFiles {
         });
   }
 
-  /** Names of the files that are still there because somebody may be reading them. */
+  /** Names of obsolete files that a reader may still use. */
   public Set<String> waitingNames() {
     return Set.copyOf(waitingNames);
   }
 
-  /** Tables that are still there because somebody may be reading them. */
+  /** Obsolete tables that a reader may still use. */
   public TableTotal waitingTables() {
     return new TableTotal(waitingTables.get(), waitingTableBytes.get());
   }
 
-  /** Segment files that nobody finds any more, but are still there. */
+  /** Segment files that are unlisted but not yet deleted. */
   public int hiddenSegments() {
     return hiddenSegments.get();
   }
@@ -122,7 +122,7 @@ public final class FileRemover implements ObsoleteFiles {
     }
   }
 
-  /** Tries again what failed; called at intervals by one thread. */
+  /** Retries failed deletions. Called at intervals by one thread. */
   public void tick() {
     if (retryTicks.isDue(!left.isEmpty())) {
       left.removeIf(this::isGone);

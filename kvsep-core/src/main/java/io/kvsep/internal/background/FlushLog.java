@@ -3,14 +3,14 @@ package io.kvsep.internal.background;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.version.VersionEdit;
 
-/** The log as a flush needs it. Thread safe. */
+/** The part of the log that a flush needs. Thread safe. */
 public interface FlushLog {
-  /** Makes all that was appended durable. */
+  /** Makes everything appended durable. */
   void sync();
 
-  /** The end of what is durable. */
+  /** End of what is durable. */
   LogPosition durable();
 
-  /** Applies an edit, together with the ends of segments that no edit has yet. */
+  /** Applies an edit, adding the ends of sealed segments that no edit has recorded. */
   void applySealing(VersionEdit edit);
 }

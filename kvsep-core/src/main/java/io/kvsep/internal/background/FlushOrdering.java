@@ -29,37 +29,36 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has flushes put values in the order of their keys where the store does not fit into memory. In
- * the log they lie as they were written, so a scan would fetch nearly each with a read of its own.
- * The flush of a memtable then copies its records into a relocated file beside the table of level
- * 0, and the pointers in that table name the file; docs/decisions/11.
+ * Lets flushes write values in key order if the store does not fit into memory. The log holds them
+ * in write order, so a scan would need a device read for nearly each. The flush copies a memtable's
+ * records into a blob file, to which the level 0 table points; see docs/decisions/11.
  *
  * <p>Invariants:
  *
  * <ol>
- *   <li>The file is durable before the table is whole, and one edit adds both. After a crash before
- *       it the next open removes them and replays the log.
- *   <li>Until the edit is in force the records stay in the log: it is replayed from in front of
- *       them, so no segment of theirs is dropped or rewritten. Afterwards a view of before still
- *       has a version that holds these segments.
- *   <li>Every version that the flush keeps has its record copied, or keeps its pointer: a long one,
- *       and one that an open change feed has not read. Those of the file keep their old places in
- *       its relocations, by which repair tells their age.
- *   <li>Reclaim takes no file that no version has, and no compaction points into it.
- *   <li>A flush does not fail for this. Where a record does not hold, or something cannot be read
- *       or written, the memtable is flushed with its pointers as they are.
+ *   <li>I1: The blob file is durable before the table is complete, and one edit adds both. After a
+ *       crash before that edit, the next open removes both and replays the log.
+ *   <li>I2: Until the edit is installed replay starts before the records, so none of their segments
+ *       is dropped or rewritten. Older read states keep a version that holds these segments.
+ *   <li>I3: Each version of a key that the flush keeps has its record copied or keeps its pointer.
+ *       Long records, and those that an open change feed has not read, keep it. The blob file lists
+ *       the old positions of its records, from which repair derives their age.
+ *   <li>I4: Before the edit no version has the file, so reclaim does not take it and no compaction
+ *       points into it.
+ *   <li>I5: A flush does not fail because of the copy. If a record is damaged or I/O fails, the
+ *       memtable is flushed with its pointers unchanged.
  * </ol>
  *
- * <p>One flush at a time; the count may be asked by any thread.
+ * <p>One flush runs at a time. {@link #bytesWritten} is thread safe.
  */
 public final class FlushOrdering {
-  /** Less than such a part of the log that one memtable may always cover is not worth a file. */
+  /** A file is worth writing from this part of the log bytes that a memtable may always cover. */
   private static final int LEAST_PARTS = 32;
 
-  /** Three memtables of such a part of half the memory leave most of it to others. */
+  /** Three memtables of this part of half the memory leave most of that to other uses. */
   private static final int COVERED_PARTS = 16;
 
-  /** A memtable may cover so many times what is worth a file, however little memory there is. */
+  /** However little memory there is, a memtable may cover this many times what is worth a file. */
   private static final int COVERED_LEAST = 4;
 
   private final EngineConfig config;
@@ -69,12 +68,12 @@ public final class FlushOrdering {
   private final MemoryLedger ledger;
   private final LongSupplier logBytes;
 
-  /** The oldest segment that a reader of changes may still want. */
+  /** The oldest segment that a change feed may still read. */
   private final LongSupplier followedFrom;
 
   private final AtomicLong bytesWritten = new AtomicLong();
 
-  /** Asked once; negative until then. */
+  /** Evaluated once; negative before. */
   private volatile long orderFrom = -1;
 
   public FlushOrdering(
@@ -99,12 +98,12 @@ public final class FlushOrdering {
     List<TableMeta> run(PointerRefresh pointers) throws IOException;
   }
 
-  /** Bytes of files that flushes have put in force. */
+  /** Bytes of installed blob files. */
   long bytesWritten() {
     return bytesWritten.get();
   }
 
-  /** Flushes a memtable, with its values in order where that pays. */
+  /** Flushes a memtable, with its values in key order if that pays. */
   Output run(Memtable memtable, Flush flush) throws IOException {
     FlushPlan plan = outgrowsMemory() ? plan(memtable) : null;
     if (plan != null && plan.scattered() && plan.bytes() >= leastBytes()) {
@@ -115,7 +114,7 @@ public final class FlushOrdering {
         values.close();
         throw e;
       } catch (IOException | RuntimeException | Error e) {
-        // It goes on without. A read of what is damaged will report it.
+        // I5. A read of a damaged record will report it.
         values.close();
       }
     }
@@ -123,8 +122,8 @@ public final class FlushOrdering {
   }
 
   /**
-   * Log bytes that one memtable may cover, {@link Long#MAX_VALUE} where the store fits into memory:
-   * what memtables cover is in no order yet, and has to be in memory where it is scanned. Cheap.
+   * Log bytes that one memtable may cover; {@link Long#MAX_VALUE} if the store fits into memory.
+   * What memtables cover is not in key order yet, and must fit into memory to be scanned. Cheap.
    */
   long coveredBytesMax(Version version) {
     long live = version.liveBytes();
@@ -133,7 +132,7 @@ public final class FlushOrdering {
         : Long.MAX_VALUE;
   }
 
-  /** Whether the store is larger than memory; a store with less than a file is not. */
+  /** False if the store holds less than one file. */
   private boolean outgrowsMemory() {
     long bytes = logBytes.getAsLong() + versions.current().tableBytes();
     return bytes >= leastBytes() && (segments.cold().isCold() || bytes > orderFromBytes());
@@ -158,7 +157,7 @@ public final class FlushOrdering {
     }
   }
 
-  /** What a flush has written; what is not in force when this is closed is taken back. */
+  /** Output of a flush. Closing it removes blob files that are not installed. */
   static final class Output implements AutoCloseable {
     private final List<TableMeta> tables;
     private final @Nullable Values values;
@@ -172,7 +171,7 @@ public final class FlushOrdering {
       return tables;
     }
 
-    /** Adds the files of values. From now on the edit decides over them. */
+    /** Adds the blob files. From now on the edit decides about them. */
     void addValues(VersionEdit edit) {
       if (values != null) {
         values.addTo(edit);
@@ -187,7 +186,7 @@ public final class FlushOrdering {
     }
   }
 
-  /** The values of one memtable, in files of about a segment's length each. */
+  /** Values of one memtable, in files of about a segment's length. */
   private final class Values implements PointerRefresh, AutoCloseable {
     private final FlushPlan plan;
     private final long fileBytesMax =
@@ -290,7 +289,7 @@ public final class FlushOrdering {
       if (writer != null) {
         writer.close();
       }
-      // After an error they may be in force all the same.
+      // After an error they may be installed nevertheless.
       Map<Long, ?> inForce = versions.current().segments();
       for (Segment file : files) {
         if (!inForce.containsKey(file.id())) {
@@ -311,7 +310,7 @@ public final class FlushOrdering {
       try {
         config.storage().delete(StoreFiles.segment(file.id()));
       } catch (IOException e) {
-        // It stays as an orphan; the next open removes it.
+        // It becomes an orphan, which the next open removes.
         return;
       }
     }

@@ -10,18 +10,16 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Which records of the log a flush copies to put them in the order of their keys.
+ * The log records that a flush copies in key order.
  *
- * @param before those of older segments alone
- * @param records how many there may be, by segment
- * @param bytes of these together
- * @param scattered whether most of them do not lie in the order of their keys as it is
+ * @param before only records of older segments are copied
+ * @param records upper bound of their number, by segment
+ * @param bytes their total length
+ * @param scattered whether most of them are not in key order yet
  */
 public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolean scattered) {
   /**
-   * Walks a memtable.
-   *
-   * @param before the oldest segment that stays as it is, with all after it
+   * @param before the oldest segment that stays as it is, with all later ones
    */
   public static FlushPlan of(InternalIterator memtable, long before) {
     Map<Long, Long> records = new HashMap<>();
@@ -49,7 +47,6 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
     return new FlushPlan(before, records, bytes, inOrder < count - inOrder);
   }
 
-  /** Whether the record that a pointer of the memtable names is to be copied. */
   public boolean takes(Region pointer, long pointerOffset) {
     return takes(pointer, pointerOffset, before);
   }

@@ -13,27 +13,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Merges everything down into the last level, and rewrites what was there so that nothing is left
- * that nobody can see. Tables that cannot be read stay where they are, and so does what can only go
- * down together with them. Each job is chosen while no other compaction runs. Beside one that takes
- * long, or is one of many, others run, with other tables, so that level 0 does not fill up.
+ * Merges everything into the last level and rewrites tables there that hold invisible entries.
+ * Quarantined tables stay, and so do tables that could only move down together with them. Each job
+ * is chosen while no other compaction runs. While a long job runs, or one of many, other
+ * compactions run on other tables, so that level 0 does not fill up.
  */
 final class FullCompaction {
-  /** Carries out a plan and puts its result in force. */
   interface Job {
     void run(CompactionPlan plan) throws IOException;
   }
 
-  /** Spares a table of a plan that failed, if it is the cause; whether one is. */
+  /** Quarantines the table that made a plan fail; returns whether there is one. */
   interface Sparing {
     boolean spares(CompactionPlan plan, Throwable error);
   }
 
   private enum Outcome {
-    /** There was nothing to be done. */
     NOTHING,
     DONE,
-    /** A table turned out to be damaged or unreadable, and is spared from now on. */
+    /** A table could not be read and is now quarantined. */
     DAMAGE
   }
 
@@ -46,7 +44,7 @@ final class FullCompaction {
   private final Sparing sparing;
 
   /**
-   * @param running are paused
+   * @param running paused by the caller
    */
   FullCompaction(
       VersionSet versions,
@@ -76,7 +74,6 @@ final class FullCompaction {
     }
   }
 
-  /** Brings everything in level 0 down into the next one that holds anything. */
   void runLevelZero() throws IOException {
     compactLevel(0);
   }
@@ -90,7 +87,7 @@ final class FullCompaction {
     if (whole == Outcome.DONE) {
       return;
     }
-    // Each part takes a table away, or finds one that cannot go; writers may add others meanwhile.
+    // Each part removes a table or finds one that cannot go. Writers may add others meanwhile.
     int parts = versions.current().tables(level).length;
     Outcome part = Outcome.DONE;
     while (parts-- > 0 && part != Outcome.NOTHING) {
@@ -99,7 +96,7 @@ final class FullCompaction {
     }
   }
 
-  /** Does each rewrite that is worth it; whether damage was found, and others may be left. */
+  /** After {@code DAMAGE}, other rewrites may be left. */
   private Outcome rewriteLastLevel() throws IOException {
     Outcome outcome = Outcome.NOTHING;
     Version chosen = versions.current();
@@ -115,9 +112,8 @@ final class FullCompaction {
   }
 
   /**
-   * A rewrite of what is there now of the tables it was chosen for: others may have been dropped
-   * since, because a range delete covers them that was flushed meanwhile, or rewritten; null when
-   * none is left.
+   * The rewrite of those of its tables that still exist, null if none does. Others were rewritten,
+   * or dropped because a range delete flushed meanwhile covers them.
    */
   private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
     List<TableFile> chosen = rewrite.inputs();
@@ -143,7 +139,7 @@ final class FullCompaction {
   }
 
   /**
-   * @param isPartOfLong whether others may begin beside the job though it does not take long itself
+   * @param isPartOfLong whether other compactions may run next to this job even if it is short
    */
   private Outcome compactOne(
       Function<Version, @Nullable CompactionPlan> choice, boolean isPartOfLong) throws IOException {

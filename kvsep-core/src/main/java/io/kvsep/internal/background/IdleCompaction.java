@@ -11,25 +11,23 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to compact in a store that nobody writes to, for the sake of reads: first levels that are
- * worth bringing down, so that a read looks into fewer tables, and then, when reclaim has nothing
- * to do either, tables that point to values by way of segments that are gone. The next write ends
- * it.
+ * Chooses compactions that speed up reads while nothing is written. First it merges levels down, so
+ * that a read searches fewer tables. When reclaim is idle too, it rewrites tables whose pointers
+ * name segments that no longer exist. The next write ends it.
  *
- * <p>{@link #pick} is called by one at a time; the rest is thread safe.
+ * <p>Only one thread at a time calls {@link #pick}; the rest is thread safe.
  */
 final class IdleCompaction {
   private static final long NEVER_QUIET = -1;
 
   private static final long UNKNOWN = -1;
 
-  /** After so many ticks of quiet, a minute, the store looks like one that is only read. */
+  /** A minute; then the store is taken to be read only. */
   private static final int LONG_QUIET_TICKS = 600;
 
   /**
-   * From then on even few tables are brought down into many, as far as that rewrites no more than
-   * this for each tick of quiet: a mebibyte a second, however often bursts come and however large
-   * the store is.
+   * From then on even few tables are merged into many, as long as that rewrites at most this much
+   * per quiet tick: 1 MiB/s, whatever the size of the store and the frequency of bursts.
    */
   private static final long QUIET_TICK_BYTES = (1 << 20) / 10;
 
@@ -37,37 +35,37 @@ final class IdleCompaction {
   private final SnapshotRegistry snapshots;
   private final BiFunction<Version, Predicate<TableFile>, @Nullable CompactionPlan> detours;
 
-  /** The level that is being brought down, if any. */
+  /** The level that is being emptied, if any. */
   private int level = IdleCompactionPicker.NO_LEVEL;
 
-  /** What was last written when the store was found quiet; another write ends settling at once. */
+  /** Last sequence when the store was found quiet. A later write ends idle compaction at once. */
   private volatile long quietSequence = NEVER_QUIET;
 
-  /** A store that cannot settle tries again when something was written. */
+  /** Sequence at the last failure: there is no retry before the next write. */
   private volatile long failedAt = NEVER_QUIET;
 
   private volatile boolean valuesAtRest;
 
-  /** What may be rewritten for little. */
+  /** Bytes that may be rewritten even if little is merged down. */
   private volatile long affordableBytes;
 
-  /** Of the timer: since when the store has been quiet. */
+  /** Number of consecutive quiet ticks. Accessed only by the timer. */
   private long quietTicks;
 
-  /** Of the timer. */
+  /** Accessed only by the timer. */
   private long filesMoved;
 
   /**
-   * No newer table is pointed straight at its values, until reclaim moved others: whatever a
-   * rewrite comes to, it is not done again and again.
+   * Tables with larger numbers are not rewritten for direct pointers until reclaim moves more
+   * files, so that no table is rewritten again and again.
    */
   private volatile long newestTable = UNKNOWN;
 
-  /** Where no table leads astray: as long as it is in force, looking again is no use. */
+  /** Version without indirect pointers: while it is current, another search is no use. */
   private @Nullable Version straight;
 
   /**
-   * @param detours chooses a table whose values have moved, of those that may be rewritten
+   * @param detours chooses, among the tables that may be rewritten, one whose values have moved
    */
   IdleCompaction(
       IdleCompactionPicker picker,
@@ -79,11 +77,11 @@ final class IdleCompaction {
   }
 
   /**
-   * Called at intervals.
+   * Called by the timer.
    *
    * @param quiet whether nothing was written for a while
-   * @param valuesAtRest whether reclaim does nothing and has nothing to do
-   * @param filesMoved files of values that it has moved so far
+   * @param valuesAtRest whether reclaim is idle
+   * @param filesMoved files of values that reclaim has moved so far
    */
   void tick(boolean quiet, boolean valuesAtRest, long filesMoved) {
     if (filesMoved != this.filesMoved) {
@@ -93,15 +91,16 @@ final class IdleCompaction {
     long sequence = quiet ? snapshots.visibleSequence() : NEVER_QUIET;
     quietTicks = quiet && sequence == quietSequence ? quietTicks + 1 : 0;
     affordableBytes = quietTicks < LONG_QUIET_TICKS ? 0 : quietTicks * QUIET_TICK_BYTES;
-    // Last: whoever sees it sees the others.
+    // Last: a thread that sees it sees the others.
     this.valuesAtRest = valuesAtRest;
     quietSequence = sequence;
   }
 
   /**
-   * The next step, none of whose tables is untouchable; null when there is none.
+   * The next step, null if there is none.
    *
-   * @param spared those of them that stay so: what only they are in the way of is not waited for
+   * @param untouchable tables it must not use
+   * @param spared those of them that are quarantined; the choice does not wait for them
    */
   @Nullable CompactionPlan pick(
       Version version, Set<TableFile> untouchable, Set<TableFile> spared) {
@@ -110,7 +109,7 @@ final class IdleCompaction {
       level = IdleCompactionPicker.NO_LEVEL;
       return null;
     }
-    // A level that was begun is emptied, though on the way that looks less and less worth it.
+    // A level once begun is emptied, though it looks less and less worthwhile.
     if (level == IdleCompactionPicker.NO_LEVEL || !picker.mayGoDown(version, level, spared)) {
       level = picker.level(version, untouchable, spared, affordableBytes);
     }
@@ -153,7 +152,7 @@ final class IdleCompaction {
     return newest;
   }
 
-  /** Nobody waits for what failed, and nobody is to hear of it. */
+  /** Nothing waits for idle compaction, so the error is not reported. */
   void failed() {
     failedAt = snapshots.visibleSequence();
   }

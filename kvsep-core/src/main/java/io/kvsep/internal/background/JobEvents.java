@@ -7,7 +7,7 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.VersionEdit;
 import org.jspecify.annotations.Nullable;
 
-/** Ends the events of jobs, with what became of them; nothing where nobody records any. */
+/** Completes Flight Recorder events of jobs; a null event is ignored. */
 final class JobEvents {
   private JobEvents() {}
 

@@ -15,9 +15,9 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Tables that the device does not give: finds the one behind a failed compaction, so that it is
- * spared, and reads it now and then, ever more rarely, until that goes well. Nothing that is spared
- * is let go while somebody has paused compactions, who would not come to it any more. Thread safe.
+ * Tables that the device fails to read. Finds the one that made a compaction fail, quarantines it,
+ * and rereads it ever more rarely until that succeeds. None is released while compactions are
+ * paused: the pausing thread would not return to it. Thread safe.
  */
 final class QuarantinedTables {
   private static final int TICKS_BETWEEN_LOOKS_MAX = 32;
@@ -29,13 +29,13 @@ final class QuarantinedTables {
   private final Supplier<JobContext> contexts;
   private final Runnable goOn;
 
-  /** Of the timer's thread. */
+  /** Accessed only by the timer's thread. */
   private final RetryBackoff ticks = new RetryBackoff(TICKS_BETWEEN_LOOKS_MAX);
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
   /**
-   * @param goOn is called when a table could be read again
+   * @param goOn called when a table became readable
    */
   QuarantinedTables(
       FileQuarantine spared,
@@ -52,7 +52,10 @@ final class QuarantinedTables {
     this.goOn = goOn;
   }
 
-  /** Spares a table of a plan that failed if the device does not give it; whether there is one. */
+  /**
+   * Quarantines the table of a failed plan that the device fails to read; returns whether there is
+   * one.
+   */
   boolean spares(CompactionPlan plan, Throwable error) {
     if (!(error instanceof StorageException || error instanceof InternalError)) {
       return false;
@@ -65,13 +68,13 @@ final class QuarantinedTables {
       }
       return table != null;
     } catch (RuntimeException | Error e) {
-      // The store is closing, or there is no memory to look: what failed first is to be told.
+      // The store is closing or memory is short. Report the first failure.
       error.addSuppressed(e);
       return false;
     }
   }
 
-  /** Called once a tick. */
+  /** Called once per tick. */
   void tick() {
     boolean any = spared.hasUnreadableTables();
     if (ticks.isDue(any) && any && scheduled.compareAndSet(false, true)) {
@@ -82,7 +85,7 @@ final class QuarantinedTables {
     }
   }
 
-  /** Looks at once, for whoever has paused compactions. */
+  /** For the thread that has paused compactions. */
   void lookAlone() {
     look(
         forgets -> {
@@ -96,7 +99,7 @@ final class QuarantinedTables {
     try {
       found = look(running::unlessPaused);
     } catch (RuntimeException | Error e) {
-      // The store is closing, or there is no memory to look: there will be another tick.
+      // The store is closing or memory is short; a later tick retries.
       return;
     } finally {
       scheduled.set(false);
@@ -107,10 +110,9 @@ final class QuarantinedTables {
   }
 
   /**
-   * Reads the tables, and no longer spares those that can be read.
+   * Rereads the tables and releases those that are readable; returns whether any was.
    *
-   * @param gate runs what it is given, or does not; says whether it did
-   * @return whether it ever did
+   * @param gate may run its argument; returns whether it did
    */
   private boolean look(Predicate<Runnable> gate) {
     boolean found = false;

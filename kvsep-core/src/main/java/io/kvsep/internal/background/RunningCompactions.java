@@ -13,30 +13,28 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which compactions are at work, and with which tables, so that no two of them take the same one.
- * Whatever is chosen is chosen under one lock, so that it sees all that was chosen before. Thread
- * safe.
+ * The running compactions and their tables, so that no two share one. All choices are made under
+ * one lock, so each sees the earlier ones. Thread safe.
  *
- * <p>Each is noted in one place alone, and taken off it without making anything: what fails for
- * want of memory must not keep its tables, nor the place of one that may run.
+ * <p>Each plan is in exactly one list and is removed without allocating: a job that fails for want
+ * of memory must not keep its tables or its slot.
  */
 final class RunningCompactions {
   private final CurrentReadState live;
 
-  /** Guards the five below. */
+  /** Guards plans, drops, paused, pausersPlan and kept. */
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
 
-  /** Tables that are being dropped. */
   private final List<List<Covered>> drops = new ArrayList<>();
 
   private boolean paused;
 
-  /** Of whoever has paused them, the plan beside which others may begin all the same. */
+  /** The pausing thread's plan next to which others may start; null for none. */
   private @Nullable CompactionPlan pausersPlan;
 
-  /** Whether nobody may pause them. */
+  /** Whether pausing is prohibited. */
   private boolean kept;
 
   RunningCompactions(CurrentReadState live) {
@@ -44,9 +42,9 @@ final class RunningCompactions {
   }
 
   /**
-   * Chooses a plan and takes its tables, unless as many as may run are at work, or none may.
+   * Chooses a plan and takes its tables. Null if {@code runningMax} are running, or while paused.
    *
-   * @param choice is given the tables that are taken
+   * @param choice receives the busy tables
    */
   @Nullable CompactionPlan take(
       int runningMax, Function<Set<TableFile>, @Nullable CompactionPlan> choice) {
@@ -66,7 +64,6 @@ final class RunningCompactions {
     }
   }
 
-  /** Gives the plan's tables back. */
   void release(CompactionPlan plan) {
     lock.lock();
     try {
@@ -78,9 +75,9 @@ final class RunningCompactions {
   }
 
   /**
-   * Chooses tables that are to be dropped without reading them, and takes them.
+   * Chooses tables to drop without reading them, and takes them.
    *
-   * @param besidePause whether it may be done while compactions are paused
+   * @param besidePause whether to proceed while compactions are paused
    */
   List<Covered> takeCovered(boolean besidePause, Function<Set<TableFile>, List<Covered>> choice) {
     lock.lock();
@@ -128,7 +125,7 @@ final class RunningCompactions {
     }
   }
 
-  /** Runs something while nothing is chosen, with the plans that are at work. */
+  /** Runs an action while no plan is chosen. Must not be called during a pause. */
   void beside(PlacesTables action) {
     lock.lock();
     try {
@@ -141,7 +138,7 @@ final class RunningCompactions {
     }
   }
 
-  /** Runs something while nothing is chosen, unless somebody has paused them; whether it did. */
+  /** Runs an action while no plan is chosen, unless paused; returns whether it ran. */
   boolean unlessPaused(Runnable action) {
     lock.lock();
     try {
@@ -155,9 +152,9 @@ final class RunningCompactions {
   }
 
   /**
-   * Waits until nobody has paused them, and lets nobody until {@link #allowPause}.
+   * Waits until compactions are not paused, and prevents pausing until {@link #allowPause}.
    *
-   * @param pulse is called now and then and may throw to give up
+   * @param pulse called now and then; may throw to give up
    */
   void keepGoing(Runnable pulse) {
     long seen = live.changes();
@@ -168,7 +165,6 @@ final class RunningCompactions {
     }
   }
 
-  /** They may be paused again. */
   void allowPause() {
     lock.lock();
     try {
@@ -190,12 +186,14 @@ final class RunningCompactions {
     }
   }
 
-  /** Decides by the plans that are at work. */
   interface PlacesTables {
     void run(List<CompactionPlan> plans);
   }
 
-  /** Waits for those at work; none begins until {@link #resume}. One thread at a time gets that. */
+  /**
+   * Waits for the running compactions and lets none start until {@link #resume}. Excludes other
+   * pauses.
+   */
   void pause() {
     long seen = live.changes();
     while (!tryPause()) {
@@ -214,8 +212,8 @@ final class RunningCompactions {
   }
 
   /**
-   * Takes the tables of a plan of whoever has paused them, and lets others begin beside it: it may
-   * take long, and level 0 fills up meanwhile. Until {@link #endBeside}.
+   * Takes the tables of a plan of the pausing thread and lets others start until {@link
+   * #endBeside}: it may take long, and level 0 fills up meanwhile.
    */
   void beginBeside(CompactionPlan plan) {
     lock.lock();
@@ -227,7 +225,6 @@ final class RunningCompactions {
     }
   }
 
-  /** The plan beside which others begin, null for none; for those who choose. */
   @Nullable CompactionPlan pausersPlan() {
     lock.lock();
     try {
@@ -237,7 +234,7 @@ final class RunningCompactions {
     }
   }
 
-  /** Gives the plan's tables back and waits for the others; none begins any more. */
+  /** Releases the plan's tables, lets no other compaction start, and waits for the running ones. */
   void endBeside(CompactionPlan plan) {
     lock.lock();
     try {

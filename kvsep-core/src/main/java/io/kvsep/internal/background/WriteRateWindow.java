@@ -4,15 +4,15 @@ import java.util.Arrays;
 import java.util.function.LongSupplier;
 
 /**
- * How much a count went up within the last two seconds. Thread safe, but for {@link #tick}, which
- * one thread calls ten times a second; called less often, it looks back further.
+ * Increase of a counter within the last two seconds. Thread safe, except for {@link #tick}, which
+ * one thread calls ten times a second. With fewer calls the window is longer.
  */
 public final class WriteRateWindow {
   private static final int TICKS = 20;
 
   private final LongSupplier count;
 
-  /** The count at the last ticks, in a circle. */
+  /** A ring buffer of the count at the last ticks. */
   private final long[] counts = new long[TICKS];
 
   private int next;
