@@ -7,12 +7,12 @@ import io.kvsep.internal.sstable.TableOptions;
 /**
  * Shape of the tree.
  *
- * @param levelZeroTables tables in level 0 that make it worth compacting
+ * @param levelZeroTables number of tables from which level 0 is worth compacting
  * @param levelBaseBytes target of the first level below level 0 that is in use
  * @param tableBytes length at which an output table ends
- * @param hiddenFraction of the values below a level, which part it may set free before it is due
- * @param hiddenBytesMin log bytes that are worth compacting for, however few there are below
- * @param table how tables are written in the levels that are read less than they are long
+ * @param hiddenFraction a level is due if it may free this part of the values below it
+ * @param hiddenBytesMin log bytes that are worth compacting for, even if few values lie below
+ * @param table table options for the deep levels, where size matters more than read speed
  */
 public record CompactionConfig(
     int levelZeroTables,
@@ -21,23 +21,22 @@ public record CompactionConfig(
     double hiddenFraction,
     long hiddenBytesMin,
     TableOptions table) {
-  /** Each level may be this many times as large as the one above it. */
+  /** Maximum ratio of the sizes of two adjacent levels. */
   public static final int LEVEL_MULTIPLIER = 10;
 
   /**
-   * Garbage that nobody can know of yet costs at most about that part of the space of the live
-   * values. The index below is rewritten each time that much was written, but it is a few
-   * hundredths of the values: about a fifth of what writing them costs.
+   * Unknown garbage costs about this part of the space of the live values. The index below is
+   * rewritten each time that much was written, but it is only a few hundredths of the values: that
+   * adds about a fifth to the cost of writing them.
    */
   public static final double HIDDEN_FRACTION = 0.15;
 
-  /** Less than writers put into level 0 before they have to wait for it. */
+  /** Less than writers add to level 0 before they have to wait for it. */
   private static final int STEP_FACTOR = 4;
 
-  /** What is above is short-lived and read most. */
+  /** Levels above are short-lived and are read most. */
   private static final int PACKED_LEVEL_MIN = 2;
 
-  /** For the compactions of one store. */
   public static CompactionConfig of(Shape shape, StoreId storeId) {
     TableOptions defaults = TableOptions.defaults(storeId);
     return new CompactionConfig(
@@ -55,7 +54,7 @@ public record CompactionConfig(
             storeId));
   }
 
-  /** The same with tables written in longer pieces, see {@link TableOptions#pieceBytes}. */
+  /** The same, with tables written in longer pieces, see {@link TableOptions#pieceBytes}. */
   public CompactionConfig inPieces(int bytes) {
     return new CompactionConfig(
         levelZeroTables,
@@ -67,14 +66,13 @@ public record CompactionConfig(
   }
 
   /**
-   * What of the level below compactions that have time rewrite at once: more than ordinary ones of
-   * level 0 do, and no more than writers can do without it.
+   * Bytes of the next level that an unhurried compaction rewrites in one step: more than ordinary
+   * compactions of level 0 do, but few enough that writers need not wait for level 0 meanwhile.
    */
   long stepBytesMax() {
     return STEP_FACTOR * levelBaseBytes;
   }
 
-  /** How tables are written into {@code level}. */
   TableOptions tableOptions(int level) {
     return level < PACKED_LEVEL_MIN ? table.unpacked() : table;
   }

@@ -11,13 +11,13 @@ import io.kvsep.internal.version.VersionEdit;
 import java.io.IOException;
 import java.util.List;
 
-/** Carries out a plan: merges its tables and describes the result as an edit. */
+/** Executes a plan: merges its tables and describes the result as an edit. */
 public final class CompactionJob {
   private CompactionJob() {}
 
   /**
-   * The edit that replaces the plan's tables by the merged ones, which are durable. Nothing refers
-   * to them until the edit is applied; a failure leaves no file behind and the inputs as they were.
+   * Returns the edit that replaces the plan's tables by the merged, durable ones, to which nothing
+   * refers before it is applied. A failure leaves no file and the inputs unchanged.
    */
   public static VersionEdit run(JobContext context, CompactionPlan plan) throws IOException {
     VersionEdit edit = new VersionEdit();
@@ -56,7 +56,7 @@ public final class CompactionJob {
                 context.config().tableBytes())) {
       output.cutAt(plan.cuts());
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
-      // The last blocks too, behind which no other was entered.
+      // The last blocks too: no later block access has checked them.
       Region.requirePagesRead();
       for (TableMeta table : output.finish()) {
         edit.addTable(plan.outputLevel(), table);

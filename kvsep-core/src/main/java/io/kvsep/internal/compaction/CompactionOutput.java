@@ -28,16 +28,15 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the entries and deleted ranges that survive into one or more tables. Any failure deletes
- * everything it wrote: the inputs are untouched until somebody commits {@link #finish}'s result.
- * Not thread safe.
+ * Writes the surviving entries and range deletes into tables. Any failure deletes all of them; the
+ * inputs are unaffected until the caller commits the result of {@link #finish}. Not thread safe.
  *
- * <p>A range that reaches from one table into the next is cut just behind the last key of the first
- * one, so that the tables' key ranges, both ends of which are inclusive, stay disjoint. There is no
- * key just behind one of the greatest length; there it is cut behind the next shorter one.
+ * <p>A range that continues in the next table is cut just after the last key of the current one, so
+ * that the tables' key ranges, both ends inclusive, stay disjoint. No key follows just after one of
+ * maximum length; there the range is cut after the next shorter key.
  */
 final class CompactionOutput implements AutoCloseable {
-  /** Entries between two looks at the cancellation flag. */
+  /** Entries between two checks for cancellation. */
   private static final int CANCEL_CHECK_ENTRIES = 1024;
 
   private final Storage storage;
@@ -51,30 +50,30 @@ final class CompactionOutput implements AutoCloseable {
   private @Nullable TableWriter writer;
   private boolean finished;
 
-  /** An entry's payload with a pointer brought up to date. */
+  /** The payload of an entry with a refreshed pointer. */
   private final GrowingRegion refreshedPayload;
 
   private RangeTombstones ranges = RangeTombstones.NONE;
 
-  /** Where the part of the ranges begins that the open table takes, null for the first table. */
+  /** Start of the open table's part of the ranges; null for the first table. */
   private byte @Nullable [] tableStart;
 
-  /** Fragments that end at or before the last key, and what they add to the open table. */
+  /** Fragments that end at or before the last key, and their bytes in the open table. */
   private int passedRanges;
 
   private long passedRangeBytes;
 
-  /** Whether another key has begun since the last entry was written. */
+  /** Whether a new key has begun since the last entry was written. */
   private boolean newKey;
 
-  /** Keys at which a table ends however short it is. */
+  /** Keys before which a table ends, however short it is. */
   private Iterator<byte[]> cuts = Collections.emptyIterator();
 
-  /** The first of them that no key has reached; null when there is none. */
+  /** The first cut that no key has reached, if any. */
   private byte @Nullable [] nextCut;
 
   /**
-   * @param tableBytes length at which a table ends, at the next change of key
+   * @param tableBytes length from which a table ends at the next change of key
    */
   CompactionOutput(
       Storage storage,
@@ -86,10 +85,8 @@ final class CompactionOutput implements AutoCloseable {
   }
 
   /**
-   * As above.
-   *
-   * @param unsynced takes the tables over as they are finished, to make them durable, their names
-   *     as well; null to have that done here
+   * @param unsynced receives each finished table, to make it and its name durable; null if this
+   *     class does so
    */
   CompactionOutput(
       Storage storage,
@@ -107,13 +104,12 @@ final class CompactionOutput implements AutoCloseable {
     this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
-  /** From now on tables end in front of these keys too, which ascend. */
+  /** Makes tables also end before these ascending keys. */
   void cutAt(List<byte[]> keys) {
     cuts = keys.iterator();
     nextCut = cuts.hasNext() ? cuts.next() : null;
   }
 
-  /** Writes all entries of {@code input} that {@code filter} keeps. */
   void writeAll(
       InternalIterator input,
       VersionFilter filter,
@@ -134,14 +130,11 @@ final class CompactionOutput implements AutoCloseable {
     passRanges(null);
   }
 
-  /**
-   * Writes the entry at which {@code input} stands, if the filter keeps it. Apart from the loop,
-   * which is compiled anew for each kind of input.
-   */
+  /** Apart from the loop, which the JIT compiles anew for each kind of input. */
   private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
       throws IOException {
     VersionFilter.Verdict verdict = filter.judge(input);
-    // The first version of a key may be dropped where an older one is kept.
+    // The first version of a key may be dropped while an older one is kept.
     newKey |= filter.isNewKey();
     if (verdict == VersionFilter.Verdict.DROP) {
       return;
@@ -200,7 +193,7 @@ final class CompactionOutput implements AutoCloseable {
         length);
   }
 
-  /** Makes the payload anew around a better pointer; its length, 0 when there is none. */
+  /** Rebuilds the payload with a better pointer. Returns its length, 0 if there is none. */
   private int refreshPayload(InternalIterator input, PointerRefresh pointers) throws IOException {
     int kind = Tag.kind(input.tag());
     if (Tag.baseKind(kind) != Tag.POINTER) {
@@ -217,8 +210,8 @@ final class CompactionOutput implements AutoCloseable {
   }
 
   /**
-   * Notes the fragments in front of an entry, all of them for null. Where very many follow each
-   * other without an entry between them, a table ends in a gap.
+   * Counts the fragments before an entry, all for null. If very many follow each other without an
+   * entry, a table ends in a gap between them.
    */
   private void passRanges(@Nullable InternalIterator before) throws IOException {
     while (passedRanges < ranges.count()) {
@@ -242,7 +235,10 @@ final class CompactionOutput implements AutoCloseable {
     }
   }
 
-  /** The tables, perhaps none; durable with their directory entries unless they are taken over. */
+  /**
+   * The tables, possibly none. They and their names are durable, unless {@code unsynced} received
+   * them.
+   */
   List<TableMeta> finish() throws IOException {
     finishTable(null);
     if (!metas.isEmpty() && unsynced == null) {
@@ -252,7 +248,7 @@ final class CompactionOutput implements AutoCloseable {
     return List.copyOf(metas);
   }
 
-  /** Frees what is held; deletes all output unless {@link #finish} succeeded. */
+  /** Deletes all output unless {@link #finish} succeeded. */
   @Override
   public void close() {
     refreshedPayload.close();
@@ -267,8 +263,7 @@ final class CompactionOutput implements AutoCloseable {
       try {
         storage.delete(name);
       } catch (IOException e) {
-        // The file stays behind as an orphan, which the next open removes; the failure that brought
-        // us here is the one worth reporting.
+        // It becomes an orphan, which the next open removes. Report the original failure.
       }
     }
   }
@@ -287,7 +282,7 @@ final class CompactionOutput implements AutoCloseable {
     return created;
   }
 
-  /** Ends the table with the ranges up to {@code end}, or with all that are left for null. */
+  /** Ends the table with the ranges up to {@code end}, all for null. */
   private void finishTable(byte @Nullable [] end) throws IOException {
     RangeTombstones part = ranges.isEmpty() ? ranges : ranges.clip(tableStart, end);
     if (writer != null || !part.isEmpty()) {
@@ -302,7 +297,7 @@ final class CompactionOutput implements AutoCloseable {
     }
     tableStart = end;
     passedRangeBytes = 0;
-    // What was not passed but lies in the table is not to end another one.
+    // Fragments within the finished table must not count towards the next one.
     while (end != null
         && passedRanges < ranges.count()
         && Arrays.compareUnsigned(ranges.end(passedRanges), end) <= 0) {
@@ -311,9 +306,9 @@ final class CompactionOutput implements AutoCloseable {
   }
 
   /**
-   * Ends the table between its last key and the next one. Where ranges are to be cut and no key
-   * that a table may hold lies there, it ends later: after 255 further keys at the latest, as those
-   * in front of the next shorter key differ in their last byte only.
+   * Ends the table between its last key and {@code next}. If ranges must be cut and no valid key
+   * lies there, it ends later, after at most 255 more keys: those before the next shorter key
+   * differ only in their last byte.
    */
   private void finishTableBefore(InternalIterator next, byte[] lastKey) throws IOException {
     byte[] end =
@@ -325,7 +320,7 @@ final class CompactionOutput implements AutoCloseable {
     }
   }
 
-  /** The first key behind the first shorter one that follows; null where none follows. */
+  /** The first key after the next shorter key; null if there is none. */
   private static byte @Nullable [] behindShorterKey(byte[] key) {
     int last = key.length - 2;
     while (last >= 0 && key[last] == (byte) 0xff) {

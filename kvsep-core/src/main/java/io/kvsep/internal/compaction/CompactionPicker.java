@@ -15,9 +15,9 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses what to compact next: leveled compaction with level targets computed upwards from the
- * largest level, so that nine tenths of the data sit in one level whatever the store's length.
- * Pure: the answer depends on the arguments alone.
+ * Chooses the next compaction. Leveled compaction with targets computed upwards from the largest
+ * level, so that nine tenths of the data are in one level whatever the size of the store. Pure: the
+ * result depends only on the arguments.
  */
 public final class CompactionPicker {
   private static final int LAST = Version.LEVELS - 1;
@@ -28,13 +28,13 @@ public final class CompactionPicker {
   /** A table this short is always worth rewriting with its neighbour. */
   private static final long SMALL_TABLE_BYTES = 64 << 10;
 
-  /** A small neighbour is rewritten when it is at most this many times as long as the inputs. */
+  /** A small neighbour is rewritten if it is at most this many times as long as the inputs. */
   private static final int LEVEL_ZERO_NEIGHBOUR_FACTOR = 4;
 
   /**
-   * From this score on a level comes before single tables that are due. What may be set free never
-   * gives a higher one, so that level 0 comes first from this many times its number of tables on:
-   * writers are slowed down by that number, and by nothing else.
+   * From this score on, a level precedes single tables that are due. Scores for garbage are capped
+   * here, so that level 0 comes first from this many times its number of tables on: only that
+   * number slows writers down.
    */
   static final int URGENT_SCORE = 2;
 
@@ -58,15 +58,15 @@ public final class CompactionPicker {
   }
 
   /**
-   * One that chooses what can go on beside a plan of a full compaction, whose tables are busy. Such
-   * a plan has gaps between its tables, into which it may write: nobody else puts tables there. And
-   * level 0 goes to a level above, where nothing of it is in the way.
+   * A picker for compactions next to a plan of a full compaction, whose tables are busy. No other
+   * compaction writes into gaps between the plan's tables, because the plan may. Level 0 goes into
+   * a level above, where nothing of the plan blocks it.
    */
   public CompactionPicker beside(CompactionPlan plan) {
     return new CompactionPicker(config, lastHidden, plan);
   }
 
-  /** Whether plans, one after the other, take so long that writers should not wait for them. */
+  /** Whether the plans together take too long for writers to wait for them. */
   public boolean areLong(List<CompactionPlan> plans) {
     long bytes = 0;
     for (CompactionPlan plan : plans) {
@@ -76,10 +76,10 @@ public final class CompactionPicker {
   }
 
   /**
-   * The most urgent compaction none of whose tables is {@code busy}, null when nothing is due.
+   * The most urgent compaction that uses no {@code busy} table; null if nothing is due.
    *
    * @param nowMillis decides what has expired
-   * @param oldestReader the lowest sequence number somebody may read at
+   * @param oldestReader the lowest sequence number at which anything may be read
    */
   public @Nullable CompactionPlan pick(
       Version version, Set<TableFile> busy, long nowMillis, long oldestReader) {
@@ -92,7 +92,7 @@ public final class CompactionPicker {
       scores[level] = score(version, level, base, hidden);
     }
     Arrays.sort(byScore, (a, b) -> Double.compare(scores[b], scores[a]));
-    // Single tables come between: else they would wait for as long as writers keep levels full.
+    // Single tables in between: they would wait as long as writers keep levels full.
     boolean singlesLookedAt = false;
     for (int level : byScore) {
       if (!singlesLookedAt && scores[level] < URGENT_SCORE) {
@@ -114,11 +114,11 @@ public final class CompactionPicker {
   }
 
   /**
-   * A table that is due for itself: because of what has expired in it, because it is mostly
-   * tombstones, or because of what it still has for snapshots that are closed. It goes one level
-   * down or, in the last level, is rewritten. The first comes to an end as the choice by levels
-   * does. The second drops all tombstones, deleted ranges and hidden entries, or what has expired,
-   * which is at least one entry: see {@link TableFile#expiryDueMillis}.
+   * Picks a table that is due regardless of its level's size: expired entries, mostly tombstones,
+   * or leftovers of closed snapshots. It moves one level down or, in the last level, is rewritten.
+   * Moves terminate as those chosen by level do. A rewrite drops at least one entry: all
+   * tombstones, range deletes and hidden entries, or what has expired, see {@link
+   * TableFile#expiryDueMillis}.
    */
   private @Nullable CompactionPlan pickSingle(
       Version version, int base, Set<TableFile> busy, long nowMillis, long oldestReader) {
@@ -155,8 +155,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * In the last level tombstones, deleted ranges and what other entries hide are left over from
-   * snapshots. A rewrite drops them once nobody reads at a moment before any of them.
+   * In the last level, tombstones, range deletes and hidden entries are left over from snapshots. A
+   * rewrite drops them once no reader is older than any of them.
    */
   private @Nullable CompactionPlan pickTombstones(
       Version version, int level, Set<TableFile> busy, long oldestReader) {
@@ -172,7 +172,7 @@ public final class CompactionPicker {
     return level == LAST ? pickLeftOver(version, busy, oldestReader) : null;
   }
 
-  /** What snapshots left behind in the last level besides whole tables of tombstones. */
+  /** Leftovers of snapshots in the last level that are not mostly tombstones. */
   private @Nullable CompactionPlan pickLeftOver(
       Version version, Set<TableFile> busy, long oldestReader) {
     for (TableFile table : version.rangeTables(LAST)) {
@@ -204,13 +204,13 @@ public final class CompactionPicker {
     }
     CompactionPlan plan =
         plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ true);
-    // Where nothing lies below, reading it is what drops the entries.
+    // With nothing below, only reading the table drops the entries, not a move.
     return plan != null && plan.move() && plan.bottom() && dropsAtBottom
         ? plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ false)
         : plan;
   }
 
-  /** Tables of the last level, side by side, rewritten in place. */
+  /** Rewrites adjacent tables of the last level in place. */
   static CompactionPlan rewrite(List<TableFile> tables) {
     return new CompactionPlan(LAST, LAST, tables, List.of(), /* bottom= */ true, /* move= */ false);
   }
@@ -236,14 +236,14 @@ public final class CompactionPicker {
     return Math.max(lengthScore(version, level, base), forValues);
   }
 
-  /** Bytes of the log that tables need, though what replaces them is in tables above. */
+  /** Estimated log bytes that tables point to although tables above replace them. */
   public double hiddenInLog(Version version, long oldestReader) {
     return lastHidden.of(version, oldestReader).total();
   }
 
   /**
-   * A table whose deleted ranges could not be read when a version was looked at is tried again with
-   * the next look; else it is not for as long as that version is in force.
+   * Lets the next estimate retry tables whose range deletes could not be read. Otherwise they are
+   * not retried while the version is current.
    */
   public void lookAgain() {
     lastHidden.forgetIncomplete();
@@ -258,9 +258,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * The level that level 0 is compacted into: the highest one whose target reaches the base, but
-   * never below a level that holds tables, since those would be older than what is put beneath
-   * them.
+   * The level into which level 0 is compacted: the highest one whose target reaches the base, but
+   * never below a level that holds tables, which would then be older than those beneath.
    */
   public int baseLevel(Version version) {
     long bytes = largestLevelBytes(version);
@@ -271,7 +270,7 @@ public final class CompactionPicker {
     }
     if (whole != null && whole.inputLevel() > 1 && base >= whole.inputLevel() - 1) {
       base = whole.inputLevel() - 1;
-      // What is there cannot go down either: level 0 would rewrite all of it each time.
+      // Its tables are blocked too, so level 0 would rewrite all of them each time.
       while (base > 1 && version.levelBytes(base) > config.levelBaseBytes()) {
         base--;
       }
@@ -284,10 +283,7 @@ public final class CompactionPicker {
     return base;
   }
 
-  /**
-   * Everything in level {@code level} merged into the next level that holds anything, or into the
-   * last one, for a full compaction.
-   */
+  /** Merges all of a level into the next non-empty level, or into the last one. */
   public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(level));
     if (inputs.isEmpty()) {
@@ -298,9 +294,9 @@ public final class CompactionPicker {
   }
 
   /**
-   * Level 0 made a level of its own, just above the next one that holds anything; null where it
-   * need not be, since that one is not long, or cannot. While tables of level 0 are being merged,
-   * no others of it can be, so that should not take long.
+   * Moves level 0 into a level of its own, just above the next non-empty one. Null if that one is
+   * short, or if it is impossible. Other level 0 tables cannot be merged meanwhile, so this should
+   * be short.
    */
   public @Nullable CompactionPlan pickLevelZeroApart(Version version, Set<TableFile> busy) {
     List<TableFile> inputs = List.of(version.tables(0));
@@ -311,8 +307,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * As {@link #pickWholeLevel}, but only tables side by side, in level 0 one on top of the other,
-   * where busy ones are in the way of the whole; null when they are in the way of every table.
+   * Like {@link #pickWholeLevel} if busy tables block the whole: takes only adjacent tables, in
+   * level 0 overlapping ones. Null if every table is blocked.
    */
   public @Nullable CompactionPlan pickPartOfLevel(Version version, int level, Set<TableFile> busy) {
     int output = nextHeld(version, level);
@@ -336,7 +332,7 @@ public final class CompactionPicker {
     return longest;
   }
 
-  /** Tables of level 0 that go down into a level without others there, null for none. */
+  /** Tables of level 0 that can go down without the others, if any. */
   @Nullable CompactionPlan pickPartOfLevelZero(Version version, int output, Set<TableFile> busy) {
     Set<TableFile> seen = new HashSet<>();
     for (TableFile table : version.tables(0)) {
@@ -352,7 +348,6 @@ public final class CompactionPicker {
     return null;
   }
 
-  /** The next level below that holds anything, or the last one. */
   static int nextHeld(Version version, int level) {
     int next = level + 1;
     while (next < LAST && version.tables(next).length == 0) {
@@ -362,8 +357,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * Rewrites in place what of the last level needs it: runs of neighbours that fit one table
-   * together, and tables that {@code stale} says hold something nobody can see any more.
+   * Rewrites in the last level: runs of adjacent tables that fit into one, and {@code stale}
+   * tables, which hold invisible entries.
    */
   public List<CompactionPlan> pickRewrites(
       Version version, Set<TableFile> busy, Predicate<TableFile> stale) {
@@ -398,14 +393,14 @@ public final class CompactionPicker {
         return null;
       }
     }
-    // Tables that stay behind hold none of these keys, so their being older or newer cannot matter.
+    // Tables that stay hold none of these keys, so their age does not matter.
     List<TableFile> inputs = overlappingInLevelZero(version, tables[tables.length - 1]);
     boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
     List<TableFile> chosen = small ? List.of(tables) : inputs;
     return plan(version, 0, base, chosen, busy, /* mayMove= */ !small && chosen.size() == 1);
   }
 
-  /** A table of level 0 and everything there that it overlaps, directly or through others. */
+  /** A table of level 0 and all that it overlaps there, directly or transitively. */
   private static List<TableFile> overlappingInLevelZero(Version version, TableFile first) {
     Set<TableFile> found = new LinkedHashSet<>();
     found.add(first);
@@ -425,18 +420,18 @@ public final class CompactionPicker {
     return List.copyOf(found);
   }
 
-  /** The table of the level whose move down rewrites least below, in relation to its own length. */
+  /** The table whose move down rewrites least below, relative to its own length. */
   @Nullable CompactionPlan pickForLength(Version version, int level, Set<TableFile> busy) {
     return pickTable(version, level, busy, table -> table.meta().fileBytes());
   }
 
-  /** The table that sets most free for what is rewritten. */
+  /** The table that frees most values relative to what is rewritten. */
   private @Nullable CompactionPlan pickForValues(
       Version version, int level, GarbageEstimate hidden, Set<TableFile> busy) {
     return pickTable(version, level, busy, table -> hidden.of(level, table));
   }
 
-  /** The table with the highest gain for what its move down rewrites; one that need not be read. */
+  /** The table with the highest gain per rewritten byte, or one that moves unread. */
   private @Nullable CompactionPlan pickTable(
       Version version, int level, Set<TableFile> busy, ToDoubleFunction<TableFile> gain) {
     CompactionPlan best = null;
@@ -505,8 +500,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * Adds the tables just before and behind the inputs' keys when they are small and not much larger
-   * than the inputs: small flushes of ever new keys would otherwise leave a table each for good.
+   * Adds the tables just before and after the inputs if they are small and not much larger than the
+   * inputs. Otherwise small flushes of ever new keys would leave a table each for good.
    */
   private List<TableFile> withSmallNeighbours(
       Version version,

@@ -6,15 +6,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One compaction, chosen.
+ * One chosen compaction.
  *
- * @param inputLevel level the data comes from
- * @param outputLevel level it goes to; the same for a rewrite in place
+ * @param inputLevel level of the inputs
+ * @param outputLevel level of the output; the same for a rewrite in place
  * @param inputs tables of the input level
- * @param overlaps tables of the output level whose keys the inputs overlap
+ * @param overlaps tables of the output level that overlap the inputs
  * @param bottom whether no level below the output level holds any of these keys
- * @param move whether the inputs can go down as they are, without being read
- * @param cuts keys, ascending, at which a table ends however short it is
+ * @param move whether the inputs move down unread
+ * @param cuts ascending keys before which a table ends, however short it is
  */
 public record CompactionPlan(
     int inputLevel,
@@ -30,7 +30,6 @@ public record CompactionPlan(
     cuts = List.copyOf(cuts);
   }
 
-  /** One whose tables end by their length alone. */
   public CompactionPlan(
       int inputLevel,
       int outputLevel,
@@ -42,8 +41,8 @@ public record CompactionPlan(
   }
 
   /**
-   * Whether any of the keys are between the first and the last one of its tables: what it writes
-   * may take them, though there may be gaps between what it reads.
+   * Whether keys lie between the first and the last key of the plan's tables. The output may fill
+   * gaps between the inputs.
    */
   boolean meets(byte[] smallestKey, byte[] largestKey) {
     boolean below = false;
@@ -55,7 +54,7 @@ public record CompactionPlan(
     return below && above;
   }
 
-  /** Every table the compaction reads or replaces. */
+  /** All tables that are read or replaced. */
   public List<TableFile> tables() {
     List<TableFile> all = new ArrayList<>(inputs);
     all.addAll(overlaps);

@@ -12,17 +12,16 @@ import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the table behind an error of a compaction that comes of what no writer makes: entries out
- * of order, pointers that are none, records of more bytes than the manifest says. Checksums let no
- * accident get that far, so merging does not look for it; the tables are read once more when it has
- * happened.
+ * Finds the table that made a compaction fail on data no writer produces: entries out of order,
+ * invalid pointers, more record bytes than the manifest says. Accidental damage fails a checksum
+ * first, so merging does not look for this; the tables are read again after such a failure.
  */
 public final class CorruptInput {
   private CorruptInput() {}
 
   /**
-   * What is wrong with the first table of the plan that does not hold, caused by the error; the
-   * error itself where all of them hold, or the job was to give up.
+   * The problem of the plan's first damaged table, with {@code error} suppressed in it; {@code
+   * error} itself if all are sound or the job was cancelled.
    */
   public static RuntimeException behind(
       RuntimeException error, JobContext context, CompactionPlan plan) {
@@ -46,8 +45,8 @@ public final class CorruptInput {
   }
 
   /**
-   * The first table of the plan that the device does not let anybody read, null when each can be
-   * read. What is wrong with them is no concern here.
+   * The first table of the plan that the device fails to read, null if all are readable. Damage is
+   * ignored.
    */
   public static @Nullable TableFile unreadable(JobContext context, CompactionPlan plan) {
     for (TableFile table : plan.tables()) {
@@ -58,7 +57,7 @@ public final class CorruptInput {
     return null;
   }
 
-  /** Whether the device lets all of a table be read, whatever is wrong with it. */
+  /** Whether the device can read the whole table, damaged or not. */
   public static boolean isReadable(JobContext context, TableFile table) {
     try {
       check(table, context, new ArrayList<>());

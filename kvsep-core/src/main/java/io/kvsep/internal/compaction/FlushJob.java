@@ -6,16 +6,16 @@ import io.kvsep.internal.sstable.TableMeta;
 import java.io.IOException;
 import java.util.List;
 
-/** Writes a memtable out as one table of level 0. */
+/** Writes a memtable into a table of level 0. */
 public final class FlushJob {
   private FlushJob() {}
 
   /**
-   * The table, durable, or none when nothing of the memtable is worth keeping. A failure leaves no
-   * file behind.
+   * The table, durable, or none if nothing in the memtable is worth keeping. A failure leaves no
+   * file.
    *
-   * @param memtable its entries; closed by this call
-   * @param ranges what it says is deleted
+   * @param memtable the entries; closed by this call
+   * @param ranges the memtable's range deletes
    */
   public static List<TableMeta> run(
       JobContext context, InternalIterator memtable, RangeTombstones ranges) throws IOException {
@@ -35,7 +35,7 @@ public final class FlushJob {
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
       output.writeAll(memtable, filter, context.pointers(), context.cancelled());
-      // Before the table is whole: repair would take it for one that leads to its values.
+      // Before the table is complete: repair assumes that a complete table leads to its values.
       context.pointers().finish();
       return output.finish();
     }

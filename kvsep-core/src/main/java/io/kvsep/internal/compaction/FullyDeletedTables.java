@@ -9,32 +9,27 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Finds tables of which nobody can see anything any more because range deletes cover all of their
- * keys: they can go without being read. (Pebble calls this a delete-only compaction.) This is what
- * gives the space of a large deleted range back at once.
+ * Finds tables in which no reader sees anything because range deletes cover all keys. They are
+ * dropped unread, which frees the space of a large deleted range at once. (Pebble: delete-only
+ * compaction.)
  *
- * <p>Pure: the answer depends on the arguments alone.
+ * <p>Pure: the result depends only on the arguments.
  */
 public final class FullyDeletedTables {
   private FullyDeletedTables() {}
 
-  /** A table and where it is. */
   public record Covered(int level, TableFile table) {}
 
   /**
-   * What was found.
-   *
-   * @param tables those that can go
-   * @param held whether others could if it were not for snapshots
+   * @param tables the tables that can be dropped
+   * @param held whether only snapshots keep further ones
    */
   public record Found(List<Covered> tables, boolean held) {}
 
   /**
-   * The covered tables of a version.
-   *
-   * @param boundaries sequence numbers somebody may read at, ascending, never empty
-   * @param busy tables that a compaction works on
-   * @param unreadable tables whose deleted ranges are passed over; they can be found themselves
+   * @param boundaries sequence numbers at which anything may be read, ascending, never empty
+   * @param busy tables of running compactions, which are not returned
+   * @param unreadable tables whose range deletes are ignored; they can still be returned
    */
   public static Found find(
       Version version, long[] boundaries, Set<TableFile> busy, Set<TableFile> unreadable) {
@@ -45,7 +40,7 @@ public final class FullyDeletedTables {
     for (int i = 0; i < ranges.count(); i++) {
       for (int level = 0; level < Version.LEVELS; level++) {
         for (TableFile table : version.overlapping(level, ranges.start(i), ranges.end(i))) {
-          // Looked at once, with the fragment in which the table begins.
+          // Examined once, with the fragment in which the table begins.
           boolean begins =
               Arrays.compareUnsigned(table.meta().smallestKey(), ranges.start(i)) >= 0
                   && Arrays.compareUnsigned(table.meta().smallestKey(), ranges.end(i)) < 0;
@@ -86,7 +81,7 @@ public final class FullyDeletedTables {
     return lowest;
   }
 
-  /** Whether the fragments from {@code first} on hide everything in the table from everybody. */
+  /** Whether the fragments from {@code first} on hide the whole table from every reader. */
   private static boolean isCovered(
       TableFile table, RangeTombstones ranges, int first, long[] boundaries, boolean lowest) {
     byte[] largest = table.meta().largestKey();
@@ -103,9 +98,9 @@ public final class FullyDeletedTables {
   }
 
   /**
-   * Whether one of the deletes is newer than the table and nobody reads at a moment before it at
-   * which some of the table could be seen. A delete with the table's highest number is its own: it
-   * is newer than the entries, and has nothing else to hide when the table is the lowest.
+   * Whether one of the deletes is newer than the table and no reader older than it sees any of the
+   * table. A delete with the table's highest sequence is its own: it is newer than the entries, and
+   * hides nothing else if the table is the lowest.
    */
   private static boolean hides(long[] deletes, TableFile table, long[] boundaries, boolean lowest) {
     long newest = table.meta().largestSequence();

@@ -8,37 +8,34 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 
 /**
- * How many bytes of the log the upper levels of a version may set free below themselves. Values are
- * garbage, and known to be, only when a compaction drops the entries that point to them; the tables
- * that this depends on are tiny beside the values, so their own length says nothing.
+ * Estimates how many log bytes the upper levels of a version may free below them. Values become
+ * known garbage only when a compaction drops the entries that point to them, and tables are too
+ * small compared with values for their length to matter.
  *
- * <p>An entry is taken to replace one below. What it frees is estimated as the larger of what the
- * entry itself points to and what an entry below points to on average; of a tombstone, or of a
- * value beside its key, only the latter is known. Deleted ranges free what they cover below.
+ * <p>Each entry is assumed to replace one below. It frees the larger of its own value's length and
+ * the average below; of a tombstone or inline value only the average is known. Range deletes free
+ * what they cover below.
  *
- * <p>Nothing is set free that somebody reads: a table all of which is newer than the oldest reader
- * counts for nothing until that one is gone.
+ * <p>A table wholly newer than the oldest reader counts as nothing until that reader is gone. The
+ * oldest table of level 0 counts as lying below the others there.
  *
- * <p>The oldest table of level 0 counts as one below the others there.
- *
- * <p>A level is due when it and the levels above it, together, may set free as much as a certain
- * part of all values below. That is why this ends, and what holds when it has ended:
+ * <p>A level is due if it and the levels above together may free a given part of all values below:
  *
  * <ul>
- *   <li>The last level is never due, nor is one with no values below it.
- *   <li>Whatever is chosen takes every input to a deeper level, and nothing here takes any up: the
- *       sum of the heights of all entries falls with each choice.
- *   <li>Where no level is due, what hides above the lowest values is less than that part of them,
- *       or less than the least that is worth the work.
+ *   <li>I1: The last level is never due, nor is one with no values below it.
+ *   <li>I2: Compactions terminate: each takes its inputs to a deeper level and nothing moves up, so
+ *       the sum of the heights of all entries falls.
+ *   <li>I3: If no level is due, garbage above the lowest values is less than that part of them, or
+ *       less than is worth the work.
  * </ul>
  *
- * <p>Costs a few additions a level; a walk over the tables while one may be newer than a reader,
- * and one over deleted ranges.
+ * <p>Costs a few additions per level, a walk over the tables while one may be newer than a reader,
+ * and one over range deletes.
  */
 final class GarbageEstimate {
   private static final int LAST = Version.LEVELS - 1;
 
-  /** What an entry of the levels below a level points to on average. */
+  /** Average value bytes of an entry in the levels below. */
   private final double[] entryBytesBelow = new double[Version.LEVELS];
 
   private final double[] hidden = new double[Version.LEVELS];
@@ -47,11 +44,11 @@ final class GarbageEstimate {
   private final Version version;
   private final long oldestReader;
 
-  /** Whether a table whose deleted ranges count could not be read; another try may succeed. */
+  /** Whether the range deletes of a table could not be read; a retry may succeed. */
   private volatile boolean unread;
 
   /**
-   * @param oldestReader the lowest sequence number somebody may read at
+   * @param oldestReader the lowest sequence number at which anything may be read
    */
   GarbageEstimate(Version version, CompactionConfig config, long oldestReader) {
     this.version = version;
@@ -62,7 +59,7 @@ final class GarbageEstimate {
     for (int level = LAST; level >= 0; level--) {
       LevelSums sums = version.sums(level);
       if (level == 0 && version.tables(0).length > 1) {
-        // What the other tables of level 0 replace may be in the oldest one.
+        // The other tables of level 0 may replace entries of it.
         TableFile oldest = oldestOfLevelZero(version);
         valueBytesBelow += oldest.valueBytes();
         entriesBelow += oldest.meta().entryCount();
@@ -88,22 +85,22 @@ final class GarbageEstimate {
     return version == other && oldestReader == newestThatMatters(other, otherReader);
   }
 
-  /** Whether all of it could be read that another try might give. */
+  /** False if a retry may read more range deletes. */
   boolean isComplete() {
     return !unread;
   }
 
-  /** How many times over its limit a level is, with those above it; due from 1 on. */
+  /** How many times over its limit a level is, with those above; due from 1 on. */
   double score(int level) {
     return scores[level];
   }
 
-  /** What all levels together may set free. */
+  /** Bytes that all levels together may free. */
   double total() {
     return total;
   }
 
-  /** What a table of the level may set free below it. */
+  /** Bytes that a table of the level may free below it. */
   double of(int level, TableFile table) {
     if (table.meta().smallestSequence() > oldestReader) {
       return 0;
@@ -113,7 +110,7 @@ final class GarbageEstimate {
         + ofRanges(level, table);
   }
 
-  /** What the deleted ranges of a table cover below it; nothing where they cannot be read. */
+  /** Bytes that the table's range deletes cover below; 0 if unreadable. */
   private double ofRanges(int level, TableFile table) {
     if (table.meta().rangeCount() == 0) {
       return 0;
@@ -122,7 +119,7 @@ final class GarbageEstimate {
     try {
       ranges = table.rangeTombstones();
     } catch (CorruptionException | IncompatibleFormatException e) {
-      // For good. Reads of its keys say so, and so does whoever compacts it.
+      // Permanent. Reads and compactions of the table report it.
       return 0;
     } catch (RuntimeException e) {
       unread = true;
@@ -131,7 +128,7 @@ final class GarbageEstimate {
     return RangeDeleteEstimate.below(version, level, table, ranges, oldestReader);
   }
 
-  /** Readers that see all of the version's tables are all the same. */
+  /** Readers that see all of the version's tables are equivalent. */
   private static long newestThatMatters(Version version, long oldestReader) {
     return oldestReader >= version.lastSequence() ? Long.MAX_VALUE : oldestReader;
   }

@@ -3,10 +3,7 @@ package io.kvsep.internal.compaction;
 import io.kvsep.internal.version.Version;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What is hidden in the version that was looked at last: most looks find the same one again. Thread
- * safe.
- */
+/** The last estimate; most calls find the same version again. Thread safe. */
 final class GarbageEstimateCache {
   private final CompactionConfig config;
   private volatile @Nullable GarbageEstimate last;
@@ -24,7 +21,7 @@ final class GarbageEstimateCache {
     return hidden;
   }
 
-  /** Forgets it if something that it depends on could not be read. */
+  /** Drops an estimate for which something could not be read. */
   void forgetIncomplete() {
     GarbageEstimate hidden = last;
     if (hidden != null && !hidden.isComplete()) {

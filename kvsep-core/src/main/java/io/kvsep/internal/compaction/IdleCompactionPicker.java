@@ -9,20 +9,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses what a store that nobody writes to brings down, so that reads find all tables in one
- * level. No step is longer than writers can do without: who writes again may have to wait for the
- * one that is at work. Pure: the answer depends on the arguments alone.
+ * Chooses merges while nothing is written, so that reads find all tables in one level. Steps are
+ * short, as a new write may wait for the running one. Pure: the result depends only on the
+ * arguments.
  */
 public final class IdleCompactionPicker {
-  /** Where a level is asked for and there is none. */
   public static final int NO_LEVEL = -1;
 
-  /** A store settles when what is below is at most so many times as long as what goes down. */
+  /** Worth merging: the level below is at most this many times as long. */
   private static final int SETTLING_FACTOR = CompactionConfig.LEVEL_MULTIPLIER;
 
   /**
-   * Or when it is at most such a part of all bytes that came with what goes down, those of values
-   * in the log included: next to what these wrote, rewriting keys is little.
+   * Or it is at most 1/n of all bytes written with this level, values in the log included, to which
+   * rewriting keys adds little.
    */
   private static final int SETTLING_VALUES_PART = 2;
 
@@ -35,15 +34,12 @@ public final class IdleCompactionPicker {
   }
 
   /**
-   * The level to bring down into the next one that holds anything: the lowest one that is worth it,
-   * by what that rewrites and what it brings down. What is above that one goes down with it,
-   * however little it is, and so first, where that rewrites no more than the step that is worth it
-   * does: alone it would not be worth rewriting what is below. {@link #NO_LEVEL} when there is
-   * none.
+   * The level to merge into the next non-empty one: the lowest that is worth it, by bytes rewritten
+   * and brought down. Levels above it go first, however short, if that rewrites no more than this
+   * step does: alone they would never be worth it. {@link #NO_LEVEL} if there is none.
    *
-   * @param untouchable while they are in the way of that step, nothing goes down for its sake
-   * @param spared those of them that stay so: a level that only they keep where it is is none to
-   *     bring down
+   * @param untouchable while these block that step, no level above goes down for it
+   * @param spared those of them that are quarantined; a level that only they block is not chosen
    * @param affordableBytes what may be rewritten however little it brings down
    */
   public int level(
@@ -61,14 +57,14 @@ public final class IdleCompactionPicker {
     return NO_LEVEL;
   }
 
-  /** How much may be rewritten for bringing a level down. */
+  /** Bytes that may be rewritten to merge a level. */
   private static long worth(Version version, int level) {
     long bytes = version.levelBytes(level);
     long withValues = bytes + version.sums(level).valueBytes();
     return Math.max(SETTLING_FACTOR * bytes, withValues / SETTLING_VALUES_PART);
   }
 
-  /** The highest level of which anything can be brought to the given one for so much. */
+  /** The highest level that can reach the given one within that cost. */
   private int highestAlong(Version version, int level, Set<TableFile> spared, long bytesMax) {
     int highest = level;
     long rewritten = 0;
@@ -84,14 +80,13 @@ public final class IdleCompactionPicker {
     return highest;
   }
 
-  /** Whether anything of a level can go down once no table is busy, but those that are spared. */
+  /** Whether any table of a level can go down if only {@code spared} ones block it. */
   public boolean mayGoDown(Version version, int level, Set<TableFile> spared) {
     return pick(version, level, spared) != null;
   }
 
   /**
-   * The next step on the way of a level down; null when it is empty, or when busy tables or ones
-   * that cannot be cut are in the way.
+   * The next step in emptying a level; null if it is empty or blocked by busy or uncuttable tables.
    */
   public @Nullable CompactionPlan pick(Version version, int level, Set<TableFile> busy) {
     if (version.tables(level).length == 0) {
@@ -100,7 +95,7 @@ public final class IdleCompactionPicker {
     return level == 0 ? pickLevelZero(version, busy) : pickTable(version, level, busy);
   }
 
-  /** Where that is too much at once, as ordinary compactions go, to be cut there. */
+  /** If that is too long, an ordinary compaction, to be cut in its output level. */
   private @Nullable CompactionPlan pickLevelZero(Version version, Set<TableFile> busy) {
     int next = CompactionPicker.nextHeld(version, 0);
     CompactionPlan plan = picker.pickLevelZero(version, next, busy);
@@ -114,7 +109,7 @@ public final class IdleCompactionPicker {
     Set<TableFile> others = busy;
     while (plan != null && isLong(plan)) {
       TableFile table = plan.inputs().get(0);
-      // A deleted range may be what makes it wide, and is not cut where it holds no key.
+      // A range delete may be what makes it wide, and is not cut where it holds no key.
       if (table.meta().rangeCount() == 0) {
         return cut(level, table, plan.overlaps());
       }
@@ -129,7 +124,7 @@ public final class IdleCompactionPicker {
     return plan.overlaps().size() > 1 && CompactionPicker.bytes(plan.overlaps()) > stepBytesMax;
   }
 
-  /** Rewrites a table where it is, in pieces that go down in steps that are not too long. */
+  /** Rewrites a table within its level, in pieces that go down in short steps. */
   private CompactionPlan cut(int level, TableFile table, List<TableFile> below) {
     List<byte[]> cuts = new ArrayList<>();
     long bytes = below.get(0).meta().fileBytes();

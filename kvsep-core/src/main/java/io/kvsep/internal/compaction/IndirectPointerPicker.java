@@ -10,21 +10,21 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds tables whose values reclaim has moved, so that a read takes the way by the names of
- * segments that are gone. A rewrite points such a table straight at its values.
+ * Finds tables whose values reclaim has moved, so that reads go through names of segments that no
+ * longer exist. A rewrite makes their pointers direct.
  */
 public final class IndirectPointerPicker {
-  /** A table is rewritten when more than this part of its values is found that way. */
+  /** A table is rewritten if more than 1/n of its pointers are indirect. */
   private static final long FRACTION = 8;
 
   private IndirectPointerPicker() {}
 
   /**
-   * The rewrite of a table of the last level, where nearly all values are found from; null when
-   * none is worth it. Costs a walk over what the tables use of segments.
+   * Rewrites a table of the last level, which holds nearly all pointers; null if none is worth it.
+   * Costs a walk over the tables' segment uses.
    *
-   * @param settled whether a rewrite points straight into a file with this id
-   * @param mayRewrite which tables may be chosen; asked of those alone that are worth it
+   * @param settled whether a rewrite makes pointers into the file with this id direct
+   * @param mayRewrite which tables may be chosen; called only for those that are worth it
    */
   public static @Nullable CompactionPlan pick(
       Version version, LongPredicate settled, Predicate<TableFile> mayRewrite) {

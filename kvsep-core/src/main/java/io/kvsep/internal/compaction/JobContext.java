@@ -6,12 +6,12 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * What a job needs of the store it works for.
+ * Resources of the store for one job.
  *
- * @param fileNumbers hands out numbers for new tables
- * @param boundaries sequence numbers somebody may read at, ascending, never empty
+ * @param fileNumbers supplies numbers for new tables
+ * @param boundaries sequence numbers at which anything may be read, ascending, never empty
  * @param nowMillis decides what has expired
- * @param pointers brings pointers up to date that are written anew
+ * @param pointers replaces the pointers of written entries
  * @param cancelled whether the job should give up
  */
 public record JobContext(
@@ -23,7 +23,7 @@ public record JobContext(
     long nowMillis,
     PointerRefresh pointers,
     BooleanSupplier cancelled) {
-  /** The same for a job that gives up for another reason as well. */
+  /** With a second reason to give up. */
   public JobContext cancelledToo(BooleanSupplier other) {
     return new JobContext(
         storage,

@@ -8,8 +8,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Level 0 beside tables that are spared because they cannot be read, in it or below: what overlaps
- * them has to stay, what does not can go down.
+ * Compacts level 0 around quarantined tables in it or below: only tables that overlap them stay.
  */
 public final class LevelZeroBypass {
   private LevelZeroBypass() {}
@@ -23,10 +22,10 @@ public final class LevelZeroBypass {
   }
 
   /**
-   * As {@link CompactionPicker#pick}, but level 0 has its turn in parts, too: before all others
-   * from where it is urgent, behind them from where it is due.
+   * Like {@link CompactionPicker#pick}, but level 0 may go down in parts: before other levels if
+   * urgent, after them if due.
    *
-   * @param busy tables that others are at work with
+   * @param busy tables of running compactions
    */
   public static @Nullable CompactionPlan pick(
       CompactionPicker picker,
@@ -42,7 +41,7 @@ public final class LevelZeroBypass {
     Set<TableFile> untouchable = new HashSet<>(busy);
     untouchable.addAll(spared);
     TableFile[] tables = version.tables(0);
-    // Two parts of it at once might write tables into each other's gaps.
+    // Two concurrent parts might write tables into each other's gaps.
     boolean free = Arrays.stream(tables).noneMatch(busy::contains);
     boolean due = free && tables.length >= config.levelZeroTables();
     boolean urgent =

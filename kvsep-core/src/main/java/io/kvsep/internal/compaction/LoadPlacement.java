@@ -5,19 +5,16 @@ import io.kvsep.internal.version.Version;
 import java.util.Collection;
 
 /**
- * Where tables go whose entries are newer than all others: readers take what they find in the
- * highest level, so a table may lie in a level only if no level above it holds any of its keys, and
- * it overlaps nothing in its own unless that is level 0. The lower the better: what lies deep is
- * not merged again soon.
+ * Chooses the level of tables whose entries are newer than all others. Readers use the highest
+ * level that has a key, so no level above may hold any of the table's keys, and none in its own
+ * unless that is level 0. The lowest such level is best: it is merged again last.
  */
 public final class LoadPlacement {
   private LoadPlacement() {}
 
   /**
-   * The lowest level for a table.
-   *
-   * @param running compactions at work; their tables may go down meanwhile, and what comes of them
-   *     may take all keys between their first and their last one
+   * @param running compactions, whose tables may move down and whose output may use all keys
+   *     between their first and last one
    */
   public static int level(Version version, Collection<CompactionPlan> running, TableMeta table) {
     int level = 0;

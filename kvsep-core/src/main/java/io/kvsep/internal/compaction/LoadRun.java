@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Writes entries that are in no version yet, ascending, into tables as the last level has them; of
- * each key the newest alone. Not thread safe. Any failure deletes all of the tables.
+ * Writes ascending entries that are in no version yet into tables in the format of the last level,
+ * only the newest entry of each key. Any failure deletes all tables. Not thread safe.
  */
 public final class LoadRun implements AutoCloseable {
   private final JobContext context;
@@ -19,9 +19,9 @@ public final class LoadRun implements AutoCloseable {
   private final CompactionOutput output;
 
   /**
-   * Begins a run, without making a file.
+   * Creates no file yet.
    *
-   * @param unsynced takes each table as it is finished; it is not durable yet, nor is its name
+   * @param unsynced receives each finished table, which is not durable, nor is its name
    */
   public LoadRun(JobContext context, Consumer<TableMeta> unsynced) {
     this.context = context;
@@ -43,20 +43,20 @@ public final class LoadRun implements AutoCloseable {
   }
 
   /**
-   * Writes entries that come behind all that were added before.
+   * Writes entries whose keys follow all earlier ones.
    *
-   * @param entries walked once, forward from the first; stays open
+   * @param entries traversed once from the first; not closed
    */
   public void add(InternalIterator entries) throws IOException {
     output.writeAll(entries, filter, PointerRefresh.NONE, context.cancelled());
   }
 
-  /** Ends the run: its tables, ascending and disjoint. */
+  /** The tables, ascending and disjoint. */
   public List<TableMeta> finish() throws IOException {
     return output.finish();
   }
 
-  /** Frees what is held; deletes all tables unless {@link #finish} succeeded. */
+  /** Deletes all tables unless {@link #finish} succeeded. */
   @Override
   public void close() {
     filter.close();

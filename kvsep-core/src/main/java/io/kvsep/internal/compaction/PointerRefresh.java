@@ -4,23 +4,22 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
-/** Says where the values of entries are from now on that a flush or compaction writes. */
+/** Supplies new pointers to the values of entries that a flush or compaction writes. */
 @FunctionalInterface
 public interface PointerRefresh {
-  /** Leaves all pointers as they are. */
+  /** Leaves all pointers unchanged. */
   PointerRefresh NONE = (entry, pointerOffset, target, targetOffset) -> 0;
 
   /**
-   * Writes a pointer that is better than the one an entry has.
+   * Writes a better pointer for the current entry.
    *
-   * @param entry at an entry with a pointer
-   * @param pointerOffset where that is in the region of the entry's payload
-   * @return bytes written, at most those of the longest pointer; 0 when there is none that is
-   *     better
+   * @param entry positioned at an entry with a pointer
+   * @param pointerOffset offset of the pointer in the entry's payload region
+   * @return bytes written, at most those of the longest pointer; 0 if there is no better one
    */
   int refresh(InternalIterator entry, long pointerOffset, Region target, long targetOffset)
       throws IOException;
 
-  /** No entry is left: what was written for them is durable when this returns. */
+  /** Called after the last entry; what was written for the entries is durable on return. */
   default void finish() throws IOException {}
 }

@@ -5,23 +5,23 @@ import io.kvsep.internal.version.Version;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The files that compactions may write pointers into. Thread safe. */
+/** Files that compactions may point into. Thread safe. */
 public interface PointerTargets {
-  /** Files that stay as they are until this is closed. */
+  /** Files that stay unchanged until this is closed. */
   interface Pins extends AutoCloseable {
     PointerRefresh pointers();
 
-    /** After the compaction's result was installed, or given up. */
+    /** Called once the compaction's result is installed or abandoned. */
     @Override
     void close();
   }
 
-  /** Pins the files that have values of the plan's tables. */
+  /** Pins the files that hold values of the plan's tables. */
   Pins pin(CompactionPlan plan);
 
   /**
-   * The next table to be rewritten because its values have moved into files that {@link #pin}
-   * takes, null when there is none.
+   * The next table to rewrite because its values moved into files that {@link #pin} accepts, if
+   * any.
    */
   @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite);
 }

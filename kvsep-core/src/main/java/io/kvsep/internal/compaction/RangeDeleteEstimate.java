@@ -7,16 +7,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Estimates how many bytes of the log the deleted ranges of a table cover in the tables below it.
- * Of a table that is covered in part the share is interpolated between its first and its last key,
- * as if its keys were spread evenly between them: nothing is read.
+ * Estimates the log bytes that a table's range deletes cover below it. The share of a partly
+ * covered table is interpolated as if its keys were evenly spread, so nothing is read.
  */
 final class RangeDeleteEstimate {
   private RangeDeleteEstimate() {}
 
   /**
-   * Log bytes that the deleted ranges of {@code table} cover in the levels below its own, but for
-   * ranges that are newer than {@code oldestReader}, who may see what they cover.
+   * Ranges newer than {@code oldestReader} do not count, as that reader may see what they cover.
    */
   static double below(
       Version version, int level, TableFile table, RangeTombstones ranges, long oldestReader) {
@@ -27,7 +25,7 @@ final class RangeDeleteEstimate {
     return bytes;
   }
 
-  /** Both ascend and are disjoint, so one walk over the two does. */
+  /** Both ascend and are disjoint, so one pass suffices. */
   private static double covered(RangeTombstones ranges, long oldestReader, List<TableFile> tables) {
     double bytes = 0;
     int range = 0;
@@ -37,7 +35,7 @@ final class RangeDeleteEstimate {
         range++;
       }
       double share = 0;
-      // The last one that meets this table may meet the next one too.
+      // The last range that meets this table may meet the next one too.
       for (int i = range;
           i < ranges.count() && Arrays.compareUnsigned(ranges.start(i), last(table)) <= 0;
           i++) {
@@ -52,7 +50,7 @@ final class RangeDeleteEstimate {
     return bytes;
   }
 
-  /** The part of the way from the table's first to its last key that lies in the range. */
+  /** The covered share of the span from the table's first to its last key. */
   private static double share(TableFile table, byte[] start, byte[] end) {
     byte[] first = first(table);
     byte[] last = last(table);
@@ -73,7 +71,7 @@ final class RangeDeleteEstimate {
     return Math.max(0, rangeTo - rangeFrom) / length;
   }
 
-  /** The bytes behind the first {@code shared} ones as a number that orders like them. */
+  /** The eight bytes after {@code shared} as a number of the same order. */
   private static double position(byte[] key, int shared) {
     double position = 0;
     for (int i = 0; i < 8; i++) {

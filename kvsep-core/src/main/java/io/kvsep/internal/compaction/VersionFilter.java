@@ -11,23 +11,22 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * Decides which versions a flush or compaction keeps. Fed entries in internal order; not thread
+ * Decides which versions a flush or compaction keeps. Takes entries in internal order. Not thread
  * safe.
  *
- * <p>The sequence numbers somebody may read at (open snapshots, and what was visible when the job
- * began) cut the history of a key into stripes. Rules:
+ * <p>The sequence numbers at which anything may be read (open snapshots, and the visible one at the
+ * start of the job) divide the history of a key into stripes. Rules:
  *
  * <ol>
- *   <li>Of the versions in one stripe only the newest is kept: nobody can see the others.
- *   <li>A tombstone is dropped when no level below can hold its key and no reader is older than it,
- *       so that there is nothing left for it to hide.
- *   <li>An expired entry is a tombstone: it must go on hiding older versions below.
- *   <li>A range delete hides the older entries of its stripe, and is itself kept and dropped like
- *       the versions of one key.
+ *   <li>Only the newest version in a stripe is kept: no reader sees the others.
+ *   <li>A tombstone is dropped if no level below can hold its key and no reader is older: it has
+ *       nothing left to hide.
+ *   <li>An expired entry becomes a tombstone, as it must still hide older versions below.
+ *   <li>A range delete hides the older entries of its stripe, and is kept or dropped like a version
+ *       of a key.
  * </ol>
  */
 final class VersionFilter implements AutoCloseable {
-  /** What becomes of an entry. */
   enum Verdict {
     KEEP,
     KEEP_AS_TOMBSTONE,
@@ -40,7 +39,7 @@ final class VersionFilter implements AutoCloseable {
   private final RangeTombstones ranges;
   private final GrowingRegion lastKey;
 
-  /** The first fragment of {@link #ranges} that ends behind the last key. */
+  /** The first fragment of {@link #ranges} that ends after the last key. */
   private int range;
 
   private int lastKeyLength = -1;
@@ -49,9 +48,9 @@ final class VersionFilter implements AutoCloseable {
   private long droppedDelete;
 
   /**
-   * @param boundaries sequence numbers somebody may read at, ascending, never empty
+   * @param boundaries sequence numbers at which anything may be read, ascending, never empty
    * @param bottom whether no level below the output can hold any of the keys
-   * @param ranges what the inputs say is deleted
+   * @param ranges the range deletes of the inputs
    */
   VersionFilter(
       long[] boundaries,
@@ -93,12 +92,12 @@ final class VersionFilter implements AutoCloseable {
     return expired ? Verdict.KEEP_AS_TOMBSTONE : Verdict.KEEP;
   }
 
-  /** Whether the entry judged last was the first of its key. */
+  /** Whether the last entry judged was the first of its key. */
   boolean isNewKey() {
     return newKey;
   }
 
-  /** The range deletes that are still needed: the newest of each stripe. */
+  /** The range deletes still needed: the newest of each stripe. */
   RangeTombstones survivingRanges() {
     RangeTombstones.Builder kept = new RangeTombstones.Builder();
     for (int i = 0; i < ranges.count(); i++) {
@@ -118,7 +117,7 @@ final class VersionFilter implements AutoCloseable {
     return kept.build();
   }
 
-  /** The highest sequence number of a delete that was dropped with nothing in its place. */
+  /** The highest sequence of a delete that was dropped without a replacement. */
   long droppedDelete() {
     return droppedDelete;
   }
@@ -128,7 +127,6 @@ final class VersionFilter implements AutoCloseable {
     lastKey.close();
   }
 
-  /** Whether a range delete of the same stripe is newer than the entry. */
   private boolean isRangeDeleted(InternalIterator entry, long sequence) {
     Region key = entry.keyRegion();
     long offset = entry.keyOffset();
@@ -139,7 +137,7 @@ final class VersionFilter implements AutoCloseable {
     if (range == ranges.count() || key.compareTo(offset, length, ranges.start(range)) < 0) {
       return false;
     }
-    // The oldest of the newer ones has the least between itself and the entry.
+    // If any newer delete is in the stripe, the oldest newer one is.
     long delete = ranges.oldestAbove(range, sequence);
     return delete != RangeTombstones.NOTHING && stripe(delete) == stripe(sequence);
   }

@@ -1,8 +1,7 @@
 /**
- * Flush and merge: what to compact next ({@link io.kvsep.internal.compaction.CompactionPicker}, a
- * pure choice) and doing it ({@link io.kvsep.internal.compaction.CompactionJob}, {@link
- * io.kvsep.internal.compaction.FlushJob}). Owns nothing that outlives a job; which thread runs one
- * and what becomes of its result is decided above.
+ * Flush and merge: {@link io.kvsep.internal.compaction.CompactionPicker} chooses, {@link
+ * io.kvsep.internal.compaction.CompactionJob} and {@link io.kvsep.internal.compaction.FlushJob}
+ * execute. Nothing here outlives a job. Callers choose the thread and install the result.
  */
 @NullMarked
 package io.kvsep.internal.compaction;
