@@ -9,35 +9,36 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store has to remember of its log, for backups of it and for those it was made of.
- * Immutable.
+ * What a store records for backups made of it and restored into it. Immutable.
  *
- * @param droppedDelete the highest sequence number of a delete, or of an entry that had expired,
- *     that compaction has dropped. Never falls. Changes since an earlier number are not all there
- *     any more: nothing tells that those keys are gone
- * @param lostChange the highest sequence number of a change that the log does not have any more, or
- *     never had. Never falls. All with higher ones are in the segments of the log that there are
- * @param syncedLog everything of the log in front of it was synced. Never falls
- * @param restored the backup that was restored last, null when there was none
+ * @param droppedDelete the highest sequence number of a delete or expired entry that compaction has
+ *     dropped; never falls. Changes since a lower number are incomplete: nothing shows that those
+ *     keys are gone
+ * @param lostChange the highest sequence number of a change that the log lacks; never falls. The
+ *     existing log segments hold all later changes
+ * @param syncedLog the log before this position was synced; never falls
+ * @param restored the last restored backup, if any
  */
 public record BackupLineage(
     long droppedDelete, long lostChange, LogPosition syncedLog, @Nullable Restored restored) {
   static final BackupLineage NONE = new BackupLineage(0, 0, LogPosition.START, null);
 
   /**
-   * A backup that was restored, or is being restored.
+   * A backup that was restored or is being restored.
    *
-   * @param source id of the store of which it is
-   * @param since the sequence number there from which it goes on; 0 when it is everything
-   * @param until the sequence number there that it reaches
-   * @param sequence the last one of this store when the restore was done; whatever was written
-   *     later has a higher one. {@link #UNDER_WAY} until then, or {@link #MIXED}
+   * @param source id of the store it was made of
+   * @param since sequence number there at which it starts; 0 for a full backup
+   * @param until sequence number there at which it ends
+   * @param sequence this store's last sequence number when the restore was complete; later writes
+   *     have higher ones. Before that {@link #UNDER_WAY} or {@link #MIXED}
    */
   public record Restored(StoreId source, long since, long until, long sequence) {
-    /** In place of a sequence number, which no store reaches: only a part of it may be there. */
+    /**
+     * In place of a sequence number, which no store reaches: the backup may be restored in part.
+     */
     public static final long UNDER_WAY = Long.MAX_VALUE;
 
-    /** Likewise: and others may have written before it was done. */
+    /** Likewise, and other writes may have come in between. */
     public static final long MIXED = Long.MAX_VALUE - 1;
 
     public boolean isUnderWay() {
@@ -46,12 +47,12 @@ public record BackupLineage(
   }
 
   /**
-   * After an edit.
+   * The state after an edit.
    *
-   * @param segments those there were before
+   * @param segments the segments before it
    * @param replayFrom where recovery begins after it
    * @param lastSequence the highest number that tables cover after it
-   * @throws IllegalStateException when it does not fit
+   * @throws IllegalStateException if the edit does not fit
    */
   BackupLineage with(
       VersionEdit edit,
@@ -73,8 +74,8 @@ public record BackupLineage(
   }
 
   /**
-   * The highest number in segments that an edit takes out of the log. What would have been replayed
-   * was never promised to anybody when it goes.
+   * The highest sequence number in segments that the edit removes from the log. What would be
+   * replayed does not count: no caller was promised it.
    */
   private static long givenUp(
       VersionEdit edit, Map<Long, SegmentState> segments, LogPosition replayFrom) {
@@ -95,7 +96,7 @@ public record BackupLineage(
     return highest;
   }
 
-  /** The same of a store of which nobody has kept account of what its log has lost. */
+  /** For a store without a record of what its log has lost. */
   BackupLineage withLost(long sequence) {
     return new BackupLineage(droppedDelete, Math.max(lostChange, sequence), syncedLog, restored);
   }

@@ -14,15 +14,15 @@ import java.nio.file.NoSuchFileException;
 import java.util.List;
 
 /**
- * CURRENT, the one file with a fixed name: says which manifest is in force. Replaced as a whole, so
- * that it always is either the old one or the new one.
+ * CURRENT, the only file with a fixed name. It names the current manifest and is replaced
+ * atomically.
  */
 final class CurrentFile {
   static final long FIRST_MANIFEST = 1;
 
   /**
-   * Of a manifest that was just made, with the mark; the shortest edit is longer than that. Edits
-   * follow only once CURRENT is durable.
+   * Length of a new manifest with the mark. Edits, which are longer than the mark, follow only once
+   * CURRENT is durable.
    */
   static final long NEW_MANIFEST_BYTES = 67;
 
@@ -43,7 +43,7 @@ final class CurrentFile {
           };
       if (ofStore) {
         if (storage.exists(StoreFiles.CURRENT)) {
-          // Another one is making the store: it was not there yet in the list.
+          // Another process is creating the store; CURRENT appeared after the listing.
           return true;
         }
         throw new CorruptionException(
@@ -57,13 +57,13 @@ final class CurrentFile {
     try (StorageFile file = storage.open(manifest, /* writable= */ false)) {
       return file.length() > NEW_MANIFEST_BYTES;
     } catch (NoSuchFileException e) {
-      // Another one begins to make a store, where the rest of such a beginning was.
+      // Another process is creating a store and has removed the remains of an earlier attempt.
       return false;
     }
   }
 
   static FileHeader read(Storage storage, MemoryLedger ledger) throws IOException {
-    // One byte more than it has, to notice a longer file.
+    // One more byte, to notice a longer file.
     Region region = ledger.allocate(MemoryPurpose.READ, FileHeader.BYTES + 1);
     try (StorageFile file = storage.open(StoreFiles.CURRENT, /* writable= */ false)) {
       NativeWindow window = new NativeWindow();
@@ -84,7 +84,7 @@ final class CurrentFile {
     }
   }
 
-  /** Makes the file that {@link #install} is to put in force. */
+  /** Writes the file that {@link #install} renames. */
   static void prepare(DurableOutput output, FileHeader header) throws IOException {
     Storage storage = output.storage();
     if (storage.exists(StoreFiles.CURRENT_TEMPORARY)) {
@@ -100,7 +100,7 @@ final class CurrentFile {
     }
   }
 
-  /** After a failure either file may be in force after a crash. */
+  /** After a failure either file may be current following a crash. */
   static void install(DurableOutput output) throws IOException {
     output.storage().rename(StoreFiles.CURRENT_TEMPORARY, StoreFiles.CURRENT);
     output.syncDirectory();

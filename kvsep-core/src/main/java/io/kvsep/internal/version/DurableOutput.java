@@ -9,8 +9,8 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Writes and syncs of the manifest's files: counts them, and tells a failed sync from a failed
- * write. One thread at a time, except for the counts.
+ * Writes and syncs the manifest's files, counts both, and reports a failed sync as {@link
+ * SyncFailure}. For one thread at a time, except for the counts.
  */
 final class DurableOutput {
   private static final int STEP_BYTES = 1 << 30;
@@ -34,12 +34,11 @@ final class DurableOutput {
     return ledger;
   }
 
-  /** For checksums; to be used at once. */
+  /** For checksums; valid until the next use. */
   NativeWindow window() {
     return window;
   }
 
-  /** Writes the first {@code count} bytes of a region to {@code offset} of a file. */
   void write(StorageFile file, Region source, long count, long offset) throws IOException {
     long done = 0;
     while (done < count) {

@@ -16,9 +16,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads one edit out of the bytes of a manifest. The region holds the file from its start, so that
- * offsets in errors are offsets in the file. Sees to the form alone: no length reaches beyond the
- * edit. For one edit; not thread safe.
+ * Decodes one edit of a manifest. The region holds the file from its start, so offsets in errors
+ * are file offsets. Checks only the form: no length exceeds the edit. For one edit; not thread
+ * safe.
  */
 final class EditDecoder {
   private final Region region;
@@ -109,7 +109,7 @@ final class EditDecoder {
   private List<SegmentUse> uses() {
     long count = number();
     List<SegmentUse> uses = new ArrayList<>();
-    // A count that lies runs into the limit; nothing is allocated on its word.
+    // A wrong count runs into the limit; nothing is allocated based on it.
     for (long i = 0; i < count; i++) {
       uses.add(new SegmentUse(number(), number(), number()));
     }
@@ -163,7 +163,7 @@ final class EditDecoder {
     return (int) id;
   }
 
-  /** A varint that ends inside the edit, is not negative, and takes no more bytes than it needs. */
+  /** Reads a varint, which must end inside the edit, be non-negative and have the shortest form. */
   private long number() {
     long at = position;
     long value = 0;

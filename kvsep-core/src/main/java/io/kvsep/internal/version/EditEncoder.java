@@ -13,7 +13,7 @@ import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.nio.charset.StandardCharsets;
 
-/** Puts one edit into bytes as {@link ManifestFormat} has them. For one edit; not thread safe. */
+/** Encodes one edit in the format of {@link ManifestFormat}. For one edit; not thread safe. */
 final class EditEncoder {
   private static final int TABLE_FIELDS = 17;
   private static final int USE_FIELDS = 3;
@@ -22,14 +22,13 @@ final class EditEncoder {
   private Region region;
   private long position;
 
-  /** Writes from {@code offset} on. */
   EditEncoder(GrowingRegion target, long offset) {
     this.target = target;
     this.region = target.ensure(offset + 1);
     this.position = offset;
   }
 
-  /** Returns the offset behind the edit. */
+  /** Returns the offset after the edit. */
   long encode(VersionEdit edit) {
     edit.nextFileNumber().ifPresent(number -> put(ManifestFormat.NEXT_FILE_NUMBER, number));
     edit.nextSegmentId().ifPresent(id -> put(ManifestFormat.NEXT_SEGMENT_ID, id));
@@ -104,7 +103,7 @@ final class EditEncoder {
     }
   }
 
-  /** Any 64 bits, of which numbers have only 63. */
+  /** Writes any 64 bits; a number has only 63. */
   private void putHalves(long bits) {
     put(bits >>> 32, bits & 0xffffffffL);
   }

@@ -10,9 +10,9 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * Adds up the edits of a manifest. Many edits then cost one version instead of one each, whatever
- * the number of tables. Overlaps and references to segments are left to the building of that
- * version. Not thread safe.
+ * Accumulates the edits of a manifest, so that many edits cost only one version, whatever the
+ * number of tables. Overlaps and references to segments are checked when it is built. Not thread
+ * safe.
  */
 final class EditReplay {
   private final Map<Long, AddedTable> tables = new HashMap<>();
@@ -25,13 +25,13 @@ final class EditReplay {
   private BackupLineage history = BackupLineage.NONE;
   private boolean begun;
 
-  /** Whether the first edit says what the log has lost; manifests of earlier builds never do. */
+  /** Whether the first edit has a lostChange; manifests of earlier builds never do. */
   private boolean tellsLost = true;
 
   /**
-   * The next edit in the order of the file.
+   * Edits are added in file order.
    *
-   * @throws IllegalStateException when it does not follow from those before
+   * @throws IllegalStateException if the edit does not fit the earlier ones
    */
   void add(VersionEdit edit) {
     if (!begun) {
@@ -58,7 +58,7 @@ final class EditReplay {
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
   }
 
-  /** One edit that makes the same state out of nothing. */
+  /** One edit that creates the same state from nothing. */
   VersionEdit snapshot() {
     VersionEdit snapshot =
         new VersionEdit()
@@ -69,7 +69,7 @@ final class EditReplay {
     tables.values().forEach(table -> snapshot.addTable(table.level(), table.meta()));
     segments.values().forEach(segment -> addSegment(snapshot, segment));
     keyspaces.addTo(snapshot);
-    // What earlier builds have removed, moved or loaded may be anything that is not replayed.
+    // Earlier builds may have removed, moved or loaded anything that is not replayed.
     BackupLineage known = tellsLost ? history : history.withLost(lastSequence);
     known.addTo(snapshot);
     return snapshot;
@@ -83,12 +83,12 @@ final class EditReplay {
     return nextSegmentId;
   }
 
-  /** As {@link #snapshot()}, of a version that is there. */
+  /** Like {@link #snapshot()}, for an existing version. */
   static VersionEdit snapshotOf(Version version) {
     return snapshotOf(version, segment -> true);
   }
 
-  /** The same with some of its segments only. */
+  /** With only some of its segments. */
   static VersionEdit snapshotOf(Version version, Predicate<SegmentState> with) {
     VersionEdit snapshot =
         new VersionEdit().lastSequence(version.lastSequence()).replayFrom(version.replayFrom());

@@ -3,23 +3,23 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.sstable.TableMeta;
 
 /**
- * From when on so much of a table has expired that it is worth compacting. Only the first and the
- * last expiry are known, so the others are taken to lie evenly between them.
+ * Estimates when enough of a table has expired to be worth compacting. Only the first and last
+ * expiry are known; the others are assumed to be evenly spread.
  *
- * <p>The moment is never before the first expiry. So a compaction at that moment or later drops
- * something, and what it leaves behind expires later than it ran. Where the others do not lie
- * evenly it may drop little. The next moment then is a quarter of the way from that compaction to
- * the last expiry, or farther, and at least {@link #STEP_MILLIS} away unless it is the last expiry
- * itself: a table whose entries live for a year is rewritten some fifty times at the very most.
+ * <p>The time is never before the first expiry, so a compaction then or later drops something, and
+ * what remains expires after it ran. If the spread is uneven it may drop little. The next time is
+ * then at least a quarter of the way from that compaction to the last expiry, and at least {@link
+ * #STEP_MILLIS} away unless it is the last expiry: a table whose entries live for a year is
+ * rewritten some fifty times at most.
  */
 final class ExpiryEstimate {
-  /** For a table of which too little ever expires. */
+  /** Too little ever expires. */
   static final long NEVER = Long.MAX_VALUE;
 
   /** One in four of the entries that are not tombstones. */
   private static final int ENTRIES_PER_EXPIRED = 4;
 
-  /** What expires within seconds is dropped together. */
+  /** What expires within this time is dropped together. */
   private static final long STEP_MILLIS = 10_000;
 
   private ExpiryEstimate() {}
@@ -38,7 +38,7 @@ final class ExpiryEstimate {
       return last;
     }
     double part = expiring == 1 ? 1 : (needed - 1) / (expiring - 1.0);
-    // From the end, so that neither sum nor rounding gets beyond it.
+    // From the end, so that neither the sum nor rounding exceeds it.
     return Math.max(first + STEP_MILLIS, last - (long) ((1 - part) * (last - first)));
   }
 }

@@ -3,18 +3,18 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.io.StoreFiles;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Numbers for new files; none is ever given out that a file has had. Thread safe. */
+/** Allocates numbers that no file has had. Thread safe. */
 final class FileNumbers {
-  /** Numbers stay below, so that counting on from any number a file has never overflows. */
+  /** Upper bound, so that counting on from any file's number never overflows. */
   static final long LIMIT = 1L << 62;
 
   /**
-   * No process takes so many numbers without an edit, which records them: a file with a higher one
-   * is somebody else's, and counting on from there would make lists by number too long for memory.
+   * No process takes this many numbers without an edit, which records them. A file with a higher
+   * number is foreign, and counting on from it would make lists by number too long for memory.
    */
   private static final long AHEAD_MAX = 1 << 20;
 
-  /** Of tables and manifests. */
+  /** For tables and manifests. */
   private final AtomicLong nextFile = new AtomicLong(1);
 
   private final AtomicLong nextSegment = new AtomicLong(1);
@@ -27,26 +27,26 @@ final class FileNumbers {
     return nextSegment.getAndIncrement();
   }
 
-  /** The edit, and with it which numbers are taken. */
+  /** Adds the counters to the edit. */
   VersionEdit record(VersionEdit edit) {
     return edit.withCounters(nextFile.get(), nextSegment.get());
   }
 
-  /** What a manifest says is taken. */
+  /** Reserves the numbers recorded in a manifest. */
   void take(EditReplay replay) {
     raise(nextFile, replay.nextFileNumber());
     raise(nextSegment, replay.nextSegmentId());
     take(replay.snapshot());
   }
 
-  /** Numbers in an edit that did not come from here are not given out either. */
+  /** Reserves numbers that were not allocated here. */
   void take(VersionEdit edit) {
     edit.nextFileNumber().ifPresent(number -> raise(nextFile, number));
     edit.addedTables().forEach(table -> raise(nextFile, table.meta().number() + 1));
     edit.addedSegmentFiles().forEach(id -> raise(nextSegment, id + 1));
   }
 
-  /** Nor is the number of a file that is there, whoever made it. */
+  /** Reserves the number of an existing file of any origin. */
   void take(String name) {
     String temporarySuffix = StoreFiles.temporary("");
     String finished =

@@ -12,8 +12,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The keyspaces that have a name, and the id of the next one. Ids are never used again, so that
- * what is left of a dropped keyspace cannot appear in another one. Immutable.
+ * The named keyspaces and the next id. Ids are never reused, so that remains of a dropped keyspace
+ * cannot appear in another one. Immutable.
  */
 final class KeyspaceIds {
   static final KeyspaceIds NONE = new KeyspaceIds(new TreeMap<>(), Keyspaces.DEFAULT + 1);
@@ -26,20 +26,20 @@ final class KeyspaceIds {
     this.next = next;
   }
 
-  /** Id by name; read-only. */
+  /** Unmodifiable. */
   SortedMap<String, Integer> byName() {
     return byName;
   }
 
-  /** Every id from here on is free. */
+  /** All ids from here on are free. */
   int next() {
     return next;
   }
 
   /**
-   * After an edit.
+   * The state after an edit.
    *
-   * @throws IllegalStateException when it does not fit
+   * @throws IllegalStateException if the edit does not fit
    */
   KeyspaceIds with(VersionEdit edit) {
     if (edit.addedKeyspaces().isEmpty()
@@ -51,8 +51,8 @@ final class KeyspaceIds {
     Set<Integer> ids = new HashSet<>();
     int free = next;
     for (AddedKeyspace added : edit.addedKeyspaces()) {
-      // A snapshot adds its keyspaces in the order of their names and then says which id is next.
-      // Whatever has an id from before has one below the next.
+      // A snapshot adds its keyspaces in name order, then the next id. Ids given earlier are below
+      // that.
       boolean unused = added.id() >= next && added.id() <= Keyspaces.ID_MAX && ids.add(added.id());
       if (!unused || !isName(added.name()) || names.put(added.name(), added.id()) != null) {
         throw new IllegalStateException("impossible keyspace: " + added);
@@ -67,13 +67,13 @@ final class KeyspaceIds {
     return new KeyspaceIds(names, Math.max(free, edit.nextKeyspace().orElse(0)));
   }
 
-  /** Whether it can be written and read again. */
+  /** Whether it can be written and read back. */
   private static boolean isName(String name) {
     int length = name.getBytes(StandardCharsets.UTF_8).length;
     return length > 0 && length <= Limits.KEYSPACE_NAME_BYTES_MAX;
   }
 
-  /** Adds to {@code edit} what makes the same state out of nothing. */
+  /** Adds what creates this state from nothing. */
   void addTo(VersionEdit edit) {
     for (Map.Entry<String, Integer> keyspace : byName.entrySet()) {
       edit.addKeyspace(keyspace.getValue(), keyspace.getKey());

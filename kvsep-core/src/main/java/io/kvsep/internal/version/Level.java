@@ -11,16 +11,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tables of one level, in order, shared by all versions in which the level is the same.
+ * The tables of one level, in order. Versions share a level that does not differ.
  *
- * <p>Level 0 has the newest table first, and its tables overlap. Newer is what has the higher
- * sequence number, not the higher file number: tables of a bulk load get theirs when it begins.
- * What one flush after the other writes ascends in both. Every other level is ascending and
- * disjoint by key. For these the first eight bytes of each largest key behind the beginning that
- * all keys of the level have in common stand in one array, so that a search touches the keys
- * themselves only on a tie and for the final answer.
+ * <p>Level 0 is ordered newest first, and its tables overlap. Newer means a higher sequence number,
+ * not file number, which a bulk load allocates when it begins; consecutive flushes ascend in both.
+ * Other levels are ascending and disjoint by key. For these an array holds the eight bytes of each
+ * largest key that follow the level's common key prefix, so that a search reads keys only for ties
+ * and the final answer.
  *
- * <p>Immutable but for the count of its sharers.
+ * <p>Immutable except for {@code sharers}.
  */
 final class Level {
   private static final Comparator<TableFile> NEWEST_FIRST =
@@ -32,7 +31,7 @@ final class Level {
 
   final TableFile[] tables;
 
-  /** Those of them in which ranges are deleted, so that a reader need not ask them all. */
+  /** The tables with range deletes, so that readers need not visit all. */
   final TableFile[] rangeTables;
 
   final long bytes;
@@ -40,13 +39,13 @@ final class Level {
   private final boolean byKey;
   private final List<TableFile> list;
 
-  /** What all keys of the level begin with. */
+  /** The common prefix of all keys of the level. */
   private final byte[] shared;
 
-  /** For each largest key the eight bytes behind the shared ones, in signed order. */
+  /** For each largest key the eight bytes after the common prefix, in signed order. */
   private final long[] prefixes;
 
-  /** Versions that have this level. Guarded by LiveFiles. */
+  /** Number of versions that share this level. Guarded by LiveFiles. */
   int sharers;
 
   private Level(boolean byKey, TableFile[] tables, long bytes, byte[] shared, long[] prefixes) {
@@ -65,10 +64,9 @@ final class Level {
   }
 
   /**
-   * This level without the tables of some numbers and with others. Costs a copy of the arrays, and
-   * comparisons only around the tables that come.
+   * Copies the arrays; compares keys only around added tables.
    *
-   * @throws IllegalStateException when tables of a level that is ordered by key would overlap
+   * @throws IllegalStateException if tables of a level ordered by key would overlap
    */
   Level with(Set<Long> removed, List<TableFile> added) {
     List<TableFile> coming = new ArrayList<>(added);
@@ -135,7 +133,7 @@ final class Level {
     return list;
   }
 
-  /** The only table that may hold the key; for levels that are ordered by key. */
+  /** The only table that may hold the key; for levels ordered by key. */
   @Nullable TableFile find(Region key, long offset, int length) {
     int count = tables.length;
     if (count == 0 || key.compareTo(offset, Math.min(length, shared.length), shared) != 0) {
@@ -163,7 +161,7 @@ final class Level {
     return key.compareTo(offset, length, table.meta().smallestKey()) >= 0 ? table : null;
   }
 
-  /** Tables with a key in [{@code smallest}, {@code largest}] of their range, in order. */
+  /** Tables whose key range meets [{@code smallest}, {@code largest}], in order. */
   List<TableFile> overlapping(byte[] smallest, byte[] largest) {
     List<TableFile> found = new ArrayList<>();
     for (int i = byKey ? firstEndingAtOrAfter(smallest) : 0; i < tables.length; i++) {
@@ -205,7 +203,7 @@ final class Level {
     }
   }
 
-  /** The tables are in order, so what the two ends have in common, all keys have. */
+  /** The tables are in order, so all keys share what the first and last share. */
   private static byte[] sharedBeginning(TableFile[] tables) {
     if (tables.length == 0) {
       return new byte[0];
@@ -216,7 +214,7 @@ final class Level {
     return Arrays.copyOf(first, mismatch < 0 ? first.length : mismatch);
   }
 
-  /** As {@link Region#keyPrefix} has it, with the sign turned so that signed order is key order. */
+  /** {@link Region#keyPrefix} with the sign bit flipped, so that signed order is key order. */
   private static long prefixOf(byte[] key, int from) {
     long prefix = 0;
     for (int i = 0; i < 8; i++) {

@@ -13,37 +13,35 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks the tables of one level that is ordered by key, as one iterator. Opens a table when it gets
- * there; owns and closes the iterator of that table and of the one shown before, so that the
- * payload of the last entry seen there stays readable. Whoever made it keeps a version with the
- * tables retained.
+ * Iterates over the tables of one level ordered by key. Opens a table on arrival. Owns the
+ * iterators of that table and of the one shown before, so that the payload of the last entry there
+ * stays readable. The creator keeps a version with the tables retained.
  */
 public final class LevelIterator extends InternalIterator {
   private static final int NO_TABLE = -1;
 
   private final TableFile[] tables;
 
-  /** Of the tables it walks; those in front of it, and from the limit on, it never opens. */
+  /** Tables outside these indexes are never opened. */
   private final int firstIndex;
 
   private final int indexLimit;
   private final MemoryLedger ledger;
   private @Nullable InternalIterator current;
 
-  /** Whether an entry of the current table was the current one: it may have none to show. */
+  /** Whether the current table has supplied an entry; it may have none. */
   private boolean shown;
 
-  /** Of the table whose entries were shown before; keeps that table open. */
+  /** Of the table shown before, which it keeps open. */
   private @Nullable InternalIterator left;
 
   private int currentIndex = NO_TABLE;
 
-  /** The array is not written to. */
+  /** The array is not modified. */
   public LevelIterator(TableFile[] tables, MemoryLedger ledger) {
     this(tables, 0, tables.length, ledger);
   }
 
-  /** Of the tables with these indexes, which may be none. */
   private LevelIterator(TableFile[] tables, int firstIndex, int indexLimit, MemoryLedger ledger) {
     this.tables = tables;
     this.firstIndex = firstIndex;
@@ -51,7 +49,7 @@ public final class LevelIterator extends InternalIterator {
     this.ledger = ledger;
   }
 
-  /** Of the tables that may have keys from {@code lower} to in front of {@code upper}, or none. */
+  /** Over the tables that may have keys in [{@code lower}, {@code upper}), possibly none. */
   public static LevelIterator within(
       TableFile[] tables, byte[] lower, byte[] upper, MemoryLedger ledger) {
     int first = count(tables, table -> compareUnsigned(table.meta().largestKey(), lower) < 0);
@@ -59,7 +57,7 @@ public final class LevelIterator extends InternalIterator {
     return new LevelIterator(tables, first, Math.max(first, limit), ledger);
   }
 
-  /** How many of the tables have something that all in front of them have and none behind. */
+  /** The number of leading tables for which {@code have} holds; it holds for no later one. */
   private static int count(TableFile[] tables, Predicate<TableFile> have) {
     int from = 0;
     int limit = tables.length;
@@ -105,7 +103,7 @@ public final class LevelIterator extends InternalIterator {
   @Override
   public void seekBefore(Region key, long offset, int length, long tag) {
     valid = false;
-    // The key may lie in a gap; what is before it then ends the table before the gap.
+    // In a gap between tables the preceding entry is the last one of the table before.
     int index = firstEndingAtOrAfter(key, offset, length);
     if (index < indexLimit) {
       InternalIterator table = enter(index);

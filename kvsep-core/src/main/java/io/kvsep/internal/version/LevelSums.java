@@ -4,15 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the tables of a level hold together: counted once, when the level is made.
+ * Sums over a level's tables, computed when the level is built.
  *
- * @param entries every version and tombstone
+ * @param entries all versions and tombstones
  * @param records entries that point to a record in the log
  * @param valueBytes bytes of these records
- * @param expiryDueMillis when the first of the tables is due because so much of it has expired;
- *     {@link Long#MAX_VALUE} for never
+ * @param expiryDueMillis when the first table is due because of expiry; {@link Long#MAX_VALUE} for
+ *     never
  * @param tombstoneTables tables at least half of whose entries are tombstones
- * @param hidingTables tables with entries behind a newer one of the same key
+ * @param hidingTables tables with entries hidden by a newer one of the same key
  */
 public record LevelSums(
     long entries,

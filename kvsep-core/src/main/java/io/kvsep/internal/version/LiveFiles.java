@@ -11,21 +11,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts which tables and segments the live versions hold and reports those that none holds any
+ * Counts the tables and segments that live versions hold, and reports those that none holds any
  * more.
  *
- * <p>A level or segment list that several versions share counts its files once, so a new version
- * costs in proportion to what is different about it. The counts are guarded by this object's
- * monitor, which is taken once for each version that comes or goes and never by a reader in
- * between; the listener is called without it.
+ * <p>A level or segment list counts its files once however many versions share it, so a new version
+ * costs what it changes. The counts are guarded by this object's monitor, which is taken once per
+ * version that comes or goes, never by readers in between, and not held in calls of the listener.
  */
 final class LiveFiles {
   private final ObsoleteFiles listener;
 
-  /** How many live segment lists hold a segment's file; guarded by this. */
+  /** Number of live segment lists that hold a segment's file. Guarded by this. */
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
-  // All below are guarded by this.
+  // tableNumbers, tableCount, tableBytes and newest are guarded by this.
   private final Set<Long> tableNumbers = new HashSet<>();
   private int tableCount;
   private long tableBytes;
@@ -35,7 +34,7 @@ final class LiveFiles {
     this.listener = listener;
   }
 
-  /** A version comes to life, and is the newest. */
+  /** Makes it the newest version. */
   synchronized void hold(Version version) {
     newest = version;
     for (Level level : version.levels()) {
@@ -55,7 +54,7 @@ final class LiveFiles {
     }
   }
 
-  /** Names of the tables and segments that some live version holds. */
+  /** Tables and segments that live versions hold. */
   synchronized List<String> names() {
     List<String> names = new ArrayList<>();
     tableNumbers.forEach(number -> names.add(StoreFiles.table(number)));
@@ -68,7 +67,6 @@ final class LiveFiles {
     return names;
   }
 
-  /** Tables that some live version holds. */
   synchronized LiveTables tables() {
     TableTotal all = new TableTotal(tableCount, tableBytes);
     Version now = newest;
@@ -76,7 +74,7 @@ final class LiveFiles {
         all, now == null ? all : all.minus(new TableTotal(now.tableCount(), now.tableBytes())));
   }
 
-  /** A version has lost its last holder. */
+  /** The version's last holder has released it. */
   void died(Version version) {
     List<TableFile> tables = new ArrayList<>();
     List<Long> segments = new ArrayList<>();

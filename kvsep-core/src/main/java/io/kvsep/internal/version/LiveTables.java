@@ -4,6 +4,6 @@ package io.kvsep.internal.version;
  * The tables that live versions hold.
  *
  * @param all each counted once
- * @param pinned those of them that the newest version does not hold
+ * @param pinned those that the newest version does not hold
  */
 public record LiveTables(TableTotal all, TableTotal pinned) {}

@@ -17,9 +17,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Reads CURRENT and the manifest again and holds the sum of the edits against the version in force.
- */
+/** Rereads CURRENT and the manifest and compares the accumulated edits with the current version. */
 final class ManifestCheck {
   private final Storage storage;
   private final StoreId storeId;
@@ -38,11 +36,11 @@ final class ManifestCheck {
   }
 
   /**
-   * Checks both files; nobody appends meanwhile.
+   * No edit may be appended meanwhile.
    *
-   * @param manifest name of the manifest in force
-   * @param length how much of it holds
-   * @param marked whether there was a mark behind that
+   * @param manifest name of the current manifest
+   * @param length length of its sound part
+   * @param marked whether a mark followed that
    */
   void run(String manifest, long length, boolean marked, Version inForce) throws IOException {
     FileHeader inCurrent = readCurrent();
@@ -97,7 +95,7 @@ final class ManifestCheck {
     return fact == null ? "none" : fact.toString();
   }
 
-  /** What a snapshot makes, by name. */
+  /** The facts in a snapshot, by name. */
   private static Map<String, Object> facts(VersionEdit snapshot) {
     Map<String, Object> facts = new HashMap<>();
     facts.put("last sequence", snapshot.lastSequence().orElse(0));

@@ -6,8 +6,8 @@ import io.kvsep.internal.io.FileKind;
  * Bytes of CURRENT and of a manifest, little-endian. Authority: docs/formats/manifest.md.
  *
  * <pre>
- * CURRENT  := header                       the number is that of the manifest in force
- * manifest := header record record* mark?  the first record makes the whole state from nothing
+ * CURRENT  := header                       the number is that of the current manifest
+ * manifest := header record record* mark?  the first record is a snapshot of the whole state
  *
  * header := 40 bytes with magic "KVSEPCUR" or "KVSEPMAN" and the number of a manifest, see {@link
  *           io.kvsep.internal.io.FileHeader}
@@ -18,9 +18,9 @@ import io.kvsep.internal.io.FileKind;
  *      4     4 crc32c of the edit, placed
  *      8     … edit
  *
- * mark := a record header with length 0     all edits in front of it were synced
+ * mark := a record header with length 0     all edits before it were synced
  *
- * edit := (tag fields)+                    all varints, except that a key is its length and bytes
+ * edit := (tag fields)+                    varints; a key is its length and bytes
  *  1 nextFileNumber   number               numbers of tables and manifests below are taken
  *  2 nextSegmentId    id                   ids of segments below are taken
  *  3 lastSequence     sequence
@@ -31,24 +31,24 @@ import io.kvsep.internal.io.FileKind;
  *                     useCount (segment liveBytes records)*
  *  6 removeTable      level number
  *  7 addSegment       id
- *  8 sealSegment      id length             of which nobody knows the last sequence number
+ *  8 sealSegment      id length             the last sequence number is unknown
  *  9 removeSegment    id
  * 10 addKeyspace      id length name        name in UTF-8
  * 11 dropKeyspace     id
  * 12 nextKeyspace     id                    ids of keyspaces below are taken
- * 13 addRelocated     id length             a segment file that reclaim wrote
- * 14 relocateSegment  segment file          its records are found in that file
- * 15 droppedDelete    sequence              compaction has dropped a delete with this number
- * 16 restored         source since until sequence    the backup restored last; source is four u32
- * 17 sealLog          id length sequence    as sealSegment, with a number that no record exceeds
+ * 13 addRelocated     id length             a blob file
+ * 14 relocateSegment  segment file          that file holds its records
+ * 15 droppedDelete    sequence              compaction dropped a delete with this number
+ * 16 restored         source since until sequence    the last restored backup; source is four u32
+ * 17 sealLog          id length sequence    as sealSegment; no record exceeds sequence
  * 18 lostChange       sequence              changes up to it are not all in the log
- * 19 addHiding        as addTable, with hiddenCount in front of useCount; in 5 it is 0
- * 20 syncedLog        segment offset       the log in front of it is durable
+ * 19 addHiding        as addTable, with hiddenCount before useCount; in 5 it is 0
+ * 20 syncedLog        segment offset       the log before it is durable
  * </pre>
  *
- * A <em>placed</em> crc is xored with {@link #place}, a hash of manifest number and file offset of
- * the record, so that bytes that are sound but stand in the wrong place do not pass. Tags are never
- * reused; zero is none.
+ * A <em>placed</em> crc is xored with {@link #place}, a hash of the manifest number and the file
+ * offset of the record, so that a sound record in the wrong place is rejected. Tags are never
+ * reused; 0 is not a tag.
  */
 final class ManifestFormat {
   static final FileKind MANIFEST = new FileKind("KVSEPMAN", 1, 1, "a manifest");
@@ -78,12 +78,12 @@ final class ManifestFormat {
   static final int ADD_HIDING = 19;
   static final int SYNCED_LOG = 20;
 
-  /** What is beyond is of a later version. */
+  /** Higher tags belong to a later version. */
   static final int LAST_TAG = SYNCED_LOG;
 
   private ManifestFormat() {}
 
-  /** What the crc of a record is xored with. */
+  /** The value that is xored into a record's crc. */
   static int place(long manifest, long offset) {
     long hash = (manifest * 0x9e3779b97f4a7c15L ^ offset) * 0xbf58476d1ce4e5b9L;
     return (int) (hash ^ hash >>> 32);

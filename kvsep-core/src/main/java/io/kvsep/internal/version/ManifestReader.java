@@ -18,12 +18,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the manifest that CURRENT names, changing nothing. The whole file is in memory meanwhile.
+ * Reads the manifest that CURRENT names. Changes nothing. Holds the whole file in memory meanwhile.
  *
- * <p>Every edit is synced before the next one, or the mark, is written. So a record that does not
- * hold and has nothing sound behind it is an edit that was being written at a crash, and is left
- * out; with a sound record or a mark behind it, it is damage. The first record was synced before
- * CURRENT named the file: it always holds, or the file is damaged.
+ * <p>Each edit is synced before the next edit or the mark is written. So a damaged record was being
+ * written at a crash, and is ignored, unless a sound record or a mark follows it; then it is
+ * corruption. The first record was synced before CURRENT named the file, so it must be sound.
  */
 final class ManifestReader {
   private static final int STEP_BYTES = 1 << 30;
@@ -42,11 +41,9 @@ final class ManifestReader {
   }
 
   /**
-   * What a manifest says.
-   *
-   * @param replay all edits that hold
-   * @param length bytes up to the end of the last of them
-   * @param isWhole whether there is a mark, which says that no edit is missing
+   * @param replay all sound edits
+   * @param length bytes up to the end of the last one
+   * @param isWhole whether a mark follows: no edit is missing
    */
   record Contents(EditReplay replay, long length, boolean isWhole) {}
 
@@ -67,13 +64,13 @@ final class ManifestReader {
     }
   }
 
-  /** A manifest whose edits, sound as they are, do not make a store. */
+  /** The edits are sound but do not make up a store. */
   static CorruptionException unfitting(String manifest, RuntimeException why) {
     return new CorruptionException(
         manifest, FileHeader.BYTES, "edits that fit", String.valueOf(why.getMessage()));
   }
 
-  /** The header of a manifest that nothing names, null when it does not hold. */
+  /** Null if it is damaged. */
   static @Nullable FileHeader header(Storage storage, long number, MemoryLedger ledger)
       throws IOException {
     String name = StoreFiles.manifest(number);
@@ -90,7 +87,7 @@ final class ManifestReader {
     }
   }
 
-  /** The keyspaces as the edits in front of the first damage leave them. */
+  /** According to the edits before the first damage. */
   static KeyspaceIds keyspacesInFront(Storage storage, FileHeader current, MemoryLedger ledger)
       throws IOException {
     try {
@@ -186,9 +183,7 @@ final class ManifestReader {
         && region.getInt(offset + ManifestFormat.CRC_AT) == ManifestFormat.place(number, offset);
   }
 
-  /**
-   * Whether a sound record stands at {@code offset}; the checksum is computed only if plausible.
-   */
+  /** Whether there is a sound record at {@code offset}. The checksum is computed last. */
   private boolean holds(long offset) {
     long room = length - offset - ManifestFormat.RECORD_HEADER_BYTES;
     if (room < 1) {

@@ -9,9 +9,9 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * A manifest that this process has made and appends to. Owns the open file. Each edit is written at
- * once and synced; after a failure nothing more may be appended unless it {@link #isIntact}. Memory
- * is held only during a call. One thread at a time, except for the length.
+ * A manifest that this process has created and appends to. Owns the open file. Each edit is written
+ * and synced at once. After a failure nothing may be appended unless the manifest {@link
+ * #isIntact}. Holds memory only during calls. For one thread at a time, except for the length.
  */
 final class ManifestWriter implements AutoCloseable {
   private static final long LARGE_BYTES = 1 << 20;
@@ -31,7 +31,7 @@ final class ManifestWriter implements AutoCloseable {
     this.number = number;
   }
 
-  /** A new manifest that begins with {@code snapshot}; synced, but not its name. */
+  /** Begins with {@code snapshot}. The content is synced, the name is not. */
   static ManifestWriter create(DurableOutput output, FileHeader header, VersionEdit snapshot)
       throws IOException {
     StorageFile file = output.storage().create(StoreFiles.manifest(header.number()));
@@ -49,8 +49,8 @@ final class ManifestWriter implements AutoCloseable {
   }
 
   /**
-   * Writes and syncs one edit. Where it cannot be written, as without space, what is there of it is
-   * taken back if that works, for which no space is needed.
+   * Writes and syncs one edit. If writing fails, for example on a full disk, the partial edit is
+   * truncated if possible, which needs no space.
    */
   void append(VersionEdit edit) throws IOException {
     try (GrowingRegion scratch = scratch()) {
@@ -68,17 +68,17 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  /** Whether it is certain to hold all edits that were appended, and nothing of any other one. */
+  /** Whether the file certainly holds exactly the appended edits. */
   boolean isIntact() {
     return intact;
   }
 
-  /** Whether a snapshot would be much shorter than what has piled up. */
+  /** Whether a snapshot would be much shorter. */
   boolean isLarge() {
     return length > largeFrom;
   }
 
-  /** There was no room for a snapshot; the next try waits until twice as much has piled up. */
+  /** No space for a snapshot: the next attempt waits until the file has doubled. */
   void postponeLarge() {
     largeFrom = 2 * length;
   }
@@ -87,7 +87,7 @@ final class ManifestWriter implements AutoCloseable {
     return file.name();
   }
 
-  /** Whether the mark behind the last edit was written. */
+  /** Whether the mark follows the last edit. */
   boolean isMarked() {
     return marked;
   }
@@ -101,7 +101,7 @@ final class ManifestWriter implements AutoCloseable {
     try {
       file.close();
     } catch (IOException e) {
-      // Everything that counts is synced; there is nothing a failed close could take away.
+      // Everything that matters is synced.
       return;
     }
   }
@@ -118,7 +118,7 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  /** Returns the bytes of the record, which stands at {@code offset} of the scratch space. */
+  /** Returns the length of the record, which is put at {@code offset} of the scratch space. */
   private long putRecord(GrowingRegion scratch, long offset, VersionEdit edit, long fileOffset) {
     long start = offset + ManifestFormat.RECORD_HEADER_BYTES;
     long editLength = new EditEncoder(scratch, start).encode(edit) - start;
@@ -129,7 +129,7 @@ final class ManifestWriter implements AutoCloseable {
     return ManifestFormat.RECORD_HEADER_BYTES + editLength;
   }
 
-  @SuppressWarnings("NonAtomicVolatileUpdate") // under the version set's lock; others only read it
+  @SuppressWarnings("NonAtomicVolatileUpdate") // guarded by the version set's lock
   private void finish(Region scratch, long count) throws IOException {
     output.sync(file);
     length += count;
@@ -141,19 +141,19 @@ final class ManifestWriter implements AutoCloseable {
       file.truncate(length);
       output.sync(file);
     } catch (IOException e) {
-      // What is in doubt stays so; the failure that brought us here is the one worth reporting.
+      // The manifest stays in doubt. Report the original failure.
       return;
     }
     mark(scratch);
     intact = true;
-    // Another one had better be begun, if there is space: what failed here may fail for ever.
+    // Begin another manifest if there is space: what failed here may fail forever.
     largeFrom = 0;
   }
 
   /**
-   * Says behind the last edit that it was synced: whoever finds the mark and not the edit knows
-   * that this is damage and not what a crash left. The next edit takes the place of the mark, and
-   * is longer. The mark is not synced, and nothing is lost with it.
+   * Writes the mark, which says that the last edit was synced: a mark without that edit proves
+   * damage rather than a crash. The next edit is longer and overwrites it. The mark is not synced,
+   * and losing it does no harm.
    */
   private void mark(Region scratch) {
     marked = false;
@@ -163,7 +163,7 @@ final class ManifestWriter implements AutoCloseable {
       output.write(file, scratch, ManifestFormat.RECORD_HEADER_BYTES, length);
       marked = true;
     } catch (IOException e) {
-      // The edit is durable, and that is what the caller asked for.
+      // The edit is durable, as the caller requires.
       return;
     }
   }

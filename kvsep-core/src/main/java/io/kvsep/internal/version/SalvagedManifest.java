@@ -22,23 +22,22 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can be learnt from CURRENT and the manifests of a damaged store.
+ * What CURRENT and the manifests of a damaged store reveal.
  *
- * <p>Where CURRENT is lost, the newest manifest that holds is taken for the one in force, since a
- * new one begins with what the old one said. So it is where CURRENT names a manifest that is not
- * there, and where it is of another store: what most files say of themselves counts for more than
- * one that can be put beside them by mistake. A manifest whose end does not hold is believed only
- * if nothing contradicts it: the lost edit may have changed any file.
+ * <p>If CURRENT is lost, names a missing manifest or is of another store, the newest sound manifest
+ * counts as current, because a new manifest begins with the state of the old one. The store that
+ * most files state outweighs a single file, which may be there by mistake. A manifest with a
+ * damaged end is trusted only if nothing contradicts it: the lost edit may have changed any file.
  *
- * @param sound whether the files in force are known; if not, tables and segments are empty
- * @param problems why not, or what is wrong with CURRENT all the same, and manifests of others
- * @param storeId the store that the files are of; null when none told it
- * @param tables those in force
- * @param segments those in force, by id
+ * @param sound whether the current files are known; if not, tables and segments are empty
+ * @param problems why not; also defects of CURRENT and manifests of other stores
+ * @param storeId the store that the files belong to; null if unknown
+ * @param tables the current tables
+ * @param segments the current segments, by id
  * @param keyspaces names and ids, as far as they could be read
- * @param nextKeyspace ids from here on were never given to a keyspace that it knows of
- * @param replayFrom where the log begins that is in no table
- * @param syncedLog the log in front of it was synced
+ * @param nextKeyspace no known keyspace has this id or a higher one
+ * @param replayFrom start of the part of the log that is in no table
+ * @param syncedLog the log before this position was synced
  * @param lastSequence the highest sequence number in tables
  */
 public record SalvagedManifest(
@@ -53,32 +52,30 @@ public record SalvagedManifest(
     LogPosition syncedLog,
     long lastSequence) {
 
-  /** Looks in the log for segments and keyspaces of which a manifest has lost the edit. */
+  /** Searches the log for segments and keyspaces whose edit a manifest has lost. */
   public interface EditSearch {
     /**
-     * Whether there is one.
-     *
-     * @param files the names of those there are
-     * @param idLimit the manifest knows nothing of segments with this id or a higher one
+     * @param files names of the existing files
+     * @param idLimit the manifest knows no segment with this id or a higher one
      */
     boolean find(
         SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit);
   }
 
-  /** Knows what the headers of tables and files of the log say. */
+  /** What the headers of tables and log files state. */
   public interface Owners {
-    /** Whether none of them is of this store, and more than could be are of others. */
+    /** Whether none of them states this store and more than could be chance state others. */
     boolean isStranger(StoreId storeId);
 
     /**
-     * The store that most of them say they belong to; null when none does, and nobody else.
+     * The store that most of them state; null if there is no statement.
      *
-     * @param claims what other files say, which count like them; the first ones win a tie
+     * @param claims of other files, which count equally; the first ones win a tie
      */
     @Nullable StoreId most(List<StoreId> claims);
   }
 
-  /** Reads them; changes nothing. */
+  /** Changes nothing. */
   public static SalvagedManifest read(
       Storage storage, MemoryLedger ledger, EditSearch lostEdits, Owners owners)
       throws IOException {
@@ -93,7 +90,7 @@ public record SalvagedManifest(
         boolean doubtful = !all.named || !contents.isWhole();
         long idLimit = contents.replay().nextSegmentId();
         Set<String> files = new HashSet<>(storage.list());
-        // With its mark a manifest may still be an older one: then there are later segments.
+        // Even a manifest with a mark may be an old one; later segments then exist.
         boolean contradicted =
             (doubtful && found.misses(files))
                 || lostEdits.find(found, candidate.storeId(), files, idLimit);
@@ -141,20 +138,20 @@ public record SalvagedManifest(
     return all;
   }
 
-  /** Manifests that may be in force, the likeliest first. */
+  /** Possible current manifests, the likeliest first. */
   private static final class Candidates {
     final List<FileHeader> headers = new ArrayList<>();
 
-    /** What CURRENT and manifests say of the store, in this order. */
+    /** Statements of CURRENT and manifests, in this order. */
     final List<StoreId> claims = new ArrayList<>();
 
-    /** Files that are of another store, or name none that is there. */
+    /** Files of another store, or that name a missing one. */
     final List<CorruptionException> odd = new ArrayList<>();
 
-    /** Why CURRENT does not hold. */
+    /** What is wrong with CURRENT. */
     @Nullable CorruptionException problem;
 
-    /** Whether CURRENT names the only one. */
+    /** Whether CURRENT names the only candidate. */
     boolean named;
 
     static Candidates of(Storage storage, MemoryLedger ledger, Owners owners) throws IOException {
@@ -191,7 +188,7 @@ public record SalvagedManifest(
       return found;
     }
 
-    /** Why a CURRENT that holds is not believed; null if it is. */
+    /** Why an undamaged CURRENT is not trusted; null if it is. */
     private static @Nullable CorruptionException whatIsWrong(
         FileHeader current, Storage storage, MemoryLedger ledger, Owners owners)
         throws IOException {
@@ -261,7 +258,7 @@ public record SalvagedManifest(
         snapshot.lastSequence().orElse(0));
   }
 
-  /** Whether a file is missing that it names. */
+  /** Whether a file that it names is missing. */
   private boolean misses(Set<String> files) {
     for (TableMeta table : tables) {
       if (!files.contains(StoreFiles.table(table.number()))) {

@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import java.util.stream.LongStream;
 
 /**
- * The segments of the value log in ascending order, shared by all versions that have the same ones.
- * Immutable but for the count of its sharers.
+ * The segments of the value log in ascending order. Versions share a list that does not differ.
+ * Immutable except for {@code sharers}.
  *
  * <p>Invariant: the home of every segment has a file.
  */
@@ -22,10 +22,10 @@ final class SegmentList {
   private final long[] ids;
   private final SortedMap<Long, SegmentState> states;
 
-  /** Versions that have this list. Guarded by LiveFiles. */
+  /** Number of versions that share this list. Guarded by LiveFiles. */
   int sharers;
 
-  /** Takes the map over. */
+  /** Takes ownership of the map. */
   private SegmentList(SortedMap<Long, SegmentState> states) {
     this.ids = states.keySet().stream().mapToLong(Long::longValue).toArray();
     this.states = Collections.unmodifiableSortedMap(states);
@@ -35,7 +35,7 @@ final class SegmentList {
     return ids.length;
   }
 
-  /** Place of a segment in the order, negative when it is not there. */
+  /** Negative if the segment is not in the list. */
   int indexOf(long id) {
     return Arrays.binarySearch(ids, id);
   }
@@ -50,9 +50,9 @@ final class SegmentList {
   }
 
   /**
-   * The list after an edit; this one where the edit changes no segment.
+   * This list if the edit changes no segment.
    *
-   * @throws IllegalStateException when the edit does not fit
+   * @throws IllegalStateException if the edit does not fit
    */
   SegmentList with(VersionEdit edit) {
     if (edit.addedSegments().isEmpty()
@@ -69,9 +69,7 @@ final class SegmentList {
   }
 
   /**
-   * Carries the changes out.
-   *
-   * @throws IllegalStateException when one of them does not fit
+   * @throws IllegalStateException if a change does not fit
    */
   static void change(SortedMap<Long, SegmentState> segments, VersionEdit edit) {
     for (long id : edit.addedSegments()) {
@@ -83,7 +81,7 @@ final class SegmentList {
     }
     for (SealedSegment sealed : edit.sealedSegments()) {
       SegmentState before = known(segments, sealed.id());
-      // Sealing again makes a segment shorter: recovery cuts a torn tail off.
+      // Sealing again shortens a segment: recovery cuts off a torn tail.
       require(
           before.isLog()
               && sealed.length() >= 0
@@ -110,7 +108,7 @@ final class SegmentList {
     }
   }
 
-  /** Checks that the records of each segment are found in a file that is there. */
+  /** Checks the invariant. */
   static void requireHomes(
       Collection<SegmentState> changed, SortedMap<Long, SegmentState> segments) {
     for (SegmentState segment : changed) {

@@ -5,14 +5,14 @@ import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import java.util.List;
 
 /**
- * The segments of a version and how many of their bytes its tables reference. The bytes follow from
- * the tables alone; here they are carried along from version to version, at the cost of what an
- * edit changes and a copy of the array. Immutable.
+ * The segments of a version and the bytes in each that its tables reference. These follow from the
+ * tables alone, but are carried from version to version at the cost of an edit's size and a copy of
+ * the array. Immutable.
  */
 final class SegmentLiveness {
   private final SegmentList segments;
 
-  /** In the order of the list. */
+  /** In list order. */
   private final long[] liveBytes;
 
   private final long total;
@@ -31,26 +31,25 @@ final class SegmentLiveness {
     return segments;
   }
 
-  /** Record bytes that tables reference in a segment; 0 for one that is not in here. */
+  /** Record bytes that tables reference; 0 for an unknown segment. */
   long liveBytes(long segment) {
     int index = segments.indexOf(segment);
     return index < 0 ? 0 : liveBytes[index];
   }
 
-  /** Record bytes that tables reference in all segments. */
   long total() {
     return total;
   }
 
   /**
-   * After an edit, of which the tables that come and go are given with their facts.
+   * The state after an edit with the given removed and added tables.
    *
-   * @throws IllegalStateException when the edit does not fit the segments there are
+   * @throws IllegalStateException if the edit does not fit the segments
    */
   SegmentLiveness with(VersionEdit edit, List<TableMeta> removed, List<TableMeta> added) {
     SegmentList list = segments.with(edit);
     long[] bytes = list == segments ? liveBytes.clone() : new long[list.count()];
-    // What a segment that is removed here still has.
+    // Live bytes left in segments that are removed here.
     long leaving = 0;
     if (list != segments) {
       for (long id : segments.asMap().keySet()) {

@@ -3,14 +3,13 @@ package io.kvsep.internal.version;
 /**
  * One segment of the value log as a version knows it.
  *
- * @param id logical id, from 1, as pointers name it
+ * @param id logical id, from 1, as in pointers
  * @param sealedLength final length in bytes of the file with this id, or {@link #GROWING} while the
  *     log may still append
- * @param home id of the file in which its records are found: its own, or that of a relocated one
- * @param relocated whether the file with this id is one that reclaim wrote
- * @param lastSequence of a sealed segment of the log: a number that none of its records has a
- *     higher one than, and each of those in the next segment has; else {@link #UNKNOWN}. 0 of one
- *     that was moved
+ * @param home id of the file with its records: its own or a blob file's
+ * @param relocated whether the file with this id is a blob file
+ * @param lastSequence for a sealed log segment, a number that no record in it exceeds and every
+ *     record in the next one does; 0 for a segment that was moved; otherwise {@link #UNKNOWN}
  */
 public record SegmentState(
     long id, long sealedLength, long home, boolean relocated, long lastSequence) {
@@ -20,12 +19,10 @@ public record SegmentState(
   /** In place of a sequence number: no record has a higher one. */
   public static final long UNKNOWN = Long.MAX_VALUE;
 
-  /** A segment in a file that the log wrote. */
   static SegmentState ofLog(long id, long sealedLength) {
     return new SegmentState(id, sealedLength, id, /* relocated= */ false, UNKNOWN);
   }
 
-  /** A file that reclaim wrote. */
   static SegmentState ofRelocated(long id, long length) {
     return new SegmentState(id, length, id, /* relocated= */ true, UNKNOWN);
   }
@@ -34,12 +31,11 @@ public record SegmentState(
     return sealedLength != GROWING;
   }
 
-  /** Whether there is a file with this id. */
   public boolean hasFile() {
     return home == id;
   }
 
-  /** Whether there is a file with this id that the log wrote, so that it has frames. */
+  /** Whether the log wrote the file with this id, so that it has frames. */
   public boolean isLog() {
     return hasFile() && !relocated;
   }
@@ -49,7 +45,7 @@ public record SegmentState(
   }
 
   SegmentState movedTo(long file) {
-    // It is no part of the log any more.
+    // It is no longer part of the log.
     return new SegmentState(id, sealedLength, file, relocated, 0);
   }
 }

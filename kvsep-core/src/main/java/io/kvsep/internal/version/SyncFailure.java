@@ -3,8 +3,8 @@ package io.kvsep.internal.version;
 import java.io.IOException;
 
 /**
- * A sync failed, as opposed to a write: what the device holds is unknown, and asking again would
- * not tell.
+ * A failed sync, as opposed to a write: what the device holds is unknown, and a retry would not
+ * tell.
  */
 final class SyncFailure extends IOException {
   private static final long serialVersionUID = 1L;

@@ -20,14 +20,13 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One table of the running store: what the manifest says about it, and its reader while somebody
- * needs it. The same object for as long as any version holds the table, also when it moves to
- * another level.
+ * One table of a running store: its manifest facts and, while needed, its reader. One object for as
+ * long as any version holds the table, even if it moves to another level.
  *
- * <p>Thread safe. A table that is open costs one volatile read. The reader is opened on first use
- * and may be closed again at any time by the {@link ReaderCache}; whoever works with it is inside
- * the epochs ({@link #reader}) or pins it ({@link #iterator}), and pins a version that holds the
- * table. A failed open is tried again by the next reader.
+ * <p>Thread safe. Using an open table costs one volatile read. The reader is opened on first use,
+ * and the {@link ReaderCache} may close it at any time: a caller stays inside the epochs ({@link
+ * #reader}) or pins it ({@link #iterator}), and retains a version that holds the table. After a
+ * failed open the next caller tries again.
  */
 public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableReader> {
   private static final VarHandle READER = readerHandle();
@@ -37,13 +36,13 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   private final StoreId storeId;
   private final TableCache cache;
 
-  /** Summed up once, since a table may reference very many segments. */
+  /** Computed once, because a table may reference very many segments. */
   private final long valueBytes;
 
   private final long recordCount;
   private final long expiryDueMillis;
 
-  /** With the pin that stands for being found here. */
+  /** Holds one pin while it is set. */
   private volatile @Nullable TableReader reader;
 
   /** Guarded by this. */
@@ -72,39 +71,39 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     return meta;
   }
 
-  /** Bytes of the log that the table references, in all segments. */
+  /** Log bytes that the table references. */
   public long valueBytes() {
     return valueBytes;
   }
 
-  /** How many records of the log it references. */
+  /** Log records that the table references. */
   public long recordCount() {
     return recordCount;
   }
 
   /**
-   * Milliseconds since the epoch from which on so much of the table has expired that it is worth
-   * compacting; {@link Long#MAX_VALUE} for never.
+   * When enough has expired to be worth compacting, in milliseconds since the epoch; {@link
+   * Long#MAX_VALUE} for never.
    */
   public long expiryDueMillis() {
     return expiryDueMillis;
   }
 
-  /** The reader, for as long as the caller stays inside the epochs. */
+  /** The reader, valid while the caller stays inside the epochs. */
   public TableReader reader() {
     TableReader current = reader;
     if (current != null) {
       return current;
     }
     current = pinned();
-    // The epochs hold it from here on, even if it was evicted meanwhile.
+    // From here on the epochs protect it, even if it was evicted meanwhile.
     current.unpin();
     return current;
   }
 
   /**
-   * As {@link #reader}, but null where the table is not open and the key lies outside its range:
-   * then there is no need to open it. Costs no more than that where it is open.
+   * Like {@link #reader}, but null if the table is not open and the key is outside its range, so
+   * that it need not be opened. Costs the same if it is open.
    */
   public @Nullable TableReader readerFor(Region key, long offset, int length) {
     TableReader current = reader;
@@ -117,12 +116,12 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
         : null;
   }
 
-  /** The deleted ranges; on the heap, so whether the table stays open does not matter. */
+  /** On the heap, so they stay valid when the table is closed. */
   public RangeTombstones rangeTombstones() {
     return meta.rangeCount() == 0 ? RangeTombstones.NONE : reader().rangeTombstones();
   }
 
-  /** A new iterator, which pins the reader until it is closed. */
+  /** Pins the reader until the iterator is closed. */
   public InternalIterator iterator(MemoryLedger ledger) {
     cache.readers().countLookup();
     cache.readers().used(this);
@@ -134,7 +133,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
   }
 
-  /** Says that the reader is in use; now and then is enough. */
+  /** Reports that the reader is in use; calling now and then is enough. */
   public void used() {
     cache.readers().used(this);
   }
@@ -143,7 +142,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     return reader != null;
   }
 
-  /** Closes the reader once nobody pins it; the table cannot be read again. */
+  /** The reader is closed once it is no longer pinned. The table cannot be read afterwards. */
   @Override
   public void close() {
     TableReader current;
@@ -168,17 +167,17 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     return reader == opened;
   }
 
-  /** Whether that was the first holder. */
+  /** Whether this is the first holder. */
   boolean retain() {
     return holders++ == 0;
   }
 
-  /** Whether that was the last holder. */
+  /** Whether this was the last holder. */
   boolean release() {
     return --holders == 0;
   }
 
-  /** The reader with a pin for the caller; opened if need be. */
+  /** The reader with a pin for the caller. */
   private TableReader pinned() {
     TableReader current = reader;
     if (current != null && current.tryPin()) {
@@ -186,7 +185,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
     TableReader opened;
     synchronized (this) {
-      // What is linked can be pinned: a reader that cannot was unlinked since it was looked up.
+      // A set reader can be pinned: one that cannot was unlinked after it was loaded.
       for (current = reader; current != null; current = reader) {
         if (current.tryPin()) {
           return current;
@@ -198,7 +197,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
     boolean handedOver = false;
     try {
-      // Not under the lock: evicting others may lead anywhere.
+      // Not under the lock: evicting other readers may run arbitrary code.
       cache.readers().opened(this, opened);
       handedOver = true;
       return opened;
@@ -218,7 +217,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     } catch (IOException e) {
       throw cannotOpen(e);
     } catch (InternalError e) {
-      // An unreadable page of the mapping is an Error, which those who do without would not catch.
+      // An unreadable page is an Error, which callers that can do without the table do not catch.
       if (!PageFault.is(e)) {
         throw e;
       }

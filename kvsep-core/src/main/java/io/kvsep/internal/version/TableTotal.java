@@ -1,6 +1,6 @@
 package io.kvsep.internal.version;
 
-/** How many tables, and the sum of their file lengths. */
+/** Number of tables and the sum of their file lengths. */
 public record TableTotal(int count, long bytes) {
   TableTotal minus(TableTotal other) {
     return new TableTotal(count - other.count, bytes - other.bytes);

@@ -10,15 +10,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files that made up the store at one moment: tables by level, segments of the log, and how
- * many bytes of each segment the tables still need. Immutable, so that reading takes no lock.
+ * The files of the store at one moment: tables by level, log segments, and the bytes of each
+ * segment that tables reference. Immutable, so reading takes no lock.
  *
- * <p>A version is alive while somebody holds it: the version set holds the current one, readers
- * retain the one they work with. Files of a live version are not deleted. Reference counts hold
- * under races; a version that has died stays dead.
+ * <p>A version is alive while it has a holder: the version set for the current one, and readers.
+ * Files of a live version are not deleted. Counting holders is race free; a dead version stays
+ * dead.
  */
 public final class Version {
-  /** Levels of every store; most have tables in few of them. */
+  /** Most stores have tables in few of them. */
   public static final int LEVELS = 7;
 
   private final LiveFiles liveFiles;
@@ -32,10 +32,10 @@ public final class Version {
   private final LogPosition replayFrom;
   private final long lastSequence;
 
-  /** Starts with the hold of whoever made the version. */
+  /** Starts with the hold of the creator. */
   private final AtomicInteger holders = new AtomicInteger(1);
 
-  /** Takes the arrays over. */
+  /** Takes ownership of the arrays. */
   Version(
       LiveFiles liveFiles,
       Level[] levels,
@@ -65,26 +65,24 @@ public final class Version {
     this.entryCount = entries;
   }
 
-  /**
-   * Level 0: newest first. Others: ascending by key, and no key lies in the range of two tables.
-   */
+  /** Level 0: newest first. Others: ascending and disjoint by key. */
   public List<TableFile> level(int level) {
     return levels[level].asList();
   }
 
-  /** As {@link #level}; the array belongs to the version and must not be written to. */
+  /** Like {@link #level}; the array must not be modified. */
   public TableFile[] tables(int level) {
     return levels[level].tables;
   }
 
-  /** Those of {@link #tables} in which ranges are deleted; as that, not to be written to. */
+  /** The {@link #tables} with range deletes; the array must not be modified. */
   public TableFile[] rangeTables(int level) {
     return levels[level].rangeTables;
   }
 
   /**
-   * The only table of a level from 1 on that may hold the key, or null. Allocates nothing; costs
-   * about log2(tables) comparisons of numbers and one or two of keys.
+   * The only table of a level from 1 on that may hold the key, or null. Allocates nothing; about
+   * log2(tables) comparisons of numbers and one or two of keys.
    */
   public @Nullable TableFile find(int level, Region key, long offset, int length) {
     if (level == 0) {
@@ -103,7 +101,6 @@ public final class Version {
     return levels[level].bytes;
   }
 
-  /** What a level's tables hold together. */
   public LevelSums sums(int level) {
     return levels[level].sums;
   }
@@ -112,17 +109,16 @@ public final class Version {
     return tableCount;
   }
 
-  /** The last level with tables in it, 0 when there are none. */
+  /** The last non-empty level, 0 if there is none. */
   public int lastLevel() {
     return lastLevel;
   }
 
-  /** Entries of all tables, every version and tombstone counted. */
+  /** Every version and tombstone counts. */
   public long entryCount() {
     return entryCount;
   }
 
-  /** Sum of the file lengths of all tables. */
   public long tableBytes() {
     long bytes = 0;
     for (Level level : levels) {
@@ -131,19 +127,19 @@ public final class Version {
     return bytes;
   }
 
-  /** All segments by id; read-only. */
+  /** By id; unmodifiable. */
   public SortedMap<Long, SegmentState> segments() {
     return liveness.segments().asMap();
   }
 
-  /** Record bytes that the tables reference in a segment, exactly; 0 for a segment not in here. */
+  /** Record bytes that tables reference in a segment, exact; 0 for an unknown segment. */
   public long liveBytes(long segment) {
     return liveness.liveBytes(segment);
   }
 
   /**
-   * Record bytes that the tables reference in each segment file, by its id: those of all segments
-   * whose home it is. Made for the caller; costs a walk over the segments.
+   * Record bytes that tables reference in each segment file, by its id: the sum over the segments
+   * with that home. A new map; costs a walk over the segments.
    */
   public SortedMap<Long, Long> liveBytesByFile() {
     SortedMap<Long, Long> bytes = new TreeMap<>();
@@ -153,17 +149,16 @@ public final class Version {
     return bytes;
   }
 
-  /** Record bytes that the tables reference in all segments. */
+  /** Record bytes that tables reference in all segments. */
   public long liveBytes() {
     return liveness.total();
   }
 
-  /** The keyspaces that have a name, with their ids; read-only. */
+  /** Ids by name; unmodifiable. */
   public SortedMap<String, Integer> keyspaces() {
     return keyspaces.byName();
   }
 
-  /** The id that the next keyspace gets. */
   public int nextKeyspace() {
     return keyspaces.next();
   }
@@ -173,7 +168,6 @@ public final class Version {
     return replayFrom;
   }
 
-  /** What is remembered for backups. */
   public BackupLineage history() {
     return history;
   }
@@ -184,8 +178,8 @@ public final class Version {
   }
 
   /**
-   * Holds the version until {@link #release}. False when it died meanwhile: the reader takes the
-   * then current one instead.
+   * Holds the version until {@link #release}. False if it has died; the caller then takes the
+   * current one.
    */
   public boolean tryRetain() {
     int count = holders.get();
@@ -199,7 +193,7 @@ public final class Version {
     return false;
   }
 
-  /** Lets go. Whoever lets go last reports the files that no other version holds. */
+  /** The last release reports the files that no other version holds. */
   public void release() {
     int count = holders.get();
     while (true) {
@@ -230,8 +224,8 @@ public final class Version {
   }
 
   /**
-   * The oldest segment of the log that is to stay as it is, with all after it: the newest finished
-   * ones that together have the bytes to be retained. Costs a walk over the segments.
+   * The oldest log segment to retain, with all later ones: the newest sealed segments that together
+   * have {@code retainedBytes}. Costs a walk over the segments.
    */
   public long retainedFrom(long retainedBytes) {
     long from = Long.MAX_VALUE;

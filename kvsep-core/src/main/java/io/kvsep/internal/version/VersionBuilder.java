@@ -19,9 +19,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Makes the next version out of the newest and an edit, or says why the edit does not fit. Owns the
- * index by number of the newest version's tables. Costs in proportion to the edit and to the number
- * of tables in the levels it touches, of which only pointers are copied.
+ * Builds the next version from the newest one and an edit, or rejects an edit that does not fit.
+ * Owns the newest version's tables by number. Costs the size of the edit plus a copy of the table
+ * pointers of each changed level.
  *
  * <p>Not thread safe.
  */
@@ -39,7 +39,7 @@ final class VersionBuilder {
     }
   }
 
-  /** A version that is built and not yet in force. */
+  /** A version that is built but not installed. */
   static final class Successor {
     final Version version;
     private final Collection<Placed> leaving;
@@ -85,9 +85,9 @@ final class VersionBuilder {
   }
 
   /**
-   * The newest version after an edit; nothing here changes.
+   * No side effects.
    *
-   * @throws IllegalStateException when the edit does not fit
+   * @throws IllegalStateException if the edit does not fit
    */
   Successor build(VersionEdit edit) {
     LogPosition replayFrom = edit.replayFrom();
@@ -120,14 +120,14 @@ final class VersionBuilder {
     return new Successor(version, leaving, coming);
   }
 
-  /** What was built last is the newest version now. */
+  /** Makes it the newest version. */
   void accept(Successor successor) {
     successor.leaving.forEach(placed -> tables.remove(placed.number()));
     successor.coming.forEach(placed -> tables.put(placed.number(), placed));
     newest = successor.version;
   }
 
-  /** Refuses a table that no writer can have made. */
+  /** Rejects a table that no writer can have produced. */
   static void requireSound(AddedTable table) {
     TableMeta meta = table.meta();
     boolean sound =

@@ -10,14 +10,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A version as a store of its own: the files that do not change any more, and the manifest that
- * makes a store of them. Segments to which the log may still append are left out, so that no file
- * is ever written into by two stores.
+ * Makes a store of a version: the files that no longer change, and a manifest. Segments to which
+ * the log may still append are left out, so that no file is written by two stores.
  */
 public final class VersionCopy {
   private VersionCopy() {}
 
-  /** Names and lengths of the tables and segments that belong to it. */
+  /** Names and lengths of the tables and segments of the copy. */
   public static Map<String, Long> files(Version version) {
     Map<String, Long> files = new TreeMap<>();
     for (int level = 0; level < Version.LEVELS; level++) {
@@ -44,11 +43,10 @@ public final class VersionCopy {
   }
 
   /**
-   * Makes a store of the {@link #files} that are in a directory already. All of it is durable when
-   * this returns, the names of those files, too; what is in them has to be before.
+   * Makes a store of the {@link #files} in a directory. On return all of it is durable, including
+   * the names of the files; their contents must be durable before.
    *
-   * @param versions those of the store that the version is of; numbers are taken from there, so
-   *     that none is below that of a file
+   * @param versions the set of {@code version}; its numbers are not below any file's
    */
   public static void write(
       VersionSet versions, Version version, Storage directory, MemoryLedger ledger)
@@ -57,7 +55,7 @@ public final class VersionCopy {
     VersionEdit snapshot =
         EditReplay.snapshotOf(version, SegmentState::isSealed)
             .withCounters(header.number() + 1, versions.newSegmentId());
-    // Nothing is written behind it, by which that could be told from the log itself.
+    // Nothing is written after the end from which its durability could be inferred.
     snapshot.syncedLog(LogPosition.later(snapshot.syncedLog(), endOfLog(version)));
     DurableOutput output = new DurableOutput(directory, ledger);
     ManifestWriter.create(output, header, snapshot).close();

@@ -10,32 +10,27 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One atomic change of the set of files: all of it is in force after {@link VersionSet#apply}, or
- * nothing. What it says is checked there, not here. The order of the calls does not matter:
- * removals of tables come before additions, segments are added, then sealed, then relocated, then
- * removed. A table that is removed from one level and added to another moves and stays the same
- * {@link TableFile}.
+ * One atomic change of the set of files: {@link VersionSet#apply} validates it and installs all of
+ * it or nothing. The order of calls does not matter: tables are removed, then added; segments are
+ * added, then sealed, relocated and removed. A table that is removed from one level and added to
+ * another moves and stays the same {@link TableFile}.
  *
  * <p>Not thread safe.
  */
 public final class VersionEdit {
-  /** A table and the level it goes to. */
   public record AddedTable(int level, TableMeta meta) {}
 
-  /** A table that leaves a level. */
   public record RemovedTable(int level, long number) {}
 
   /**
-   * A segment and its final length in bytes.
-   *
+   * @param length final length in bytes
    * @param lastSequence see {@link SegmentState#lastSequence}
    */
   public record SealedSegment(long id, long length, long lastSequence) {}
 
-  /** A segment and the relocated file in which its records are found from now on. */
+  /** A segment and the blob file that holds its records from now on. */
   public record Relocation(long segment, long file) {}
 
-  /** A keyspace that gets a name. */
   public record AddedKeyspace(int id, String name) {}
 
   private final List<AddedTable> addedTables = new ArrayList<>();
@@ -57,13 +52,13 @@ public final class VersionEdit {
   private OptionalLong lostChange = OptionalLong.empty();
   private BackupLineage.@Nullable Restored restored;
 
-  /** Numbers below are taken. The version set records its own counter if that is higher. */
+  /** Lower numbers are taken. The version set records its own counter if higher. */
   public VersionEdit nextFileNumber(long number) {
     nextFileNumber = OptionalLong.of(number);
     return this;
   }
 
-  /** The highest sequence number that the tables cover. Never falls. */
+  /** The highest sequence number that the tables cover; never falls. */
   public VersionEdit lastSequence(long sequence) {
     lastSequence = OptionalLong.of(sequence);
     return this;
@@ -75,7 +70,7 @@ public final class VersionEdit {
     return this;
   }
 
-  /** The log in front of that position is durable; where it ends before, something is lost. */
+  /** The log before this position is durable; a log that ends earlier has lost something. */
   public VersionEdit syncedLog(LogPosition position) {
     syncedLog = position;
     return this;
@@ -91,15 +86,15 @@ public final class VersionEdit {
     return this;
   }
 
-  /** A new segment, empty, the new end of the log. */
+  /** Adds an empty segment, the new end of the log. */
   public VersionEdit addSegment(long id) {
     addedSegments.add(id);
     return this;
   }
 
   /**
-   * The segment has its final length; the log goes on in the next one. Sealing again may only make
-   * it shorter, when recovery cuts off a torn end.
+   * The log continues in the next segment. Sealing again may only shorten, when recovery cuts off a
+   * torn tail.
    *
    * @param lastSequence see {@link SegmentState#lastSequence}
    */
@@ -108,22 +103,19 @@ public final class VersionEdit {
     return this;
   }
 
-  /** A finished file with records of other segments. */
+  /** Adds a finished blob file. */
   public VersionEdit addRelocated(long id, long length) {
     addedRelocated.add(new SealedSegment(id, length, SegmentState.UNKNOWN));
     return this;
   }
 
-  /** From now on the segment's records are found in that file, which is a relocated one. */
+  /** Makes that blob file the place of the segment's records. */
   public VersionEdit relocateSegment(long segment, long file) {
     relocations.add(new Relocation(segment, file));
     return this;
   }
 
-  /**
-   * Only for segments in which no table has a live byte, and whose file, if it has one, is no other
-   * segment's home.
-   */
+  /** Only for segments without live bytes whose file, if any, is no other segment's home. */
   public VersionEdit removeSegment(long id) {
     removedSegments.add(id);
     return this;
@@ -135,34 +127,34 @@ public final class VersionEdit {
     return this;
   }
 
-  /** Takes a keyspace its name; what is in it is for the caller to delete. */
+  /** Removes a keyspace's name; the caller deletes its contents. */
   public VersionEdit dropKeyspace(int id) {
     droppedKeyspaces.add(id);
     return this;
   }
 
-  /** Ids of keyspaces below are taken. */
+  /** Lower keyspace ids are taken. */
   public VersionEdit nextKeyspace(int id) {
     nextKeyspace = OptionalInt.of(id);
     return this;
   }
 
-  /** A delete with this sequence number, and perhaps others with lower ones, is dropped. */
+  /** Compaction dropped a delete with this number, perhaps others with lower ones. */
   public VersionEdit droppedDelete(long sequence) {
     droppedDelete = Math.max(droppedDelete, sequence);
     return this;
   }
 
   /**
-   * Changes up to this sequence number are not in the log, because they never went there. In the
-   * first edit of a manifest: they are not all there, for whatever reason.
+   * Changes up to this number were never written to the log. In the first edit of a manifest: the
+   * log lacks some of them for any reason.
    */
   public VersionEdit lostChange(long sequence) {
     lostChange = OptionalLong.of(Math.max(lostChange.orElse(0), sequence));
     return this;
   }
 
-  /** A backup that is being restored, or has been. */
+  /** A backup that was restored or is being restored. */
   public VersionEdit restored(BackupLineage.Restored backup) {
     restored = backup;
     return this;
@@ -173,7 +165,6 @@ public final class VersionEdit {
     return this;
   }
 
-  /** The same edit with these counters. */
   VersionEdit withCounters(long fileNumber, long segmentId) {
     VersionEdit copy = new VersionEdit();
     copy.addedTables.addAll(addedTables);
@@ -207,7 +198,7 @@ public final class VersionEdit {
     return replayFrom;
   }
 
-  /** The start of the log when it says nothing. */
+  /** The start of the log if not set. */
   public LogPosition syncedLog() {
     return syncedLog;
   }
@@ -236,7 +227,6 @@ public final class VersionEdit {
     return Collections.unmodifiableList(relocations);
   }
 
-  /** Ids of all segment files that this edit adds. */
   List<Long> addedSegmentFiles() {
     List<Long> ids = new ArrayList<>(addedSegments);
     addedRelocated.forEach(file -> ids.add(file.id()));
@@ -255,12 +245,12 @@ public final class VersionEdit {
     return Collections.unmodifiableList(droppedKeyspaces);
   }
 
-  /** 0 when none is dropped. */
+  /** 0 if none. */
   public long droppedDelete() {
     return droppedDelete;
   }
 
-  /** Empty when it says nothing but by what happens to segments. */
+  /** Empty if only the changes of segments tell. */
   OptionalLong lostChange() {
     return lostChange;
   }
@@ -277,7 +267,7 @@ public final class VersionEdit {
     return nextSegmentId;
   }
 
-  /** For traces: tables as level:number, without their keys. */
+  /** For traces: tables as level:number, without keys. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder("edit");

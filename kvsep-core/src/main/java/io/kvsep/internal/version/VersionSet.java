@@ -26,25 +26,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files of one open store and the manifest that records every change of them. Owns CURRENT and
- * the manifest files, and hands out the numbers of all others.
+ * The files of one open store and the manifest that records every change to them. Owns CURRENT and
+ * the manifests, and allocates the numbers of all files.
  *
- * <p>Promises: an edit whose {@link #apply} returned survives any crash; after a crash the store is
- * as some prefix of the applied edits left it. What {@link #open} has read is durable once {@link
- * #beginWriting} or an edit has succeeded: a file of an earlier process, of which an unsynced or
- * failed end would look sound until the power fails, is never continued, but a manifest is begun
- * with a snapshot of what was read.
+ * <p>Durability: an edit whose {@link #apply} returned survives any crash. After a crash the store
+ * is in the state of some prefix of the applied edits. What {@link #open} has read is durable once
+ * {@link #beginWriting} or an edit has succeeded. The manifest of an earlier process is never
+ * continued, because an unsynced or failed end of it looks sound until the power fails; a new one
+ * begins with a snapshot.
  *
  * <p>Thread safe. Edits are applied one at a time under a lock; {@link #current} is a volatile
  * read.
  *
- * <p>Failures of {@link #apply}: an edit that does not fit is an {@link IllegalStateException} and
- * changes nothing. A failed write is a {@link StorageException}. What stands of the edit in the
- * manifest is taken back, and the files it added are deleted, here. Where it cannot be taken back,
- * it may be there whole: the next call begins a new manifest without it, and only then the files
- * go. A failed sync is a {@link StoreFailedException}, now and for every later edit, and so is
- * whatever fails when the edit is durable: whoever is told that an edit failed would go on as if it
- * were not there.
+ * <p>Failures of {@link #apply}:
+ *
+ * <ul>
+ *   <li>An edit that does not fit is an {@link IllegalStateException} and changes nothing.
+ *   <li>A failed write is a {@link StorageException}. What was written of the edit is truncated and
+ *       the files it added are deleted. If that fails, the whole edit may be in the manifest; the
+ *       next call begins a new manifest without it, and only then the files are deleted.
+ *   <li>A failed sync, or any failure once the edit is durable, is a {@link StoreFailedException},
+ *       now and for every later edit: a caller would otherwise go on as if the edit did not exist.
+ * </ul>
  */
 public final class VersionSet implements AutoCloseable {
   private final Storage storage;
@@ -57,7 +60,7 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile Version current;
 
-  /** Null until the first switch, so always when opened for reading alone. */
+  /** Null until the first switch, so always in a read-only store. */
   private volatile @Nullable ManifestWriter writer;
 
   /** Name and length of the manifest that was read; empty for a new store. */
@@ -65,25 +68,25 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile long manifestBytesRead;
 
-  /** Whether the manifest that was read ends with a mark. */
+  /** Whether it ends with a mark. */
   private boolean wasMarked;
 
-  /** Ids from here on were unknown to the manifest that was read. */
+  /** It knows no segment with this id or a higher one. */
   private volatile long segmentIdLimitRead = Long.MAX_VALUE;
 
-  // All below are guarded by lock.
+  // All fields below are guarded by lock.
   private final VersionBuilder builder;
 
-  /** Files that a failed edit added: it may stand in the manifest until the next switch. */
+  /** Files of a failed edit, which the manifest may contain until the next switch. */
   private final Set<String> doubtfulFiles = new LinkedHashSet<>();
 
-  /** Doubtful files that were deleted, to be added by no edit any more. */
+  /** Former doubtful files that no edit may add again. */
   private final Set<String> withdrawnFiles = new HashSet<>();
 
   /** Manifests to delete after the next switch. */
   private final Set<String> oldManifests = new LinkedHashSet<>();
 
-  /** Whether the manifest may hold or lack what it should not, so that nothing may follow in it. */
+  /** The manifest may contain a failed edit or be incomplete, so nothing may be appended. */
   private boolean manifestInDoubt;
 
   private @Nullable Throwable failure;
@@ -106,10 +109,10 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Makes a store without tables and segments; it is durable when this returns. What a crashed
-   * earlier attempt left is replaced. The cache decides how long its tables stay open.
+   * Creates a durable store without tables and segments, in place of the remains of an attempt that
+   * crashed. The cache decides how long tables stay open.
    *
-   * @throws FileAlreadyExistsException when there is a store
+   * @throws FileAlreadyExistsException if there is a store
    */
   public static VersionSet create(
       Storage storage,
@@ -133,9 +136,9 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Opens the store that is there. Changes nothing.
+   * Opens the existing store. Changes nothing.
    *
-   * @throws NoSuchFileException when there is none
+   * @throws NoSuchFileException if there is none
    */
   public static VersionSet open(
       Storage storage,
@@ -155,16 +158,16 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Begins a manifest of this opening, durable. Until then nothing was changed; afterwards what was
-   * recovered cannot be lost again, so that files it does not mention may be deleted.
+   * Begins a durable manifest for this opening. Nothing is changed before. Afterwards what was
+   * recovered cannot be lost, so files that it does not mention may be deleted.
    */
   public void beginWriting() {
     switchManifestIf(() -> writer == null);
   }
 
   /**
-   * Makes certain that an edit which failed is not in force at the next open either. Until then, or
-   * until the next edit that succeeds, it may be.
+   * Ensures that a failed edit is not installed at the next open. Until then, or until the next
+   * edit that succeeds, it may be.
    */
   public void settle() {
     switchManifestIf(() -> manifestInDoubt);
@@ -189,16 +192,16 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Whether a store is in this directory. The beginnings of a {@link #create} that crashed are
-   * none: at most the first manifest, without an edit, and temporary files.
+   * Whether the directory holds a store. Remains of a {@link #create} that crashed do not count:
+   * the first manifest, without an edit, and temporary files.
    *
-   * @throws CorruptionException when files of a store are there and CURRENT is not
+   * @throws CorruptionException if there are files of a store but no CURRENT
    */
   public static boolean exists(Storage storage) throws IOException {
     return CurrentFile.isIn(storage);
   }
 
-  /** Looks at CURRENT alone: throws when it is damaged, or not one of this version's. */
+  /** Throws if CURRENT is damaged or of an incompatible format. Checks nothing else. */
   public static void checkCurrent(Storage storage, MemoryLedger ledger) throws IOException {
     CurrentFile.read(storage, ledger);
   }
@@ -207,12 +210,12 @@ public final class VersionSet implements AutoCloseable {
     return storeId;
   }
 
-  /** The version in force. To work with it for longer than the call, retain it. */
+  /** The current version. Retain it to use it beyond the call. */
   public Version current() {
     return current;
   }
 
-  /** The version in force, held for the caller, who releases it. */
+  /** The caller releases it. */
   public Version retainCurrent() {
     Version version = current;
     while (!version.tryRetain()) {
@@ -221,20 +224,20 @@ public final class VersionSet implements AutoCloseable {
     return version;
   }
 
-  /** For a table or a manifest. Was never given out before, not in earlier processes either. */
+  /** For a table or a manifest; never allocated before, not by earlier processes either. */
   public long newFileNumber() {
     return numbers.newFile();
   }
 
-  /** Ids of segments count for themselves, from 1. */
+  /** Segment ids are a separate sequence, from 1. */
   public long newSegmentId() {
     return numbers.newSegment();
   }
 
   /**
-   * Makes an edit durable and puts it in force; see the class for how it fails. After a failure
-   * other than {@link IllegalStateException} the files that the edit added belong to the version
-   * set, and no later edit may add them.
+   * Makes an edit durable and installs it; failures: see the class comment. After one other than
+   * {@link IllegalStateException} the version set owns the files that the edit added, and no later
+   * edit may add them.
    */
   public void apply(VersionEdit edit) {
     Version previous;
@@ -256,7 +259,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Guarded by the lock. Returns what was in force, to be released without it. */
+  /** Guarded by lock. Returns the previous version, to be released without the lock. */
   private Version putInForce(Successor successor) {
     try {
       Version previous = current;
@@ -280,8 +283,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Files of failed edits. Whether these belong to the store shows only at the next open, or after
-   * the next edit that succeeds, which deletes them.
+   * Files of failed edits. Whether they belong to the store is known only at the next open, or
+   * after the next successful edit, which deletes them.
    */
   public List<String> doubtfulFiles() {
     lock.lock();
@@ -293,9 +296,9 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Files in the directory that are a store's by name and that nothing refers to, sorted. Asked for
-   * after {@link #beginWriting}, before which none of them may be deleted, and before new files are
-   * made: those are not referred to yet either.
+   * Unreferenced files in the directory with names of store files, sorted. To be called after
+   * {@link #beginWriting}, before which none may be deleted, and before new files are created,
+   * which are not referenced yet either.
    */
   public List<String> orphans() throws IOException {
     Version version = current;
@@ -324,8 +327,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Reads CURRENT and the manifest anew and holds them against the version in force; edits wait
-   * meanwhile. After a failed edit nothing can be said of them, and nothing is.
+   * Rereads CURRENT and the manifest and compares them with the current version; edits wait
+   * meanwhile. After a failed edit their content is uncertain, and nothing is reported.
    */
   public void check(Consumer<CorruptionException> problems) {
     lock.lock();
@@ -346,7 +349,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Names of the files of this store that somebody may need now, sorted. */
+  /** Names of the store's files that may be in use, sorted. */
   public List<String> filesInUse() {
     Set<String> names = new TreeSet<>(liveFiles.names());
     ManifestWriter open = writer;
@@ -357,40 +360,39 @@ public final class VersionSet implements AutoCloseable {
     return List.copyOf(names);
   }
 
-  /** Name of the manifest that was read. */
   public String manifestRead() {
     return manifestRead;
   }
 
-  /** The manifest that was read knows nothing of segments with this id or a higher one. */
+  /** The manifest that was read knows no segment with this id or a higher one. */
   public long segmentIdLimitRead() {
     return segmentIdLimitRead;
   }
 
-  /** Length of the manifest in force. */
+  /** Length of the current manifest. */
   public long manifestBytes() {
     ManifestWriter open = writer;
     return open == null ? manifestBytesRead : open.length();
   }
 
-  /** The tables in force, and those that are kept for whoever holds an older version. */
+  /** Tables of the current version, and those that only older held versions have. */
   public LiveTables liveTables() {
     return liveFiles.tables();
   }
 
-  /** Written to manifests and CURRENT since the open. */
+  /** Bytes written to manifests and CURRENT since the open. */
   public long bytesWritten() {
     return output.bytesWritten();
   }
 
-  /** Syncs of manifests, CURRENT and the directory since the open, failed ones included. */
+  /** Syncs of manifests, CURRENT and the directory since the open, including failed ones. */
   public long syncs() {
     return output.syncs();
   }
 
   /**
-   * No edit is applied any more. The current version stays as it is, so that its files are not
-   * taken for obsolete; whoever closes the store closes its tables.
+   * Rejects further edits. The current version stays held, so that its files do not become
+   * obsolete; the owner of the store closes its tables.
    */
   @Override
   public void close() {
@@ -469,7 +471,8 @@ public final class VersionSet implements AutoCloseable {
         successor.newTables().forEach(number -> doubtfulFiles.add(StoreFiles.table(number)));
         edit.addedSegmentFiles().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
         if (!manifestInDoubt) {
-          // On a full disk at once: to begin a manifest, which deletes them too, takes space.
+          // At once, because beginning a manifest, which deletes them too, needs space on a full
+          // disk.
           withdrawnFiles.addAll(doubtfulFiles);
           doubtfulFiles.removeIf(this::deleted);
         }
@@ -494,15 +497,16 @@ public final class VersionSet implements AutoCloseable {
       if (manifestInDoubt) {
         throw e;
       }
-      // On a full disk the edit that frees space is a small one; do not let a large file stop it.
+      // On a full disk the edit that frees space is a small one; a large manifest must not block
+      // it.
       open.postponeLarge();
       return open;
     }
   }
 
   /**
-   * Whoever made the store may have died before the name CURRENT was durable, or have been told
-   * that it may not be. A power failure that takes it would leave a second manifest without one.
+   * The store's creator may have died before the name CURRENT was durable, or have seen its sync
+   * fail. If a power failure removes that name, a second manifest would be left without one.
    */
   private void confirmCreation() throws IOException {
     if (writer == null && manifestRead.equals(StoreFiles.manifest(CurrentFile.FIRST_MANIFEST))) {
@@ -511,7 +515,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Begins a manifest with the newest version and puts it in force. */
+  /** Begins a manifest with the newest version and makes it current. */
   private ManifestWriter switchManifest() throws IOException {
     FileHeader header = new FileHeader(storeId, newFileNumber());
     VersionEdit snapshot = numbers.record(EditReplay.snapshotOf(builder.newest()));
@@ -521,7 +525,7 @@ public final class VersionSet implements AutoCloseable {
     try {
       fresh = ManifestWriter.create(output, header, snapshot);
       CurrentFile.prepare(output, header);
-      // The name of the manifest is durable before anything durable can mention it.
+      // The manifest's name is durable before anything durable refers to it.
       output.syncDirectory();
       manifestInDoubt = true;
       installing = true;
@@ -536,7 +540,7 @@ public final class VersionSet implements AutoCloseable {
     return fresh;
   }
 
-  /** A manifest that may be in force is kept until a later one certainly is. */
+  /** A manifest that may be current is kept until a later one certainly is. */
   private void abandon(@Nullable ManifestWriter fresh, String name, boolean mayBeInForce) {
     if (fresh != null) {
       fresh.close();
@@ -556,7 +560,7 @@ public final class VersionSet implements AutoCloseable {
     }
     writer = fresh;
     manifestInDoubt = false;
-    // What cannot be deleted is an orphan for the next open to find.
+    // A file that cannot be deleted becomes an orphan, which the next open finds.
     oldManifests.forEach(this::deleted);
     oldManifests.clear();
     doubtfulFiles.forEach(this::deleted);
