@@ -10,29 +10,28 @@ import java.nio.channels.NonWritableChannelException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of a {@link FileStorage}. Owns its channels; mappings belong to whoever asked for them.
+ * A file of a {@link FileStorage}. Owns its channels; callers own their mappings.
  *
- * <p>A thread that is interrupted in a call of {@link FileChannel} closes the channel for all its
- * users. So the flag is put aside for the length of an operation, and when an interrupt arrives in
- * the middle all the same, the channel is opened anew by the first who notices, and everyone
- * repeats what they did: all transfers are positional, so repeating is harmless. Only a file that
- * was deleted or replaced in the meantime cannot be opened again; its next operation fails.
+ * <p>An interrupt during a call of {@link FileChannel} closes the channel for all threads, so the
+ * interrupt flag is cleared during an operation. If an interrupt still arrives, the first thread to
+ * notice reopens the channel and every thread repeats its operation, which is harmless: all
+ * transfers are positional. A file that was deleted or replaced meanwhile cannot be reopened; its
+ * next operation fails.
  *
- * <p>Repeating is not harmless for a sync. The interrupt would replace the error of a failed sync,
- * and the repetition, on a channel opened after the kernel had reported the error once, would
- * succeed although the data is lost. Syncs therefore have a handle of their own, of a class that
- * interrupts do not close, opened before the first byte is written, so that it is told of every
- * failure.
+ * <p>A sync must not be repeated: the interrupt would replace the error of a failed sync, and a
+ * repetition on a channel opened after the kernel has reported the error once would succeed
+ * although data is lost. Syncs use a handle of their own, of a class that interrupts do not close.
+ * It is opened before the first write, so that it sees every failure.
  *
- * <p>Nor is it for a mapping, which Java makes and then forgets when an interrupt arrives
- * meanwhile. So files are mapped by a thread that nobody interrupts.
+ * <p>Nor must a mapping: Java loses one that it has made when an interrupt arrives. Files are
+ * mapped by a thread that is never interrupted.
  *
  * <p>Thread safe.
  */
 final class ChannelFile implements StorageFile {
   /**
-   * Writes a buffer to where its position 0 would be. The buffer knows how far a write came even
-   * when an interrupt hid the count it returned.
+   * Writes a buffer whose position 0 is at {@code base} of the file. The position shows how far a
+   * write came even if an interrupt hid the count.
    */
   private static final Attempt<ByteBuffer, Boolean> WRITE =
       (current, source, base) -> {
@@ -42,7 +41,7 @@ final class ChannelFile implements StorageFile {
         return true;
       };
 
-  /** Fills a buffer from there, as far as the file goes. */
+  /** Fills a buffer likewise, as far as the file goes. */
   private static final Attempt<ByteBuffer, Boolean> READ =
       (current, target, base) -> {
         while (target.hasRemaining()) {
@@ -59,11 +58,11 @@ final class ChannelFile implements StorageFile {
   private final boolean writable;
   private volatile FileChannel channel;
 
-  // Both guarded by this.
+  // closed and generation are guarded by this.
   private boolean closed;
   private int generation;
 
-  /** Takes over both channels. A file with a handle to sync is writable. */
+  /** Takes ownership of both channels. The file is writable if it has a handle for syncs. */
   ChannelFile(
       FileStorage storage,
       String name,
@@ -112,7 +111,7 @@ final class ChannelFile implements StorageFile {
 
   @Override
   public ByteBuffer map(long length) throws IOException {
-    // A mapping beyond the end of a writable file would extend the file without a word.
+    // A mapping beyond the end of a writable file would silently extend the file.
     long fileLength = length();
     if (length < 0 || length > fileLength || length > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
@@ -163,7 +162,6 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  /** How often the channel had to be opened anew. */
   synchronized int generation() {
     return generation;
   }
@@ -187,7 +185,7 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  /** Of several threads that lost the same channel, the first opens the next one for all. */
+  /** The first of the threads that lost a channel opens the next one for all. */
   private synchronized FileChannel replacementOf(FileChannel lost) throws IOException {
     if (closed) {
       throw new ClosedChannelException();
@@ -217,7 +215,7 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  /** What is tried, apart from what it is tried with, so that a write makes no object. */
+  /** Separate from its arguments, so that a write allocates nothing. */
   private interface Attempt<A, T> {
     T run(FileChannel channel, A argument, long number) throws IOException;
   }

@@ -7,20 +7,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A storage that is not used any further once its directory is lost or could not be synced.
+ * A storage that stops being used when its directory is lost or could not be synced.
  *
- * <p>A sync of the directory that failed is not repeated: every later try fails for the same
- * reason. All names are still there to be seen, but the system may have forgotten that some are on
- * no device, also such as another thread made; the next sync would succeed without them, and a
- * manifest would then name what a power failure takes away. (Rebello et al., "Can Applications
- * Recover from fsync Failures?", 2020.)
+ * <p>A failed sync of the directory is not repeated: every later one fails for the same reason. All
+ * names are still visible, but the system may have forgotten that some are on no device, even names
+ * created by other threads. The next sync would succeed without them, and a manifest would then
+ * name files that a power failure removes. (Rebello et al., "Can Applications Recover from fsync
+ * Failures?", 2020.)
  *
  * <p>After a {@link LostDirectoryException} no file is created, opened, renamed or deleted any
- * more, also where the directory is put back: another store may have been at work in it. That is a
- * {@link StoreFailedException} at once, but for {@link #delete} and {@link #syncDirectory}, which
- * are an {@link IOException} as ever, since their callers have something left to do.
+ * more, even if the directory is put back: another store may have used it. These operations throw a
+ * {@link StoreFailedException}, except {@link #delete} and {@link #syncDirectory}, which throw an
+ * {@link IOException} because their callers have more to do.
  *
- * <p>Thread safe; one sync of the directory at a time.
+ * <p>Thread safe; one thread at a time syncs the directory.
  */
 public final class FailStopStorage extends ForwardingStorage {
   private final Listener listener;
@@ -31,7 +31,7 @@ public final class FailStopStorage extends ForwardingStorage {
   private @Nullable IOException failure;
 
   /**
-   * @param listener is told of a failure before the caller is
+   * @param listener called before the caller sees the failure
    */
   public FailStopStorage(Storage storage, Listener listener) {
     super(storage);
@@ -137,7 +137,7 @@ public final class FailStopStorage extends ForwardingStorage {
     }
   }
 
-  /** Takes a failure down and makes the error of it that callers get. */
+  /** Records a failure and creates the error that callers get. */
   public interface Listener {
     StoreFailedException failed(IOException cause);
   }

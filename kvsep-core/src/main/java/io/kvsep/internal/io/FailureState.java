@@ -5,17 +5,17 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** The first failure after which nothing more may be written. Thread safe. */
+/** The first failure after which nothing may be written. Thread safe. */
 public final class FailureState {
   private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
 
-  /** Records the cause unless there is one already, and returns the error to throw. */
+  /** Records the cause unless there is one, and returns the error to throw. */
   public StoreFailedException fail(Throwable cause) {
     first.compareAndSet(null, cause instanceof StoreFailedException ? cause.getCause() : cause);
     return error();
   }
 
-  /** Runs a change of the manifest; its failing for good is the store's failing. */
+  /** Runs a change of the manifest; if it fails permanently, so does the store. */
   public void guard(Runnable change) {
     try {
       change.run();
@@ -25,8 +25,8 @@ public final class FailureState {
   }
 
   /**
-   * Looks whether the directory is still the store's, unless the store has failed. Where the system
-   * does not let it look, what goes by a name meets the same.
+   * Checks that the directory is still the store's, unless the store has failed. If the system
+   * refuses the check, operations by name meet the same error.
    */
   public void look(Storage storage) {
     if (!hasFailed()) {

@@ -16,14 +16,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A directory of the default file system that is being made. Until it is published it is a sibling
- * of what it will be, so that a rename is enough, with ".partial" behind its name: what a process
- * leaves that dies can be told by whoever tidies up.
+ * A new directory of the default file system. Until it is published it is a sibling of its target,
+ * so that a rename suffices, with the suffix ".partial", which marks leftovers of a dead process.
  */
 final class FileDirectory implements NewDirectory {
   private static final String PARTIAL_SUFFIX = ".partial";
 
-  /** Last parts of a path that lead to what is there already. */
+  /** Last path elements that refer to an existing directory. */
   private static final Set<String> NO_NAMES = Set.of(".", "..");
 
   private final FileStorage source;
@@ -31,7 +30,7 @@ final class FileDirectory implements NewDirectory {
   private final Path parent;
   private final Path partial;
 
-  /** The parents that were missing, outermost first. */
+  /** Parents that were created, outermost first. */
   private final List<Path> made;
 
   private final FileStorage storage;
@@ -49,10 +48,10 @@ final class FileDirectory implements NewDirectory {
   }
 
   /**
-   * Makes it, empty; missing parents, too. What was made goes again unless it is published.
+   * Creates an empty directory and missing parents, which are removed again unless it is published.
    *
-   * @param source where the files are that can be linked
-   * @throws FileAlreadyExistsException when something has the name of {@code target}
+   * @param source the storage whose files can be linked
+   * @throws FileAlreadyExistsException if {@code target} exists
    */
   static FileDirectory begin(FileStorage source, Path target) throws IOException {
     requireAbsent(target);
@@ -83,7 +82,7 @@ final class FileDirectory implements NewDirectory {
     }
   }
 
-  /** Another one may be under way, or have died. */
+  /** Another process may be creating it too, or have died. */
   private static Path createPartial(Path parent, String name) throws IOException {
     for (int n = 1; ; n++) {
       Path partial = parent.resolve(name + PARTIAL_SUFFIX + (n == 1 ? "" : "-" + n));
@@ -99,7 +98,7 @@ final class FileDirectory implements NewDirectory {
 
   private static void requireAbsent(Path path) throws IOException {
     try {
-      // Not Files.exists, which says no when it cannot tell.
+      // Not Files.exists, which returns false if it cannot tell.
       Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
     } catch (NoSuchFileException e) {
       return;
@@ -118,20 +117,21 @@ final class FileDirectory implements NewDirectory {
     Path copy = storage.checkedPath(name);
     try {
       Files.createLink(copy, file);
-      // The source may have been replaced since the look before.
+      // The source may have been replaced since the previous check.
       source.checkDirectory();
       return true;
     } catch (NoSuchFileException | FileAlreadyExistsException e) {
       throw e;
     } catch (FileSystemException | UnsupportedOperationException e) {
-      // Two file systems, or one without links, or too many of them: a copy will do, or say more.
+      // Different file systems, or no links, or too many. The caller copies, which reports other
+      // errors.
       return false;
     }
   }
 
   @Override
   public void publish() throws IOException {
-    // A rename would take the place of an empty directory.
+    // A rename would replace an empty directory.
     requireAbsent(target);
     storage.checkDirectory();
     Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
@@ -148,7 +148,7 @@ final class FileDirectory implements NewDirectory {
         FileStorage.deleteDirectories(made);
       }
     } catch (IOException e) {
-      // What stays has a name that tells what it is, and the error that led here is under way.
+      // The name marks the leftover, and the original error is being thrown.
       return;
     } finally {
       storage.close();
@@ -157,10 +157,10 @@ final class FileDirectory implements NewDirectory {
 
   private void deleteAll() throws IOException {
     if (renamed) {
-      // Else half of it could stay under the name that promises all.
+      // Otherwise a part of it could remain under the final name.
       Files.move(target, partial, StandardCopyOption.ATOMIC_MOVE);
     }
-    // What has the name may not have been made here.
+    // The directory with that name may be another one.
     storage.checkDirectory();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(partial)) {
       for (Path entry : entries) {

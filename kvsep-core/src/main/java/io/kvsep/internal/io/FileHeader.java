@@ -22,18 +22,17 @@ import java.util.zip.CRC32C;
  *      0      8  magic          of the {@link FileKind}
  *      8      4  formatVersion
  *     12     16  storeId
- *     28      8  number         of the file; in CURRENT of the manifest in force
- *     36      4  crc32c         of bytes 0 .. 35, as it is
+ *     28      8  number         of the file; in CURRENT, of the current manifest
+ *     36      4  crc32c         of bytes 0 .. 35, not placed
  * </pre>
  *
- * They tell foreign, too old, too new and damaged files apart. What the checksum does not cover as
- * written is damage, and only a sound header is asked for its version and its store. A file with
- * another magic is foreign, unless the rest of its header says that it is one of a store's: the
- * checksum holds with the right magic, or as it is and the magic is that of another kind, or all
- * bytes are zero, as those that never came to the device are.
+ * The header distinguishes foreign, too old, too new and damaged files. A wrong checksum means
+ * damage; version and store are only examined if the header is sound. A file with another magic is
+ * foreign, unless the rest shows that it belongs to a store: the checksum is right with the correct
+ * magic, or it is right as it is and the magic is another kind's, or all bytes are zero, like bytes
+ * that never reached the device.
  */
 public record FileHeader(StoreId storeId, long number) {
-  /** Bytes a header takes. */
   public static final int BYTES = 40;
 
   private static final int VERSION_AT = 8;
@@ -41,10 +40,10 @@ public record FileHeader(StoreId storeId, long number) {
   private static final int NUMBER_AT = 28;
   private static final int CRC_AT = 36;
 
-  /** What the magic of every kind begins with, in letters of either case. */
+  /** Start of the magic of every kind, in either case. */
   private static final String FAMILY = "kvsep";
 
-  /** Puts it at the start of {@code target}, for a file of this kind in its newest version. */
+  /** In the newest version of the kind. */
   public void put(Region target, FileKind kind, NativeWindow window) {
     target.putLong(0, kind.magicNumber());
     target.putInt(VERSION_AT, kind.version());
@@ -55,11 +54,11 @@ public record FileHeader(StoreId storeId, long number) {
   }
 
   /**
-   * Reads the header at the start of {@code region}, of which {@code length} bytes are the file.
-   * Whether store and number are the expected ones is for {@link #require} to say.
+   * Reads the header at the start of {@code region}, which holds {@code length} bytes of the file.
+   * {@link #require} checks store and number.
    *
-   * @throws CorruptionException when it is damaged or cut
-   * @throws IncompatibleFormatException when it is no file of this kind, or of another version
+   * @throws CorruptionException if it is damaged or truncated
+   * @throws IncompatibleFormatException if the file is of another kind or version
    * @throws InternalError as {@link Region#requirePagesRead} does
    */
   public static FileHeader read(
@@ -67,7 +66,7 @@ public record FileHeader(StoreId storeId, long number) {
     try {
       return sound(region, length, kind, file, window);
     } catch (CorruptionException | IncompatibleFormatException e) {
-      // What lies in a page that could not be read says nothing about the file.
+      // The content of a page that could not be read says nothing about the file.
       Region.requirePagesRead();
       throw e;
     }
@@ -75,7 +74,7 @@ public record FileHeader(StoreId storeId, long number) {
 
   private static FileHeader sound(
       Region region, long length, FileKind kind, String file, NativeWindow window) {
-    // The magic comes first, so that a shorter file of another program is told from a cut one.
+    // The magic first, to distinguish a short foreign file from a truncated one.
     if (length >= Long.BYTES && region.getLong(0) != kind.magicNumber()) {
       byte[] start = new byte[(int) Math.min(length, BYTES)];
       region.get(0, start, 0, start.length);
@@ -107,10 +106,8 @@ public record FileHeader(StoreId storeId, long number) {
   }
 
   /**
-   * Throws unless it is the header of that file of that store.
-   *
-   * @throws IncompatibleFormatException when it is of another store
-   * @throws CorruptionException when it has another number
+   * @throws IncompatibleFormatException if the file is of another store
+   * @throws CorruptionException if it has another number
    */
   public void require(StoreId expectedId, long expectedNumber, FileKind kind, String file) {
     if (!storeId.equals(expectedId)) {
@@ -141,7 +138,7 @@ public record FileHeader(StoreId storeId, long number) {
         "magic " + hex.formatHex(start, 0, Long.BYTES));
   }
 
-  /** Whether nothing is wrong with the header but its magic. */
+  /** Whether only the magic is wrong. */
   private static boolean isOfStore(byte[] start, FileKind kind) {
     if (start.length < BYTES) {
       return false;

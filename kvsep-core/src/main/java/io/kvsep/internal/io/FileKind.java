@@ -1,15 +1,15 @@
 package io.kvsep.internal.io;
 
 /**
- * One kind of file that a store has.
+ * A kind of file of a store.
  *
- * @param magic eight ASCII characters, the first five of which are those of kvsep
- * @param versionMin the oldest format version that is still read
- * @param version the one that is written
+ * @param magic eight ASCII characters that begin with "kvsep" in either case
+ * @param versionMin the oldest format version that is read
+ * @param version the version that is written
  * @param noun with its article, for messages
  */
 public record FileKind(String magic, int versionMin, int version, String noun) {
-  /** The magic as it is read from a file, a little-endian number. */
+  /** As a little-endian number. */
   public long magicNumber() {
     return littleEndian(magic);
   }

@@ -30,18 +30,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A directory of the default file system.
  *
- * <p>Keeps, for every open file, the name under which it can be opened again (see {@link
- * ChannelFile}), so files that are open here must be renamed and deleted here. Subdirectories are
- * not listed and never touched.
+ * <p>Keeps the current name of each open file, by which {@link ChannelFile} reopens it, so these
+ * files may be renamed and deleted only here. Subdirectories are neither listed nor touched.
  *
- * <p>Holds on to the directory by what the system calls it, not by its name, and to the lock file
- * likewise: looks before each operation on a name whether both are still there. Between that look
- * and the operation are microseconds, in which a directory that is replaced is not noticed; what
- * was opened is looked at once more. On Windows, where the system does not say what tells files
- * apart, nothing is looked at, but a directory with open files cannot be moved or deleted either.
+ * <p>Identifies the directory and the lock file by their file keys and checks both before each
+ * operation by name. A replacement in the microseconds between check and operation goes unnoticed,
+ * but after an open both are checked again. Windows has no file keys, so nothing is checked, but
+ * there a directory with open files cannot be moved or deleted.
  *
- * <p>Thread safe. Holds a lock over opening and renaming, never over a transfer, a sync or a
- * delete, which can take long on a large file.
+ * <p>Thread safe. A lock is held while opening and renaming, never during transfers, syncs and
+ * deletes, which can take long on a large file.
  */
 public final class FileStorage implements Storage {
   private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
@@ -51,14 +49,14 @@ public final class FileStorage implements Storage {
       Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
 
   /**
-   * Windows neither opens a directory as a file nor needs to: its file systems write changes of a
-   * directory through their journal, and offer no call to wait for it.
+   * Windows cannot open a directory as a file and need not: its file systems journal directory
+   * changes and have no call to wait for them.
    */
   private static final boolean DIRECTORIES_SYNC = File.separatorChar == '/';
 
   /**
-   * False where a filter of system calls ends a process that asks what is in memory, which nobody
-   * can notice in time.
+   * Set to false where a system call filter kills processes that call mincore; that cannot be
+   * detected in advance.
    */
   private static final String MINCORE_PROPERTY = "kvsep.mincore";
 
@@ -68,39 +66,39 @@ public final class FileStorage implements Storage {
   private final Path directory;
 
   /**
-   * Opened before anything changes, so that it is told of every failure, and that no lack of file
-   * handles is taken for one. Null where it cannot be had, or is not needed.
+   * Opened before any change, so that it sees every sync failure, and so that a lack of file
+   * handles is not mistaken for one. Null if unavailable or not needed.
    */
   private final @Nullable AsynchronousFileChannel directorySync;
 
   /**
-   * What tells the directory from all others. No other one gets the same as long as this one is
-   * open, as it is by {@link #directorySync} or its lock file. Null where the system does not say.
+   * The file key of the directory. No other directory gets the same key while {@link
+   * #directorySync} or the lock file keeps this one open. Null if the system has none.
    */
   private final @Nullable Object identity;
 
-  /** The lock that was taken last. */
+  /** The last lock taken. */
   private volatile ProcessLocks.@Nullable Lock lock;
 
   private final Object names = new Object();
 
-  /** The name by which each open file is in the directory; guarded by names. */
+  /** The current name of each open file. Guarded by names. */
   private final Map<ChannelFile, String> openFiles = new HashMap<>();
 
   /**
-   * Whether the system tells what is in memory. Linux says of files that one may not write that all
-   * of them is. Not final: where it refuses to tell, it is not asked again.
+   * Whether the system reports what is in memory. Linux reports a file that the process may not
+   * write as wholly in memory. Cleared if the system refuses.
    */
   private volatile boolean isTold;
 
   private volatile boolean closed;
 
   /**
-   * @throws NoSuchFileException when the directory is absent and is not to be created
-   * @throws NotDirectoryException when the name belongs to something else
+   * @throws NoSuchFileException if the directory is missing and is not to be created
+   * @throws NotDirectoryException if the path is something else
    */
   public FileStorage(Path directory, boolean createIfMissing) throws IOException {
-    // In this order: somebody else may make the directory between the two questions.
+    // In this order: another process may create the directory between the two checks.
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       if (!createIfMissing) {
         throw new NoSuchFileException(directory.toString());
@@ -109,7 +107,7 @@ public final class FileStorage implements Storage {
     } else if (!Files.isDirectory(directory)) {
       throw new NotDirectoryException(directory.toString());
     }
-    // Whatever the working directory or a link means later, this storage stays where it is.
+    // Later changes of the working directory or of links do not affect this storage.
     this.directory = directory.toRealPath();
     Path current = this.directory.resolve(StoreFiles.CURRENT);
     boolean isStore = Files.exists(current);
@@ -124,7 +122,7 @@ public final class FileStorage implements Storage {
         DIRECTORIES_SYNC && Files.isReadable(this.directory) ? opened(this.directory) : null;
   }
 
-  /** Null when there is no such file, or the system does not tell one from another. */
+  /** Null if there is no file or no file key. */
   private static @Nullable Object keyOf(Path path) throws IOException {
     try {
       return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
@@ -146,12 +144,12 @@ public final class FileStorage implements Storage {
     }
   }
 
-  /** Not a FileChannel: an interrupt would close it and hide a failure. See ChannelFile. */
+  /** Not a FileChannel, which an interrupt would close, hiding a failure; see ChannelFile. */
   private static AsynchronousFileChannel opened(Path directory) throws IOException {
     return AsynchronousFileChannel.open(directory, StandardOpenOption.READ);
   }
 
-  /** Whoever made the directory of a store to be may have died before its entry was durable. */
+  /** The creator of the directory may have died before its entry was durable. */
   private static void syncEntryOf(Path directory) throws IOException {
     Path parent = directory.getParent();
     if (parent != null && Files.isReadable(parent)) {
@@ -198,7 +196,7 @@ public final class FileStorage implements Storage {
     FileChannel channel = FileChannel.open(path, options);
     boolean isOurs = false;
     try {
-      // The directory may have been replaced since the first look.
+      // The directory may have been replaced since the first check.
       checkDirectory();
       isOurs = true;
       return channel;
@@ -209,12 +207,12 @@ public final class FileStorage implements Storage {
     }
   }
 
-  /** A new channel for a file that lost its own; works on a closed storage as well. */
+  /** For a file that lost its channel; works after close as well. */
   FileChannel reopen(ChannelFile file) throws IOException {
     synchronized (names) {
       String name = openFiles.get(file);
       if (name == null) {
-        // Whatever has the name now is another file.
+        // The name now belongs to another file, if any.
         throw new NoSuchFileException(
             pathOf(file.name()).toString(), null, "deleted while open, then interrupted");
       }
@@ -233,7 +231,8 @@ public final class FileStorage implements Storage {
     requireOpen();
     checkDirectory();
     try {
-      // Not Files.exists, which says no when it cannot tell: a store would be made anew over it.
+      // Not Files.exists, which returns false if it cannot tell: a new store would overwrite this
+      // one.
       Files.readAttributes(pathOf(name), BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
       return true;
     } catch (NoSuchFileException e) {
@@ -264,7 +263,7 @@ public final class FileStorage implements Storage {
       throw new IllegalArgumentException("delete of a lock that is held: " + path);
     }
     checkDirectory();
-    // First the names, so that no file is opened again as a later one of the same name.
+    // Names first, so that no file is reopened as a later one of the same name.
     List<ChannelFile> orphans = orphan(name);
     boolean deleted = false;
     try {
@@ -357,8 +356,8 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * A store without a lock file that a store has left: the file may have been deleted while another
-   * process holds it. Such a process notices it ten times a second, and writes no more.
+   * The store has no lock file, or an empty one: the file may have been deleted while another
+   * process holds it. Such a process checks ten times a second and then stops writing.
    */
   private static void awaitFormerHolder() {
     boolean interrupted = false;
@@ -385,12 +384,12 @@ public final class FileStorage implements Storage {
     try {
       part.load();
     } catch (Exception e) {
-      // An IOException that the method does not declare: the first access reads the pages instead.
+      // An IOException that the method does not declare; the first access reads the pages instead.
     }
     return true;
   }
 
-  /** Whether all of it is in memory now; no where the system does not tell. */
+  /** False if the system does not report it. */
   private boolean isInMemory(MappedByteBuffer part) {
     if (!isTold) {
       return false;
@@ -398,7 +397,7 @@ public final class FileStorage implements Storage {
     try {
       return part.isLoaded();
     } catch (Exception e) {
-      // An IOException that the method does not declare: a filter of system calls refuses.
+      // An IOException that the method does not declare: a system call filter refuses.
       isTold = false;
       return false;
     }
@@ -435,7 +434,6 @@ public final class FileStorage implements Storage {
     }
   }
 
-  /** Where a file is that is about to be used by its name. */
   Path checkedPath(String name) throws IOException {
     Path path = pathOf(requireNotLock(name));
     checkDirectory();
@@ -447,8 +445,8 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * Closing any channel of a file releases the locks that the process has on it, so a lock file is
-   * never opened but to be locked.
+   * Closing any channel of a file releases all locks of the process on it, so a lock file is opened
+   * only to be locked.
    */
   private static String requireNotLock(String name) {
     if (StoreFiles.kindOf(name) == StoreFiles.Kind.LOCK) {
@@ -458,9 +456,8 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * Makes a directory and its missing parents, and their entries durable.
-   *
-   * @return those that were missing, outermost first
+   * Creates a directory and missing parents durably; returns those that were missing, outermost
+   * first.
    */
   public static List<Path> createDirectories(Path directory) throws IOException {
     Deque<Path> missing = new ArrayDeque<>();
@@ -477,13 +474,13 @@ public final class FileStorage implements Storage {
     return List.copyOf(missing);
   }
 
-  /** Deletes directories that {@link #createDirectories} has made, as far as they are empty. */
+  /** Deletes what {@link #createDirectories} created, as far as it is empty. */
   public static void deleteDirectories(List<Path> made) {
     for (int i = made.size() - 1; i >= 0; i--) {
       try {
         Files.deleteIfExists(made.get(i));
       } catch (IOException e) {
-        // Something else is there by now, or the device refuses: then one in front of it may go.
+        // Not empty any more, or the device refuses. Go on with the parent.
       }
     }
   }

@@ -5,10 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 
-/**
- * Leaves everything to the storage behind it, so that a storage in front of another one only has to
- * say what it does otherwise. Thread safe if the storage behind it is.
- */
+/** Forwards everything; subclasses override what differs. Thread safe if the other storage is. */
 public abstract class ForwardingStorage implements Storage {
   private final Storage storage;
 
@@ -16,7 +13,7 @@ public abstract class ForwardingStorage implements Storage {
     this.storage = storage;
   }
 
-  /** What takes the place of a file that was made or opened; the file itself leaves it alone. */
+  /** Replaces a file that was created or opened. */
   protected StorageFile wrap(StorageFile file) {
     return file;
   }

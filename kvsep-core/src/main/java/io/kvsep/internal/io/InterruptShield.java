@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does on a thread that nobody else knows what the interrupt of a caller must not meet half way:
- * where one arrives while a {@link java.nio.channels.FileChannel} maps, Java throws, and forgets
- * the mapping that it has by then. Nobody can take that down any more, and as long as the process
- * lives the system keeps the pages and, of a deleted file, its space.
+ * Runs work on a private thread that is never interrupted. If an interrupt arrives while a {@link
+ * java.nio.channels.FileChannel} maps, Java throws and loses the mapping it has made. It can never
+ * be unmapped: until the process ends, the system keeps its pages and, for a deleted file, its
+ * space.
  */
 final class InterruptShield {
   private static final ThreadPoolExecutor THREADS =
@@ -33,13 +33,13 @@ final class InterruptShield {
 
   private InterruptShield() {}
 
-  /** Returns or throws what the work does; the caller's interrupt flag stays as it is. */
+  /** Returns or throws what the work does; the caller's interrupt flag is preserved. */
   static <T> T call(Callable<T> work) throws IOException {
     FutureTask<T> task = new FutureTask<>(work);
     try {
       THREADS.execute(task);
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // There is no thread to be had; it most likely goes well here, too.
+      // No thread is available; without an interrupt it succeeds on this thread too.
       task.run();
     }
     boolean interrupted = false;

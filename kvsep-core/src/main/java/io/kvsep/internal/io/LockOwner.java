@@ -14,33 +14,31 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name that a process which has a lock for itself leaves in the lock file. On POSIX its lock is
- * lost as soon as any code in it closes a channel of that file, such as one that copies the
- * directory; then the name still keeps other processes out. One line; a line feed alone when no
- * process has the lock for itself:
+ * The identity that a process with an exclusive lock writes into the lock file. On POSIX the lock
+ * is lost when any code in the process closes a channel of that file, for example to copy the
+ * directory; the identity still keeps other processes out. The file has one line, empty if no
+ * process has an exclusive lock:
  *
  * <pre>
  * process id
  * space
- * when the process was started, as ISO 8601 has it
+ * start time of the process, in ISO 8601
  * space
- * what the system calls the file, so that a copy of it names nobody
+ * file key of the lock file, so that a copy of it names no process
  * line feed
  * </pre>
  *
- * <p>A process that died leaves its name. It counts as long as there is a process with that id and
- * that start, and another one than this. What cannot be read names nobody: the lock is there all
- * the same.
+ * <p>The identity of a dead process remains. It counts only if a process other than this one has
+ * that id and start time. Unreadable content names no process; the lock itself still holds.
  */
 final class LockOwner {
   private static final int BYTES_MAX = 512;
 
-  /** The start of a process is told by a clock that may have been set meanwhile. */
+  /** The start time comes from a clock that may have been adjusted since. */
   private static final Duration START_TOLERANCE = Duration.ofSeconds(2);
 
   private LockOwner() {}
 
-  /** Puts this process's name into a lock file that it has locked for itself. */
   static void write(FileChannel channel, Object file) throws IOException {
     ProcessHandle self = ProcessHandle.current();
     Optional<Instant> start = self.info().startInstant();
@@ -58,13 +56,13 @@ final class LockOwner {
     }
   }
 
-  /** Takes the name out again. What is left tells that the file is a holder's. Takes no space. */
+  /** The line feed left shows that the file had a holder. Needs no space. */
   static void erase(FileChannel channel) throws IOException {
     channel.write(ByteBuffer.wrap(new byte[] {'\n'}), 0);
     channel.truncate(1);
   }
 
-  /** The same without the lock: another process may have it by now, and its name there. */
+  /** Without the lock, when another process may have it and its identity in the file. */
   static void eraseOwn(FileChannel channel) throws IOException {
     if (line(channel).startsWith(ProcessHandle.current().pid() + " ")) {
       erase(channel);
@@ -80,7 +78,7 @@ final class LockOwner {
     return new String(bytes.array(), 0, bytes.position(), ISO_8859_1);
   }
 
-  /** The id of another process that is alive and has its name in the file; null when none has. */
+  /** The id of another live process whose identity is in the file, if any. */
   static @Nullable Long otherAlive(FileChannel channel, Object file) throws IOException {
     String line = line(channel);
     String[] words = line.endsWith("\n") ? line.stripTrailing().split(" ", 3) : new String[0];
@@ -104,11 +102,11 @@ final class LockOwner {
         && !isZombie(id);
   }
 
-  /** Whether it has ended, and only waits for its parent to ask; that may be for ever. */
+  /** Whether it has ended and was not reaped by its parent, perhaps forever. */
   private static boolean isZombie(long id) {
     try {
       String state = Files.readString(Path.of("/proc", Long.toString(id), "stat"), ISO_8859_1);
-      // Behind the name, which may have anything in it.
+      // After the name, which may contain anything.
       return state.startsWith(") Z", state.lastIndexOf(')'));
     } catch (IOException e) {
       return false;

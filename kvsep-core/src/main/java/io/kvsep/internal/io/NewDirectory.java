@@ -3,36 +3,36 @@ package io.kvsep.internal.io;
 import java.io.IOException;
 
 /**
- * A directory that is being made somewhere beside a {@link Storage}, under a temporary name until
- * it is whole. Whatever happens before {@link #publish} returns, nothing has the final name, but
- * after a crash in the middle of that call, when it may be there, whole.
+ * A directory under construction outside of a {@link Storage}, under a temporary name until it is
+ * complete. Before {@link #publish} returns nothing has the final name, except that the complete
+ * directory may have it after a crash during that call.
  *
- * <p>One thread at a time.
+ * <p>For one thread at a time.
  */
 public interface NewDirectory extends AutoCloseable {
-  /** The files in it; closed together with this. */
+  /** Its files; closed together with this. */
   Storage storage();
 
   /**
-   * Gives a file of the storage that this belongs to the same name here, without copying it. What
-   * is written into it afterwards shows in both. The name is durable after the storage's {@link
-   * Storage#syncDirectory}; the content is as durable as it was.
+   * Links a file of the source storage into this directory under the same name, without copying.
+   * Later writes show in both. The name is durable after {@link Storage#syncDirectory} of {@link
+   * #storage}; the content is as durable as it was.
    *
-   * @return whether that is done; the file systems may not be able to
-   * @throws java.nio.file.NoSuchFileException when there is no such file
-   * @throws java.nio.file.FileAlreadyExistsException when the name is taken here
+   * @return false if the file systems cannot do this
+   * @throws java.nio.file.NoSuchFileException if there is no such file
+   * @throws java.nio.file.FileAlreadyExistsException if the name is taken here
    */
   boolean link(String name) throws IOException;
 
   /**
-   * Gives the directory its final name, durably. What is in it has to be durable before. No file of
-   * it may be open.
+   * Gives the directory its final name, durably. Its contents must be durable before, and none of
+   * its files may be open.
    *
-   * @throws java.nio.file.FileAlreadyExistsException when somebody has taken the name meanwhile
+   * @throws java.nio.file.FileAlreadyExistsException if the name has been taken meanwhile
    */
   void publish() throws IOException;
 
-  /** Removes it with everything in it, as far as that is possible, unless it was published. */
+  /** Removes the directory and its contents as far as possible, unless it was published. */
   @Override
   void close();
 }

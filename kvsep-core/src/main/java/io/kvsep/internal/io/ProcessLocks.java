@@ -19,30 +19,31 @@ import org.jspecify.annotations.Nullable;
 /**
  * The lock files that this process holds.
  *
- * <p>Locks of the operating system exclude other processes but not the own one, and on POSIX all of
- * them are lost when the process closes any channel of the file. So there is at most one channel
- * for each lock file, shared by all who share the lock, and none is opened to find out whether a
- * lock is held here. Files are told apart by their real path. Against other code of this process
- * that opens the file there is {@link LockOwner}.
+ * <p>Locks of the operating system do not exclude the own process, and on POSIX all are lost when
+ * the process closes any channel of the file. So each lock file has at most one channel, shared by
+ * all holders, and none is opened to find out whether this process holds a lock. Files are
+ * identified by their real path. {@link LockOwner} protects against other code of this process that
+ * opens the file.
  *
  * <p>Another class loader of this JVM may have its own copy of this class. Its lock is noticed only
- * by trying, for which a channel must be opened, and closing that channel would release the other's
- * lock. So such a channel is kept for the next try instead. Where another file has taken the place
- * of that one, as with a directory that was deleted and made again, it is kept all the same: the
- * old one may only have been moved, with a lock on it.
+ * by an attempt, which needs a channel, and closing that would release the other lock. So the
+ * channel is kept for the next attempt, even if another file has replaced its file, as when a
+ * directory was deleted and created again: the old file may only have been moved, with a lock on
+ * it.
  *
- * <p>Thread safe; one lock over everything, since a lock is taken once for each opening of a store.
+ * <p>Thread safe. One monitor covers everything, since each opening of a store takes a lock only
+ * once.
  */
 final class ProcessLocks {
   /** Guarded by itself. */
   private static final Map<Path, Holding> HELD = new HashMap<>();
 
-  /** Channels that must not be closed, at most two for each file that was tried; under HELD. */
+  /** Channels that must not be closed, at most two for each file tried. Guarded by HELD. */
   private static final Map<Attempt, FileChannel> KEPT = new HashMap<>();
 
   private ProcessLocks() {}
 
-  /** Locks the file, which is made when absent. The path is a real path. */
+  /** Creates the file if missing. The path is a real path. */
   static Lock lock(Path path, boolean shared) throws IOException {
     synchronized (HELD) {
       Holding holding = HELD.get(path);
@@ -78,7 +79,7 @@ final class ProcessLocks {
           }
           Object locked = keyOf(path);
           if (file != null && !file.equals(locked)) {
-            // Replaced before it was open.
+            // Replaced before it was opened.
             continue;
           }
           boolean fresh = locked != null && channel.size() == 0;
@@ -105,8 +106,8 @@ final class ProcessLocks {
   }
 
   /**
-   * Minds a process that has lost its lock, see {@link LockOwner}. Where the name cannot be
-   * written, as on a full disk, there is the lock alone.
+   * Detects a process that has lost its lock, see {@link LockOwner}. If the identity cannot be
+   * written, for example on a full disk, there is only the lock.
    */
   private static void keepOthersOut(FileChannel channel, Path path, boolean shared)
       throws IOException {
@@ -131,8 +132,8 @@ final class ProcessLocks {
   }
 
   /**
-   * What tells the file from all others there are, open ones included; null when there is none, or
-   * the system does not say.
+   * The file key, unique among all existing and open files; null if there is no file or the system
+   * has no file keys.
    */
   private static @Nullable Object keyOf(Path path) {
     try {
@@ -145,10 +146,10 @@ final class ProcessLocks {
   private static FileChannel opened(Path path, boolean shared) throws IOException {
     if (shared) {
       try {
-        // Enough to share a lock, and possible where nothing may be written.
+        // Sufficient for a shared lock, and possible without write permission.
         return FileChannel.open(path, StandardOpenOption.READ);
       } catch (NoSuchFileException e) {
-        // Made below.
+        // Created below.
       }
     }
     return FileChannel.open(
@@ -177,7 +178,7 @@ final class ProcessLocks {
         LockOwner.erase(holding.channel);
         erased = true;
       } catch (ClosedChannelException e) {
-        // By an interrupt, and the lock went with it; the name still keeps others out.
+        // An interrupt closed it, and the lock is gone; the identity still keeps others out.
         interrupted |= Thread.interrupted();
       }
       while (!erased && Objects.equals(holding.file, keyOf(path))) {
@@ -190,7 +191,7 @@ final class ProcessLocks {
         }
       }
     } catch (IOException e) {
-      // Then other processes are kept out until this one ends.
+      // Other processes are kept out until this one ends.
       return;
     } finally {
       if (interrupted) {
@@ -199,15 +200,15 @@ final class ProcessLocks {
     }
   }
 
-  /** Channels to share a lock and to have it alone are opened differently. */
+  /** Channels for shared and exclusive locks are opened differently. */
   private record Attempt(Path path, boolean shared, @Nullable Object file) {}
 
-  /** One lock of the operating system and how many share it. */
+  /** One lock of the operating system. */
   private static final class Holding {
     final FileChannel channel;
     final boolean shared;
 
-    /** As the system calls it; null where it does not say. */
+    /** File key; null if the system has none. */
     final @Nullable Object file;
 
     final boolean fresh;
@@ -221,7 +222,6 @@ final class ProcessLocks {
     }
   }
 
-  /** One of those who share it. */
   static final class Lock implements StorageLock {
     private final Path path;
     private @Nullable Holding holding;
@@ -231,13 +231,13 @@ final class ProcessLocks {
       this.holding = holding;
     }
 
-    /** What tells the locked file from all others; null when it is not held, or nothing does. */
+    /** File key of the locked file; null if it is not held or the system has none. */
     synchronized @Nullable Object file() {
       Holding held = holding;
       return held == null ? null : held.file;
     }
 
-    /** Whether the file was empty: then it was not left there by a holder. */
+    /** Whether the file was empty, so that no holder had left it. */
     synchronized boolean isFresh() {
       Holding held = holding;
       return held != null && held.fresh;

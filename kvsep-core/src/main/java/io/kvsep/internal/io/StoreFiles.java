@@ -1,20 +1,19 @@
 package io.kvsep.internal.io;
 
 /**
- * The names of a store's files; nothing else makes or parses one.
+ * Creates and parses the names of a store's files; no other class does.
  *
  * <pre>
- * CURRENT            names the manifest in force
- * LOCK               locked by whoever has the store open
+ * CURRENT            names the current manifest
+ * LOCK               locked while the store is open
  * MANIFEST-000001    manifest number 1
  * 000001.vlog        segment 1 of the value log
  * 000001.sst         table number 1
  * CURRENT.tmp        any of these names and ".tmp": being written, worthless after a crash
  * </pre>
  *
- * <p>Numbers have six digits, or as many as they need. Each number has one spelling, so that two
- * names never mean the same file; what is spelled otherwise is not a file of ours and is left
- * alone.
+ * <p>Numbers have at least six digits. Each number has exactly one spelling, so two names never
+ * mean the same file; a file spelled otherwise is not the store's and is left alone.
  */
 public final class StoreFiles {
   public static final String CURRENT = "CURRENT";
@@ -29,7 +28,6 @@ public final class StoreFiles {
 
   private StoreFiles() {}
 
-  /** What a file is for, as its name tells. */
   public enum Kind {
     CURRENT,
     LOCK,
@@ -52,7 +50,7 @@ public final class StoreFiles {
     return MANIFEST_PREFIX + digits(number);
   }
 
-  /** The name under which the file of that name is written before it is renamed. */
+  /** The name under which a file is written before it is renamed to {@code name}. */
   public static String temporary(String name) {
     return name + TEMPORARY_SUFFIX;
   }
@@ -74,7 +72,7 @@ public final class StoreFiles {
     return number;
   }
 
-  /** Refuses what could name a file outside the directory. */
+  /** Rejects names that could refer to a file outside the directory. */
   public static String requirePlain(String name) {
     if (name.isEmpty() || name.equals(".") || name.equals("..")) {
       throw new IllegalArgumentException("not a plain file name: \"" + name + "\"");
@@ -117,14 +115,14 @@ public final class StoreFiles {
     };
   }
 
-  /** The number, or -1 when the digits are not exactly those that {@link #digits} would make. */
+  /** -1 unless the digits are exactly those that {@link #digits} produces. */
   private static long parse(String digits) {
     if (digits.length() < DIGITS_MIN || (digits.length() > DIGITS_MIN && digits.charAt(0) == '0')) {
       return -1;
     }
     long number = 0;
     for (int i = 0; i < digits.length(); i++) {
-      // Character.digit would take the digits of every script.
+      // Character.digit would accept the digits of every script.
       int digit = digits.charAt(i) - '0';
       if (digit < 0 || digit > 9 || number > (Long.MAX_VALUE - digit) / 10) {
         return -1;
@@ -134,7 +132,7 @@ public final class StoreFiles {
     return number;
   }
 
-  /** Not String.format, which writes the digits of the default locale. */
+  /** Not String.format, which uses the digits of the default locale. */
   private static String digits(long number) {
     if (number < 0) {
       throw new IllegalArgumentException("negative file number: " + number);
