@@ -1,22 +1,28 @@
 package io.kvsep.internal.write;
 
 /**
- * What a write depends on. The leader asks it between two groups, when nobody else can commit, so
- * the write is atomic with the answer.
+ * The condition of a conditional write. The commit leader checks it between two groups, so the
+ * check and the write are atomic.
  */
 public interface CommitCondition {
   /**
-   * Whether the write may happen, given everything committed before it. May encode its frame anew,
-   * as long as it was. An error fails the write alone.
+   * Whether the write may happen, given everything committed before it. May encode the frame again
+   * with the same length. An error fails this write alone.
    */
   boolean holds(WriteRequest request);
 
-  /** Looks at what was committed by now, for the leader to have less to do; false when it fails. */
+  /**
+   * Checks what is committed so far, to leave less to the leader. Returns false if the condition
+   * already fails.
+   */
   default boolean advance() {
     return true;
   }
 
-  /** Whether so much was committed since that {@link #advance} should look before the leader. */
+  /**
+   * Whether so much was committed since the last check that {@link #advance} should run again
+   * first.
+   */
   default boolean isBehind() {
     return false;
   }

@@ -22,36 +22,40 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Orders writes and carries them out in groups. Whoever comes first leads: it takes what has queued
- * up, appends all of it to the log with as few writes as possible, syncs once if anyone asked for
- * it, puts the entries into the memtable, makes them visible, and hands leadership to the next in
- * the queue. A lone writer does all of that on its own thread without waiting for anybody.
+ * Orders writes and commits them in groups. The first writer leads: it appends all queued writes to
+ * the log with as few I/O calls as possible, syncs once if any of them asks for it, inserts the
+ * entries into the memtable, publishes them, and passes leadership on. A lone writer does this on
+ * its own thread without waiting.
  *
- * <p>Promises: groups are applied and become visible one after the other, so sequence numbers, log
- * order and visibility agree. A write that fails before the log is published has not happened, its
- * bytes are cut off the log, and it fails alone: its group is repeated one by one. (Where even the
- * cut fails, zeros are written over their beginning, and the log goes on in a new segment; only
- * where that fails as well, and the process dies before the next write, may those bytes be found
- * again.) A failure after that point fails the store.
+ * <p>Invariants:
+ *
+ * <ul>
+ *   <li>I1: groups are applied and published one after the other, so sequence numbers, log order
+ *       and visibility agree.
+ *   <li>I2: a write that fails before the log is published has not happened, and fails alone: its
+ *       bytes are cut off the log and its group is retried one by one. If the cut fails, their
+ *       start is zeroed and the log continues in a new segment. Only if that also fails and the
+ *       process dies before the next write may recovery find the bytes.
+ *   <li>I3: a failure after the log is published fails the store.
+ * </ul>
  */
 public final class CommitPipeline {
-  /** More bytes than this do not make a group's single write or sync any cheaper. */
+  /** Larger groups do not make the single write or sync any cheaper. */
   private static final long GROUP_BYTES_MAX = 1 << 20;
 
-  /** A sync takes some 400 microseconds on the fastest devices; a wait here about 70. */
+  /** A wait of this length takes about 70 microseconds; a sync takes 400 on the fastest devices. */
   private static final long COMPANION_WAIT_NANOS = 20_000;
 
   private static final int COMPANION_WAITS = 2;
 
-  /** Only if waking whoever wants to be alone fails, it takes so long. */
+  /** Only reached if an unpark of an exclusive waiter fails. */
   private static final long TURN_WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
 
   private static final int COMPANIONS_MAX = 256;
 
   /**
-   * A write that waits for nothing takes a few microseconds, and putting a thread to sleep and
-   * waking it up again several times as long, of which the leader pays a part. So whoever is behind
-   * such a write looks this often before it sleeps: some ten microseconds.
+   * Spins before a queued writer parks, about ten microseconds. A commit without a sync takes a
+   * few; parking and unparking takes several times as long, partly paid by the leader.
    */
   private static final int LOOKS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
 
@@ -63,36 +67,40 @@ public final class CommitPipeline {
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
-  /** Guards the next four. */
   private final NonAllocatingLock queueLock = new NonAllocatingLock();
 
-  /** Who wants to be alone, and is woken when nobody leads. */
+  /** Woken when leadership is free. Guarded by queueLock. */
   private final List<Thread> exclusiveWaiters = new ArrayList<>();
 
+  /** Guarded by queueLock. */
   private final WriteQueue queue = new WriteQueue();
+
+  /** Guarded by queueLock. */
   private boolean leading;
+
+  /** Guarded by queueLock. */
   private boolean closed;
 
-  /** Whether whoever leads may take long: with a sync, or waiting for room. A hint to others. */
+  /** Hint to other writers: the leader may take long, for a sync or for space. */
   private volatile boolean held;
 
-  // Of the leader.
+  // Fields below are accessed only by the leader.
   private long nextSequence;
 
-  /** Whether a write may have left something in the log. */
+  /** Whether the current write may have left bytes in the log. */
   private boolean appending;
 
-  /** Writes in the group before. */
+  /** Size of the previous group. */
   private int companions;
 
-  /** What has to succeed before anything else is committed. */
+  /** Pending recovery action; runs before the next commit, which fails if it fails. */
   private @Nullable Runnable duty;
 
-  /** What has to succeed before anything is that is no part of a restore. */
+  /** Pending action; runs before the next commit that is not part of a restore. */
   private @Nullable Runnable dutyOfOthers;
 
   /**
-   * @param lastSequence the highest number that was given out, also to a write that failed
+   * @param lastSequence the highest number ever assigned, including to failed writes
    */
   public CommitPipeline(
       LogTail log,
@@ -110,8 +118,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * Commits the request; throws what became of it. One that must not wait is not applied where, as
-   * far as one can see, it would have to.
+   * Commits the request or throws its error. A request that must not wait is left unapplied if it
+   * would probably have to.
    */
   void commit(WriteRequest request) {
     boolean lead;
@@ -120,7 +128,7 @@ public final class CommitPipeline {
       if (closed) {
         throw new StoreClosedException("the store is closed");
       }
-      // Whoever wants to be alone takes the lead next, and wakes the queue when it is done.
+      // The exclusive waiter leads next and then hands over to the queue.
       lead = !leading && exclusiveWaiters.isEmpty();
       if (lead) {
         leading = true;
@@ -138,14 +146,13 @@ public final class CommitPipeline {
     }
     request.throwIfFailed();
     if (!request.isSettled()) {
-      // Whoever led could not even say so, for lack of memory.
+      // The leader ran out of memory before it could record a result.
       throw failure.fail(new IllegalStateException("a write was left half way"));
     }
   }
 
   /**
-   * Runs something between two groups, with nobody committing: no write is half done, and none
-   * begins until it returns.
+   * Runs the action between two groups: no write is in progress, and none starts before it returns.
    */
   public void exclusively(Runnable action) {
     queueLock.lock();
@@ -160,7 +167,10 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /** With the lock, until nobody leads. Not by a condition: see {@link CurrentReadState}. */
+  /**
+   * Called with queueLock held; returns when no thread leads. No condition, because a signal may
+   * allocate; see {@link CurrentReadState}.
+   */
   private void awaitTurnAlone() {
     Thread waiter = Thread.currentThread();
     boolean interrupted = false;
@@ -169,8 +179,8 @@ public final class CommitPipeline {
       while (leading) {
         queueLock.unlock();
         try {
-          // With the flag set, a pause would also take the permit of the thread that wakes this
-          // one.
+          // If the interrupt flag were set, the pause would also consume the permit of the waking
+          // thread.
           interrupted |= Thread.interrupted();
           Uninterruptibles.pause(TURN_WAIT_NANOS_MAX);
         } finally {
@@ -186,7 +196,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * As {@link #exclusively}, but only if nobody is writing just now; for what can be tried again.
+   * As {@link #exclusively}, but does nothing if a write is in progress. For actions that are
+   * retried later.
    */
   void tryExclusively(Runnable action) {
     queueLock.lock();
@@ -201,17 +212,14 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /**
-   * Whether no number from this one on was ever given out. While nobody else commits: asked from
-   * within {@link #exclusively}.
-   */
+  /** Whether no number from this one on was ever assigned. Call within {@link #exclusively}. */
   public boolean isUnused(long sequence) {
     return nextSequence <= sequence;
   }
 
   /**
-   * Makes everything up to a number visible that was put in force by other ways, and gives out
-   * higher ones from now on. From within {@link #exclusively}.
+   * Publishes everything up to {@code sequence} that was installed outside the pipeline; later
+   * writes get higher numbers. Call within {@link #exclusively}.
    */
   public void passOver(long sequence, long payloadBytes) {
     nextSequence = sequence + 1;
@@ -220,14 +228,14 @@ public final class CommitPipeline {
   }
 
   /**
-   * Refuses all writes until this has succeeded, which each of them tries first. From within {@link
+   * Sets work that must succeed before any write; each write tries it. Call within {@link
    * #exclusively}.
    */
   public void firstOfAll(Runnable work) {
     duty = work;
   }
 
-  /** Does that where no write will come any more. */
+  /** Runs the pending recovery action during close, when no write would. */
   public void settle() {
     exclusively(this::runDuty);
   }
@@ -241,14 +249,16 @@ public final class CommitPipeline {
   }
 
   /**
-   * Has this done once before anything comes into force but writes of a restore; null for nothing.
-   * From within {@link #exclusively}.
+   * Sets work that runs once before the next commit that is no restore; null clears it. Call within
+   * {@link #exclusively}.
    */
   public void firstOfOthers(@Nullable Runnable work) {
     dutyOfOthers = work;
   }
 
-  /** Does that for what comes into force by other ways. From within {@link #exclusively}. */
+  /**
+   * Runs that work before an installation outside the pipeline. Call within {@link #exclusively}.
+   */
   public void beforeOthers() {
     Runnable first = dutyOfOthers;
     if (first != null) {
@@ -265,7 +275,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Written only when it changes, so that the line stays shared. */
+  /** Writes only on a change, so that the cache line stays shared. */
   private void holds(boolean now) {
     if (held != now) {
       held = now;
@@ -281,7 +291,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Refuses new writes from now on; those under way end as usual. */
+  /** Refuses new writes; those in progress complete. */
   void close() {
     queueLock.lock();
     try {
@@ -305,11 +315,11 @@ public final class CommitPipeline {
       group.add(first);
       commitGroup(first, group);
     } finally {
-      // Completed before the next leader starts, so that their next writes can join its group.
+      // Before the next leader starts, so that their next writes can join its group.
       for (int i = 0; i < group.size(); i++) {
         group.get(i).complete();
       }
-      // One that came back later says nothing of who writes together.
+      // A group left empty says nothing about the number of writers.
       companions = group.isEmpty() ? companions : group.size();
       group.clear();
       handOver();
@@ -317,9 +327,9 @@ public final class CommitPipeline {
   }
 
   /**
-   * Gives those whose writes the last sync covered the time to come back with the next ones:
-   * without it two halves of the writers would take turns, each waiting for the other's sync. A
-   * lone writer never waits, nor does anybody longer than a small part of what a sync takes.
+   * Waits briefly for the previous group's writers to return. Otherwise two halves of the writers
+   * would alternate, each waiting for the other's sync. A lone writer never waits; others wait a
+   * small part of a sync.
    */
   private void awaitCompanions(WriteRequest first) {
     int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
@@ -329,7 +339,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Passes leadership on: first to whoever wants to be alone, else to the oldest write waiting. */
+  /** Passes leadership to the first exclusive waiter, else to the oldest queued write. */
   private void handOver() {
     WriteRequest next = null;
     queueLock.lock();
@@ -350,7 +360,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * Adds what is waiting. A conditional write leads its own group, so that it sees all before it.
+   * Adds queued writes up to the first conditional one, which leads its own group to see all
+   * earlier writes.
    */
   private void gather(WriteRequest first) {
     long bytes = 0;
@@ -363,7 +374,7 @@ public final class CommitPipeline {
       while (next != null
           && next.condition == null
           && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
-        // In this order: where there is no memory, it stays in the queue.
+        // Add first: out of memory, the write stays in the queue.
         first.group.add(next);
         queue.poll();
         bytes += next.frame.length();
@@ -399,7 +410,7 @@ public final class CommitPipeline {
         request.fail(e);
       }
     } catch (RuntimeException e) {
-      // Of the device, or of one frame: then the others are not to blame.
+      // If one frame failed, the others can still succeed.
       if (group.size() == 1) {
         group.get(0).fail(e);
       } else {
@@ -411,10 +422,10 @@ public final class CommitPipeline {
     }
   }
 
-  /** Whoever is not told of it would take his write for done. */
+  /** Fails all requests; otherwise their writers would take them for committed. */
   private void failAll(List<WriteRequest> requests, Error e) {
     if (e instanceof OutOfMemoryError && !appending) {
-      // Nothing was written, so there is no reason to trust the store less.
+      // Nothing was written, so the store stays usable.
       for (WriteRequest request : requests) {
         request.fail(e);
       }
@@ -426,7 +437,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Whether committing the frame takes more than writing and inserting it. */
+  /** Whether committing takes more than appending and inserting the frame. */
   private boolean wouldWait(Frame frame) {
     return duty != null
         || dutyOfOthers != null
@@ -434,7 +445,6 @@ public final class CommitPipeline {
         || index.wouldWait(frame.length(), frame.indexBytes(), frame.recordCount());
   }
 
-  /** Takes writes to keyspaces that were dropped out of the group. */
   private void refuseDropped(List<WriteRequest> group) {
     for (int i = group.size() - 1; i >= 0; i--) {
       WriteRequest request = group.get(i);
@@ -446,7 +456,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Takes a conditional write out of its group when its condition does not hold or fails. */
+  /** Removes a conditional write from its group unless its condition holds. */
   private void checkCondition(List<WriteRequest> group) {
     WriteRequest first = group.isEmpty() ? null : group.get(0);
     CommitCondition condition = first == null ? null : first.condition;
@@ -461,11 +471,10 @@ public final class CommitPipeline {
     } catch (RuntimeException e) {
       first.fail(e);
     } catch (Error e) {
-      // Nothing was written yet, so there is no reason to trust the store less: what was read may
-      // be longer than the heap has room for.
+      // Nothing was written, so the store stays usable; a value read may exceed the heap.
       first.fail(e);
     } catch (Exception e) {
-      // One that no method declares, as native code throws them; the group is not to blame either.
+      // Undeclared checked exception, e.g. from native code.
       first.fail(new StorageException("cannot check a condition", e));
     }
     group.remove(0);
@@ -475,7 +484,7 @@ public final class CommitPipeline {
   private static boolean holds(CommitCondition condition, WriteRequest request) {
     try {
       boolean holds = condition.holds(request);
-      // What it read may not have been there, and the group behind it is not to hear of that.
+      // Raises page faults of these reads here, not in the rest of the group.
       Region.requirePagesRead();
       return holds;
     } catch (InternalError e) {
@@ -549,8 +558,8 @@ public final class CommitPipeline {
       try {
         for (int i = 0; i < requests.size(); i++) {
           WriteRequest request = requests.get(i);
-          // A number is never used twice, even by a write that failed: recovery tells what
-          // remains of a failed write from a later one by its lower number.
+          // Never reuse a number, even of a failed write: recovery recognises the remains of failed
+          // writes by their lower numbers.
           long first = nextSequence;
           nextSequence += request.frame.recordCount();
           log.append(request.frame, first, /* alone= */ requests.size() == 1);

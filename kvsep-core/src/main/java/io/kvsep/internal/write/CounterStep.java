@@ -5,8 +5,8 @@ import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.vlog.Frame;
 
 /**
- * Has a counter's next value computed by the commit leader, so that concurrent steps neither get
- * lost nor have to be tried again.
+ * Computes a counter's next value on the commit leader, so concurrent increments are neither lost
+ * nor retried.
  */
 final class CounterStep implements CommitCondition {
   private final StoreReads reads;
@@ -36,7 +36,6 @@ final class CounterStep implements CommitCondition {
     request.frame.encode(request.single, /* inMemory= */ request.fits(longest));
   }
 
-  /** What the counter is afterwards. */
   long sum() {
     return sum;
   }

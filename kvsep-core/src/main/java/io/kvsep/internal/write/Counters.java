@@ -5,13 +5,13 @@ import io.kvsep.internal.read.StoreReads;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** Counters as values: a signed 64-bit number, big-endian. */
+/** Counters stored as values: signed 64-bit, big-endian. */
 public final class Counters {
   public static final int BYTES = 8;
 
   private Counters() {}
 
-  /** What the value counts, 0 when it is absent. */
+  /** The counter in a value; 0 for null. */
   public static long count(byte @Nullable [] value) {
     if (value == null) {
       return 0;
@@ -24,15 +24,15 @@ public final class Counters {
     return count;
   }
 
-  /** What the key counts by now, 0 when it is absent. A value that is no counter is not read. */
+  /** The current counter, 0 if absent. A value of another length is refused unread. */
   static long read(StoreReads reads, int keyspace, byte[] key) {
     return count(reads.readWithInfo(keyspace, key, StoreReads.LATEST, BYTES, Counters::bytes));
   }
 
   /**
-   * The value of an entry that is a counter; others are refused by their length.
+   * Copies a counter's value; refuses values of another length.
    *
-   * @param view null where the value is longer than a counter
+   * @param view null if the value is longer than a counter
    */
   public static byte[] bytes(FoundEntry found, @Nullable ByteBuffer view) {
     requireLength(found.valueLength());
@@ -58,7 +58,7 @@ public final class Counters {
     return value;
   }
 
-  /** The sum, which must not overflow. */
+  /** The sum. Throws {@link ArithmeticException} on overflow. */
   public static long add(long count, long delta) {
     long sum = count + delta;
     if (((count ^ sum) & (delta ^ sum)) < 0) {

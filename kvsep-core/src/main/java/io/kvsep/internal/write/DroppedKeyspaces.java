@@ -8,14 +8,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Ids of keyspaces that were dropped since the store was opened, for the commit leader to refuse
- * writes to them. Ids are not used again, so nobody can have one that was dropped before. Costs one
- * volatile read as long as there is none. Thread safe; changed under the lock of the catalog.
+ * Ids of keyspaces dropped since the store was opened, to which the commit leader refuses writes.
+ * Ids are never reused, so earlier drops need no entry. Costs one volatile read until the first
+ * drop. Thread safe; changed under the catalog's lock.
  */
 public final class DroppedKeyspaces {
   private final SnapshotRegistry snapshots;
 
-  /** With what was visible when each was shut. */
+  /** Id to the sequence number visible at the drop. */
   private final Map<Integer, Long> ids = new ConcurrentHashMap<>();
 
   private final Set<Integer> emptied = ConcurrentHashMap.newKeySet();
@@ -25,7 +25,7 @@ public final class DroppedKeyspaces {
     this.snapshots = snapshots;
   }
 
-  /** Before everything in it is deleted. */
+  /** Call before the keyspace's entries are deleted. */
   void add(int id) {
     ids.put(id, snapshots.visibleSequence());
     used = true;
@@ -39,28 +39,27 @@ public final class DroppedKeyspaces {
     return used && ids.containsKey(id);
   }
 
-  /** Whether a snapshot of that number was taken when the keyspace was shut already. */
+  /** Whether the keyspace was dropped before a snapshot at {@code sequence} was taken. */
   boolean contains(int id, long sequence) {
     Long visible = used ? ids.get(id) : null;
     return visible != null && sequence > visible;
   }
 
-  /** Everything in a keyspace that is shut is deleted, durably. */
+  /** Everything in the dropped keyspace is durably deleted. */
   void addEmptied(int id) {
     emptied.add(id);
   }
 
-  /** Whether it is. Until then dropping it may fail, and the keyspace goes on as it was. */
+  /** Whether everything in it is durably deleted. Until then the drop may fail and be undone. */
   boolean isEmptied(int id) {
     return used && emptied.contains(id);
   }
 
-  /** Whether the write goes to a keyspace that is gone. */
   boolean refuses(WriteRequest request) {
     if (!used || request.dropsKeyspace) {
       return false;
     }
-    // Most writes are single ones: no iterator for these.
+    // Avoids an iterator for single writes.
     if (!request.keyspaces.isEmpty() && !Collections.disjoint(request.keyspaces, ids.keySet())) {
       return true;
     }

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a single record happen only if its key has a certain value, null for none. A value of
- * another length is another one, and is not read.
+ * Commits a single record only if its key has this value; null means absent. A value of another
+ * length is not read.
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record ExpectedValue(StoreReads reads, byte @Nullable [] expected) implements CommitCondition {

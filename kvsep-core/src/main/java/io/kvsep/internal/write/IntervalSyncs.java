@@ -8,14 +8,14 @@ import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.vlog.LogWriter;
 
 /**
- * Syncs the log that nobody waits for: again and again where the store's durability has an
- * interval, and once for a batch that was written with one of its own. Thread safe.
+ * Background syncs of the log: periodic ones if durability has an interval, single ones for batches
+ * with their own. Thread safe.
  *
- * <p>A task is made for a batch that is due before all tasks there are; the sync of the first one
- * covers all that were written before it.
+ * <p>A batch adds a task only if it is due before all pending ones; the earliest sync covers all
+ * earlier batches.
  */
 public final class IntervalSyncs {
-  /** Tasks at once; where that is not enough, a sync comes sooner than it has to. */
+  /** A batch beyond this is synced at the next {@link #tick}. */
   private static final int TASKS_MAX = 64;
 
   private final EngineConfig config;
@@ -23,15 +23,18 @@ public final class IntervalSyncs {
   private final LogWriter log;
   private final FailureState failure;
 
-  /** Guards the next two. */
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** When each task is due that was made and has not begun, the first one last. */
+  /** Due times of pending tasks, latest first. Guarded by lock. */
   private final long[] dueNanos = new long[TASKS_MAX];
 
+  /** Guarded by lock. */
   private int tasks;
 
-  /** Whether a sync ended half way; noted thus, since there may be no memory for a task. */
+  /**
+   * A sync failed or could not be scheduled; {@link #tick} retries it. A flag, because there may be
+   * no memory for a task.
+   */
   private volatile boolean owed;
 
   public IntervalSyncs(EngineConfig config, LogTail appender, LogWriter log, FailureState failure) {
@@ -41,14 +44,13 @@ public final class IntervalSyncs {
     this.failure = failure;
   }
 
-  /** Begins with the store's own, if it has any. */
   public void start() {
     if (config.sync() == CommitSync.INTERVAL) {
       config.scheduler().repeat(config.syncIntervalNanos(), this::sync);
     }
   }
 
-  /** Sees to it that what was committed before the call is synced in so much time. */
+  /** Syncs everything committed before the call within {@code nanos}. */
   public void within(long nanos) {
     if (config.sync() == CommitSync.INTERVAL && config.syncIntervalNanos() <= nanos) {
       return;
@@ -69,10 +71,7 @@ public final class IntervalSyncs {
     }
   }
 
-  /**
-   * Whether a task could be made of it. If not, the writer must not hear of that, as what he has
-   * written is committed: it is synced sooner than need be.
-   */
+  /** Whether a task was scheduled. The batch is committed, so its writer must see no failure. */
   private boolean scheduled(long nanos) {
     try {
       config.scheduler().after(nanos, this::syncOnce);
@@ -85,7 +84,7 @@ public final class IntervalSyncs {
   private void syncOnce() {
     lock.lock();
     try {
-      // Before the sync: who commits behind this may not be covered by it, and makes another one.
+      // Before the sync: it may not cover a later commit, which needs its own task.
       tasks--;
     } finally {
       lock.unlock();
@@ -93,16 +92,16 @@ public final class IntervalSyncs {
     syncAtLast();
   }
 
-  /** Tries again what nobody else would; called at intervals. */
+  /** Retries an owed sync. Called by the timer. */
   public void tick() {
     if (owed) {
-      // Before the sync: another one may end half way beside it.
+      // Before the sync: a concurrent sync may fail and set it again.
       owed = false;
       syncAtLast();
     }
   }
 
-  /** What does not come by itself again must not be forgotten if it fails. */
+  /** Syncs, and marks the sync as owed on failure, since no task repeats it. */
   private void syncAtLast() {
     boolean ended = false;
     try {
@@ -122,7 +121,7 @@ public final class IntervalSyncs {
     try {
       appender.sync();
     } catch (StoreFailedException e) {
-      // Kept by the failure state, which every later write reports.
+      // Every later write reports it.
       return;
     }
   }

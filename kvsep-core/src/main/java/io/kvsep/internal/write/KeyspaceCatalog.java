@@ -18,16 +18,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which keyspaces there are. Their names and ids stand in the manifest; what is in them stands in
- * the log and the tables like everything else, behind a prefix.
+ * The keyspaces of a store. Names and ids are in the manifest; entries are in the log and tables
+ * under the keyspace's key prefix.
  *
- * <p>Dropping one deletes its range, durably, before its name goes: a crash in between leaves it
- * empty, never nameless and full. From before that delete on the commit leader refuses every other
- * write to it, so that nothing can come behind the delete.
+ * <p>A drop durably deletes the range before the name, so a crash in between leaves the keyspace
+ * empty, never full without a name. The commit leader refuses other writes to it from before that
+ * delete on.
  *
- * <p>Where taking the name away fails, the manifest may lack it all the same, and a crash would
- * leave what is written from then on without one. So the keyspace stays shut: dropping it again, or
- * asking for one of its name, takes up where that ended.
+ * <p>If removing the name fails, the manifest may lack it, and later writes would lose their
+ * keyspace in a crash. So it stays dropped; dropping it again or opening its name continues the
+ * removal.
  *
  * <p>Thread safe.
  */
@@ -55,7 +55,6 @@ public final class KeyspaceCatalog {
     this.appender = appender;
   }
 
-  /** The names, in order. */
   public List<String> names() {
     live.get();
     List<String> names = new ArrayList<>();
@@ -72,10 +71,10 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * The name of a keyspace, null when it was dropped: not before everything in it is deleted for
-   * certain, since whoever asks takes the keyspace for gone for good then.
+   * The keyspace's name; null once everything in it is durably deleted, since callers take null as
+   * final.
    *
-   * @param guess a name that it probably has, null when there is none: then this costs a walk
+   * @param guess the likely name; null or a wrong guess costs a walk
    */
   public @Nullable String nameOf(int id, @Nullable String guess) {
     if (shut.isEmptied(id)) {
@@ -93,7 +92,7 @@ public final class KeyspaceCatalog {
     return null;
   }
 
-  /** The id of a keyspace, which is made if there is none of that name. */
+  /** The keyspace's id; creates it if absent. */
   public int open(String name) {
     checkName(name);
     live.get();
@@ -101,12 +100,12 @@ public final class KeyspaceCatalog {
     return id != null && !shut.contains(id) ? id : create(name);
   }
 
-  /** Removes a keyspace and everything in it; nothing happens when it is gone already. */
+  /** Removes a keyspace and its entries; does nothing if it is gone. */
   public void drop(int id) {
     drop(id, /* restores= */ false);
   }
 
-  /** As above; {@code restores} tells whether it is a restore that does it. */
+  /** As {@link #drop(int)}; {@code restores} is set by a restore. */
   public void drop(int id, boolean restores) {
     EpochSlot<WriteRequest> slot = writes.enter();
     lock.lock();
@@ -117,7 +116,7 @@ public final class KeyspaceCatalog {
       if (!shut.isEmptied(id)) {
         empty(id, restores);
       }
-      // What deleted its entries was synced: a log that ends before that is damaged.
+      // The delete was synced, so a log that ends before it is damaged.
       apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
     } finally {
       lock.unlock();
@@ -139,7 +138,7 @@ public final class KeyspaceCatalog {
     }
   }
 
-  /** Does something with no keyspace being made or dropped meanwhile. */
+  /** Runs the action while no keyspace is created or dropped. */
   public void exclusively(Runnable action) {
     lock.lock();
     try {
@@ -149,14 +148,14 @@ public final class KeyspaceCatalog {
     }
   }
 
-  /** Gives names to ids that were never used, as another store has them. */
+  /** Adds another store's names for ids never used here. */
   public void add(Map<String, Integer> keyspaces) {
     VersionEdit edit = new VersionEdit();
     keyspaces.forEach((name, id) -> edit.addKeyspace(id, name));
     exclusively(() -> apply(edit));
   }
 
-  /** Throws when the store is closed or the keyspace was dropped. */
+  /** Throws if the store is closed or the keyspace was dropped. */
   public void requirePresent(int id) {
     live.get();
     if (shut.contains(id)) {
@@ -165,8 +164,8 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * Throws when the store is closed, or the keyspace was dropped before a snapshot of that sequence
-   * number was taken. Older ones go on seeing it.
+   * Throws if the store is closed or the keyspace was dropped before a snapshot at {@code
+   * sequence}. Older snapshots still see it.
    */
   public void requirePresentAt(int id, long sequence) {
     live.get();
@@ -203,8 +202,8 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * Has the edit say that this store is no copy of the one it was restored from any more: to a
-   * restore, which drops what its source does not have, the new keyspace is no write.
+   * Marks a restored store as changed: a restore drops keyspaces its source lacks and would not see
+   * the new keyspace as a write.
    */
   private VersionEdit changed(VersionEdit edit) {
     Restored restored = versions.current().history().restored();

@@ -14,23 +14,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the system get pages ready for the log before it is written. A write into a file's end makes
- * the system find, clear and enter a page for each 4 KiB, which takes longer than the copy, and
- * several times as long on a virtual machine that has to ask its host for the memory. So the active
- * segment gets <em>room</em>, a stretch of zeros behind its end that takes no space on the device,
- * and a thread of its own reads some of it ahead of the writer: then the pages are there, and two
- * processors share the work. Reading changes nothing, so nobody has to wait for it, and where it
- * comes too late or fails, writes are as slow as without.
+ * Makes page cache pages ready before the log is written. A write at a file's end makes the system
+ * find, clear and map a page per 4 KiB, which takes longer than the copy, and several times as long
+ * on a virtual machine that requests memory from its host. So the active segment gets preallocated
+ * space, zeros after its end that take no space on the device, and a background job reads it ahead
+ * of the writer, sharing the work between two processors. No thread waits for these reads; if they
+ * are late or fail, writes are only slower.
  *
  * <p>{@link #make} is for the commit leader.
  */
 final class LogPreallocator {
-  /** Parts of the room: what is read at once. */
+  /** Reads per preallocated space. */
   private static final long PIECES = 24;
 
   /**
-   * How far ahead of the writer reading begins. While these are read, he fills what lies in front
-   * of them by himself; if they were the next, he would only wait for them.
+   * Pieces between the writer and the first read. The writer fills them itself meanwhile; it would
+   * have to wait for a nearer read.
    */
   private static final long LEAD_PIECES = 4;
 
@@ -43,25 +42,23 @@ final class LogPreallocator {
   private final int pieceBytes;
   private final AtomicBoolean reading = new AtomicBoolean();
 
-  /** Made once: there may be no memory for it when it is needed. */
+  /** Preallocated: scheduling must not allocate. */
   private final Runnable readJob = this::read;
 
-  /** Which had room made last. */
+  /** The segment extended last. */
   private volatile @Nullable Segment roomy;
 
-  /** Of the leader: a segment that got none when it asked. */
+  /** Segment whose extension failed. Accessed only by the leader. */
   private long refusedIn;
 
-  // Of the job, of which one runs at a time.
+  // Accessed only by the job, which never runs twice at once.
   private @Nullable Region scratch;
   private final NativeWindow window = new NativeWindow();
   private long readIn;
   private long readEnd;
 
   /**
-   * Room for the active segment of a log.
-   *
-   * @param segmentBytes how long that will become
+   * @param segmentBytes planned length of the active segment
    */
   LogPreallocator(
       EngineConfig config, LogWriter writer, LongSupplier segmentBytes, MemoryLedger ledger) {
@@ -75,7 +72,7 @@ final class LogPreallocator {
   }
 
   /**
-   * Called behind each group, with nothing gathered: makes room when two thirds of it are used up.
+   * Extends the space when two thirds are used. Called after each group with nothing gathered.
    * Never fails, since the group is written.
    */
   void make(Segment active) {
@@ -91,7 +88,7 @@ final class LogPreallocator {
       }
       writer.makeRoom(wanted);
     } catch (IOException | RuntimeException | Error e) {
-      // Whoever writes next will hear of what the device has, or memory.
+      // The next write reports what is wrong with the device or the heap.
       refusedIn = active.id();
       return;
     }
@@ -115,14 +112,14 @@ final class LogPreallocator {
         roomEnd = begun == null ? 0 : begun.roomEnd();
       }
     } catch (IOException | RuntimeException e) {
-      // Reading ahead is all that this was for. The next room has it tried again.
+      // Optional work; the next extension tries again.
       roomEnd = Long.MAX_VALUE;
     } finally {
       reading.set(false);
     }
     Segment now = roomy;
     if (now != null && (now != begun || now.roomEnd() > roomEnd)) {
-      // More was made while this ended, and whoever made it saw that somebody reads.
+      // Extended while this job ended; the leader saw it running.
       readAhead();
     }
   }
@@ -146,7 +143,7 @@ final class LogPreallocator {
     return segment.readRoom(window.over(target, 0, pieceBytes), from) == pieceBytes;
   }
 
-  /** When no job is at work any more. */
+  /** Call when no job runs any more. */
   void free() {
     Region target = scratch;
     if (target != null) {

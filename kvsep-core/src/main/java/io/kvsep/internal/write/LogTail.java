@@ -22,21 +22,23 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log as the commit leader uses it: a {@link LogWriter} that goes on in new segments by itself.
- * A segment is durable and in the manifest before the first frame goes into it, so the manifest
- * alone says which segments exist. That takes three syncs, so the next segment is made ahead of
- * need, in the background: the <em>spare</em>. While a memtable waits to be flushed, which takes a
- * sync of the log, what is written is synced in the background as well once it has become much:
- * else the device would have nothing to do while the table is made, and then the flush, and writers
- * behind it, would wait for all of it. A segment ends in the log itself, and the manifest seals it
- * with the edit that says that nothing of it will be replayed any more.
+ * The log of the commit leader: a {@link LogWriter} that switches to new segments. A segment is
+ * durable and in the manifest before its first frame, so the manifest alone says which segments
+ * exist. That takes three syncs, so a background job creates the next segment, the <em>spare</em>,
+ * in advance. A segment ends in the log itself; the manifest seals it with the edit that moves the
+ * replay position past it.
  *
- * <p>All but {@link #sync}, {@link #applySealing} and {@link #resume} is for the leader.
+ * <p>While a memtable waits for its flush, which syncs the log, large amounts of new log data are
+ * synced in the background; otherwise the device idles while the table is built, and the flush and
+ * later writers then wait for all of it.
+ *
+ * <p>All methods are for the leader except {@link #sync}, {@link #durable}, {@link #applySealing}
+ * and {@link #resume}.
  */
 public final class LogTail implements FlushLog {
   private static final long LIVE_BYTES_PER_SEGMENT_BYTE = 8;
 
-  /** So many times what makes a spare worth having is worth a sync. */
+  /** Sync threshold as a multiple of the spare's. */
   private static final long SYNC_FACTOR = 2;
 
   /** Each new segment costs three syncs. */
@@ -55,31 +57,32 @@ public final class LogTail implements FlushLog {
   private final long retainedPart;
   private final AtomicBoolean spareScheduled = new AtomicBoolean();
 
-  /** Made once: there may be no memory for it when it is needed. */
+  /** Preallocated: scheduling must not allocate. */
   private final Runnable spareJob = this::makeSpare;
 
   private final AtomicBoolean syncScheduled = new AtomicBoolean();
   private final Runnable syncJob = this::syncBehind;
 
-  /** Guards the four below, and the creation of segments. */
+  /** Also held while segments are created. */
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** The segment to go on in; written under the lock, read by the leader without it as a hint. */
+  /** The next segment. Guarded by lock; the leader reads it unlocked as a hint. */
   private volatile @Nullable Segment spare;
 
   /**
-   * A spare that is to go. Where removing it fails, the manifest may have it or not, and as long as
-   * it may, nothing can be written behind it: recovery would take it for the last segment.
+   * A spare being removed. After a failed manifest edit the manifest may still hold it, and no
+   * later segment may be used until the removal succeeds: recovery would take this one for the
+   * last. Guarded by lock.
    */
   private @Nullable Segment leaving;
 
-  /** Segments that have ended and are not sealed in the manifest. */
+  /** Ended but not yet sealed in the manifest. Guarded by lock. */
   private final List<Segment> ended = new ArrayList<>();
 
-  /** Whether no spare is to be made any more. */
+  /** Guarded by lock. */
   private boolean closing;
 
-  /** Of the leader: the segment during which a spare was asked for. */
+  /** The segment during which a spare was requested. Accessed only by the leader. */
   private long spareAskedIn;
 
   public LogTail(
@@ -103,7 +106,7 @@ public final class LogTail implements FlushLog {
     this.retainedPart = config.reclaim().goal().retainedPart();
   }
 
-  /** Takes over what the log had been given ahead of need before it was opened, null for none. */
+  /** Takes over the empty spare found at open; null for none. */
   public void resume(@Nullable Segment empty) throws IOException {
     lock.lock();
     try {
@@ -116,9 +119,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /**
-   * Gets ready for a group of {@code bytes}, in a new segment if it does not fit the active one.
-   */
+  /** Prepares for a group; starts a new segment if it does not fit. */
   public void prepare(long bytes) throws IOException {
     if (writer.needsNewSegment(bytes, segmentBytes())) {
       startSegment();
@@ -127,8 +128,8 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Short segments as long as little is live: a file can be rewritten only once the log is through
-   * with it, and is in the way as a whole until then. Longer ones where much is retained anyway.
+   * Short while little is live: a file can be rewritten only after the log has left it, and takes
+   * up its full length until then. Longer if much is retained anyway.
    */
   private long segmentBytes() {
     long part =
@@ -136,10 +137,7 @@ public final class LogTail implements FlushLog {
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
-  /**
-   * Whether a group of {@code bytes} begins a new segment: there may be syncs to wait for then, its
-   * own or others'.
-   */
+  /** Whether a group of this length starts a new segment and so may wait for syncs. */
   public boolean wouldWait(long bytes) {
     return writer.needsNewSegment(bytes, segmentBytes());
   }
@@ -158,23 +156,23 @@ public final class LogTail implements FlushLog {
     syncNeeded();
   }
 
-  /** When no background work is left. */
+  /** Call when no background work is left. */
   public void free() {
     room.free();
   }
 
-  /** Everything in front of this position is durable. */
+  /** Everything before this position is durable. */
   @Override
   public LogPosition durable() {
     return writer.durable();
   }
 
-  /** Takes back what the active segment was given ahead of need. */
+  /** Truncates the preallocated space of the active segment. */
   public void cutRoom() {
     writer.cutRoom();
   }
 
-  /** Forgets the group. Where its remains may come back, that is a failure of the store. */
+  /** Discards the group; fails the store if recovery might find its remains. */
   public void abort() {
     try {
       writer.abort();
@@ -183,7 +181,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Makes everything published durable. A failure is the store's. */
+  /** Makes everything published durable. An I/O error fails the store. */
   @Override
   public void sync() {
     try {
@@ -193,14 +191,14 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Seals the active segment if it ends with remains that could not be cut off. */
+  /** Seals the active segment if remains at its end could not be cut. */
   public void leaveRemains() {
     if (writer.isAbandoned()) {
       roll();
     }
   }
 
-  /** Goes on in a new segment whatever the length of the active one. */
+  /** Switches to a new segment at any length. */
   public void roll() {
     try {
       startSegment();
@@ -210,8 +208,8 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Puts an edit in force that says from where the log is replayed, and seals all segments that
-   * have ended: one that is in front of that place and not sealed would not be found again.
+   * Applies an edit that moves the replay position and seals all ended segments with it: recovery
+   * would not find an unsealed one before that position.
    */
   @Override
   public void applySealing(VersionEdit edit) {
@@ -227,7 +225,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Has the manifest seal what has ended, for whoever needs to know now which files are whole. */
+  /** Seals all ended segments, for callers that need the complete files. */
   public void sealEnded() {
     lock.lock();
     try {
@@ -247,13 +245,13 @@ public final class LogTail implements FlushLog {
       applied = true;
     } finally {
       if (!applied) {
-        // The edit may stand on the device all the same, and with it the seal.
+        // The edit may be durable despite the error.
         writer.abandonActive();
       }
     }
   }
 
-  /** Leaves no segment without a use, and makes no more of them ahead of need. */
+  /** Removes the spare and creates no more. */
   public void close() {
     lock.lock();
     try {
@@ -265,8 +263,8 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Gives back what was made ahead of need; not behind a segment that may end with the word that
-   * the log goes on, for which nobody could seal it.
+   * Removes the spare, unless the active segment is abandoned: it may end with an end marker, and
+   * no later edit could seal it.
    */
   public void dropSpare() {
     lock.lock();
@@ -282,7 +280,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Guarded by the lock. */
+  /** Requires the lock. */
   private void removeLeaving() {
     Segment unused = leaving;
     if (unused != null) {
@@ -303,7 +301,7 @@ public final class LogTail implements FlushLog {
       }
       Segment last = writer.active();
       if (last != null && writer.isAbandoned()) {
-        // With remains behind it there can be no end; the manifest says where it is.
+        // No end marker fits after the remains; the manifest records the end.
         applySealingActive(
             new VersionEdit().sealSegment(last.id(), last.publishedEnd(), writer.lastSequence()));
       } else if (last != null) {
@@ -313,14 +311,14 @@ public final class LogTail implements FlushLog {
       spare = null;
       writer.switchTo(next);
     } catch (Error e) {
-      // Half way from one segment to the next, nothing may be written behind either.
+      // The switch is incomplete: nothing may be appended to either segment.
       throw failure.fail(e);
     } finally {
       lock.unlock();
     }
   }
 
-  /** Has a spare made, once in the life of each active segment: the leader makes do without. */
+  /** Schedules a spare once per active segment; the leader can do without. */
   private void spareNeeded(Segment active) {
     if (spare != null || active.id() == spareAskedIn) {
       return;
@@ -350,17 +348,16 @@ public final class LogTail implements FlushLog {
         sync();
       }
     } catch (RuntimeException e) {
-      // A failure of the store, which keeps it: whoever writes next will hear of it. The mark
-      // stays, so that nothing is tried again.
+      // The store failed and the next write reports it. The flag stays set to prevent retries.
       return;
     } catch (Error e) {
-      // Of this thread alone, such as a lack of memory.
+      // Concerns this thread alone, e.g. out of memory.
       syncScheduled.set(false);
       throw e;
     }
     syncScheduled.set(false);
     if (live.isOpen()) {
-      // Whoever published meanwhile saw the mark.
+      // A concurrent publish saw the flag and scheduled nothing.
       syncNeeded();
     }
   }
@@ -375,15 +372,14 @@ public final class LogTail implements FlushLog {
         spare = create();
       }
     } catch (IOException | RuntimeException e) {
-      // The leader will try itself when it needs a segment, and tell whoever writes then. What is
-      // a failure of the store is kept as such.
+      // The leader retries when it needs a segment and reports the error.
       return;
     } finally {
       lock.unlock();
     }
   }
 
-  /** Guarded by the lock. */
+  /** Requires the lock. */
   private Segment create() throws IOException {
     Segment created = writer.createSegment(versions.newSegmentId());
     boolean inManifest = false;
@@ -398,10 +394,10 @@ public final class LogTail implements FlushLog {
     }
     try {
       directory.add(created);
-      // What will be written lies in this segment: a cursor has to hold a version that has it.
+      // Cursors must pin a version that contains this segment.
       live.installVersion(null);
     } catch (RuntimeException | Error e) {
-      // With another segment behind this one, which nobody here knows, the log had a gap.
+      // A log continued without this segment would have a gap.
       throw failure.fail(e);
     }
     return created;

@@ -21,44 +21,44 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts committed frames into the memtable and holds writers back when background work does not keep
- * up: first a little and then more, in proportion to what they write, and to a stop only at the
- * end. Used by one thread at a time, the commit leader or recovery.
+ * Inserts committed frames into the memtable and throttles writers when background work falls
+ * behind: delays grow in proportion to what they write, and only the end is a stop. Used by one
+ * thread at a time, the commit leader or recovery.
  */
 public final class MemtableWriter implements AutoCloseable {
-  /** Bytes a second that are let through when the slow-down begins; less the nearer the stop. */
+  /** Bytes per second when throttling begins; falls towards the stop. */
   private static final long SLOW_BYTES_PER_SECOND = 128L << 20;
 
-  /** Shorter delays are added up until they are worth parking for. */
+  /** Shorter delays accumulate until a park is worthwhile. */
   private static final long PARK_NANOS_MIN = 1_000_000;
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
-  /** Pressure of garbage from which on writers are slowed down: before there is too much. */
+  /** Pressure of known garbage that starts throttling. */
   private static final double PRESSURE_SLOWDOWN = 0.6;
 
-  /** The same for all garbage, whether anybody knows of it or not. */
+  /** The same for all garbage, including not yet measured. */
   private static final double CROWDING_SLOWDOWN = 0.6;
 
-  /** How many times these bytes are let through then, by how much less the more garbage. */
+  /** Factor on that rate when garbage throttling begins, and its slopes. */
   private static final double PRESSED_MAX = 2;
 
   private static final double PRESSURE_STEP = 2.5;
   private static final double CROWDING_STEP = 6;
 
-  /** What is let through however much garbage there is. */
+  /** The factor's minimum. */
   private static final double PRESSED_MIN = 0.125;
 
-  /** A memtable covers at most that part of the live bytes; most of the time there are two. */
+  /** Part of the live bytes that a memtable covers at most; there are usually two. */
   private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
 
-  /** What becomes of a frame where as many memtables as there may be cannot be written out. */
+  /** What to do with a frame when no memtable can be flushed. */
   private enum WhenStuck {
-    /** Nothing was written yet: it is refused. */
+    /** Nothing was written yet. */
     REFUSE,
-    /** It is in the log, and its commit must not fail any more: it waits. */
+    /** The frame is in the log; its commit must not fail. */
     WAIT,
-    /** It was found in the log by an open, which may fail: nothing is lost by that. */
+    /** Recovery found the frame; failing the open loses nothing. */
     GIVE_UP
   }
 
@@ -104,8 +104,8 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   /**
-   * Gets ready to take a group, waiting for background work where necessary. When that cannot go on
-   * because the device refuses, the group is refused too, before anything is written.
+   * Prepares for a group, waiting for background work if necessary. If that fails, the group is
+   * refused before anything is written.
    */
   void makeRoom(long logBytes, long indexBytes, long recordCount) {
     pace(logBytes);
@@ -114,7 +114,7 @@ public final class MemtableWriter implements AutoCloseable {
     }
   }
 
-  /** Whether {@link #makeRoom} would hold the writer up, or is slowing writers down. */
+  /** Whether {@link #makeRoom} would block or throttle the writer. */
   boolean wouldWait(long logBytes, long indexBytes, long recordCount) {
     ReadState view = live.get();
     return view.version.tables(0).length >= shape.levelZeroSlowdown()
@@ -128,20 +128,25 @@ public final class MemtableWriter implements AutoCloseable {
     if (active.isEmpty()) {
       return false;
     }
-    // Should it be more after all, the rest goes to the next memtable.
+    // An estimate; the rest goes to the next memtable.
     long needed = indexBytes + Memtable.arenaOverhead(recordCount);
     return needed > shape.memtableBytes() - active.allocatedBytes()
         || coversEnough(active, logBytes);
   }
 
   /**
-   * Whatever a memtable replaces is garbage that nobody knows of before it is flushed. So what it
-   * may cover of the log depends on what the store holds; and since short tombstones cover little
-   * but may replace long values, an entry counts for no less than those in the tables do. While as
-   * many memtables as there may be wait to be written out, the active one goes on to the most that
-   * any may cover: a writer that waits then would often wait for nothing but the log's sync, and
-   * the first flush of a process takes many times as long as others. Where the store does not fit
-   * into memory, none covers more than its values may take of that until they are in order.
+   * Whether the active memtable covers as much log as it may.
+   *
+   * <p>Entries that a memtable replaces are garbage unknown until its flush, so the limit is a part
+   * of the live bytes. An entry counts at least as much as the tables' average, because short
+   * tombstones may replace long values.
+   *
+   * <p>While the maximum number of memtables awaits flushes, the active one may grow to the largest
+   * limit: a writer would often wait only for the log's sync, and a process's first flush takes
+   * many times as long as others.
+   *
+   * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: values
+   * covered by memtables are not in key order yet.
    */
   private boolean coversEnough(Memtable active, long logBytes) {
     ReadState view = live.get();
@@ -155,38 +160,38 @@ public final class MemtableWriter implements AutoCloseable {
     return logBytes > most - coveredLogBytes || active.entryCount() * average > most;
   }
 
-  /** Hands the active memtable to the flush and starts another one. */
+  /** Hands the active memtable to the flush and starts a new one. */
   public void switchMemtable(LogPosition logStart) {
     switchMemtable(logStart, WhenStuck.REFUSE);
   }
 
-  /** Puts the records of a frame that is in the log into the memtable. */
+  /** Inserts the records of a frame that is in the log. */
   void insert(Frame frame) {
     entries.over(frame, directory);
     insertAll(entries, frame.segment(), frame.offset(), WhenStuck.WAIT);
     if (frame.isStreamed()) {
-      // It was read from the file, and nobody has compared checksums.
+      // Read back from the file, without a checksum.
       Region.requirePagesRead();
     }
     coveredLogBytes += frame.length();
   }
 
-  /** Puts the entries of a frame that recovery has found into the memtable. */
+  /** Inserts the entries of a frame found by recovery. */
   public void replay(FrameEntryReader source, long segment, long offset) {
     insertAll(source, segment, offset, WhenStuck.GIVE_UP);
   }
 
   /**
-   * Nobody waits any more for a flush that fails: closing waits for whoever writes, and nothing but
-   * closing may help there. The rest of a frame takes the memtables that it needs.
+   * Ends waits for failing flushes: close waits for writers, and only close may help. The rest of a
+   * frame then takes all memtables it needs.
    */
   public void endWaits() {
     closing = true;
   }
 
   /**
-   * Puts the entries of one frame into the memtable; a frame may be larger than a memtable, and is
-   * then replayed whole as long as any of its memtables is not flushed.
+   * Inserts the entries of one frame. A frame may fill several memtables; it is replayed whole
+   * until all are flushed.
    */
   private void insertAll(FrameEntryReader source, long segment, long offset, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
@@ -199,7 +204,7 @@ public final class MemtableWriter implements AutoCloseable {
     }
   }
 
-  /** An empty memtable for what comes at {@code logStart} and later, the first of this store. */
+  /** The store's first memtable, for entries from {@code logStart} on. */
   public Memtable firstMemtable(LogPosition logStart) {
     return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong());
   }
@@ -210,9 +215,8 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   /**
-   * As above. A commit that must not fail takes one memtable more than there should be when flushes
-   * do, and only then waits: what is a little longer than was thought needs no more, and its writer
-   * goes on. A store that is open for reading only keeps them all.
+   * If flushes fail, a commit that must not fail takes one memtable beyond the limit before it
+   * waits; a small excess over the estimate needs no more. A read-only store keeps all memtables.
    */
   private void switchMemtable(LogPosition logStart, WhenStuck whenStuck) {
     if (readOnly) {
@@ -261,7 +265,7 @@ public final class MemtableWriter implements AutoCloseable {
     }
   }
 
-  /** By how much there is more garbage than is let pass without a slow-down; negative for less. */
+  /** Garbage beyond the throttling threshold; negative below it. */
   private double garbageExcess() {
     double pressure = reclaim.isRelieved() ? reclaim.get() : 0;
     double crowding = reclaim.isRelieved() ? reclaim.crowding() : 0;
@@ -283,8 +287,8 @@ public final class MemtableWriter implements AutoCloseable {
           break;
         }
         if (whenStuck != WhenStuck.REFUSE && error != null && error != tried) {
-          // It may have been for want of a thread, and here is one. As often as the background
-          // tries, and no more: each try may fill a full disk again.
+          // The failure may be a missing thread, so use this one: once per background attempt,
+          // since each may fill a full disk again.
           background.flushWaiting();
           tried = background.flushError();
           continue;
@@ -300,7 +304,6 @@ public final class MemtableWriter implements AutoCloseable {
     }
   }
 
-  /** Whether a commit that must not fail takes another memtable though flushes do. */
   private boolean mayExceed() {
     return closing || live.get().memtables.size() == shape.memtablesMax();
   }
@@ -313,7 +316,7 @@ public final class MemtableWriter implements AutoCloseable {
         background.compactionNeeded();
         background.check();
         if (background.isLevelZeroStuck()) {
-          // It may be for good. Writers go on, slowed down as far as they ever are.
+          // Possibly permanent. Writers continue at the lowest rate.
           break;
         }
         throwIfStuck(background.compactionError(), "tables cannot be compacted");

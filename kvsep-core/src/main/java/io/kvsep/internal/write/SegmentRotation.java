@@ -18,21 +18,21 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends the active segment of the log before it is full, so that its space can come back. Every call
- * keeps writers out for its time.
+ * Ends the active segment before it is full, so that its space can be reclaimed. Every call
+ * excludes writers.
  */
 public final class SegmentRotation implements ActiveSegment {
-  /** Ticks without a commit after which a store counts as quiet. */
+  /** Ticks without a commit until the store is quiet. */
   private static final int QUIET_TICKS = 20;
 
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
 
-  /** Less is not worth a table. */
+  /** Fewer unflushed bytes are not worth a table. */
   private static final long FLUSHED_BYTES_MIN = 1 << 20;
 
   /**
-   * Of what is in memory: where no more was written of late than such a part, it would take minutes
-   * until the memtable is full, and so it is not waited for.
+   * If less than this part of the unflushed bytes was written recently, filling the memtable would
+   * take minutes.
    */
   private static final int TRICKLE_PARTS = 64;
 
@@ -46,7 +46,7 @@ public final class SegmentRotation implements ActiveSegment {
   private final FailureState failure;
   private final boolean retains;
 
-  // Of the timer.
+  // Accessed only by the timer.
   private long commitsAtTick;
   private int quietTicks;
   private boolean flushFailed;
@@ -76,8 +76,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * Called at intervals: when nothing was written for a while, or hardly anything, what is in
-   * memory goes to a table. Only then does it show which of it is garbage.
+   * Flushes the memtable after a while of no or few writes; only a flush shows which entries are
+   * garbage. Called by the timer.
    *
    * @param commits commits so far
    */
@@ -88,14 +88,14 @@ public final class SegmentRotation implements ActiveSegment {
     long unflushed = space.unflushedBytes(versions.current());
     boolean flushes = unflushed >= FLUSHED_BYTES_MIN && recent.bytes() <= unflushed / TRICKLE_PARTS;
     if (flushes && retryTicks.isDue(flushFailed)) {
-      // Until it is known better: what it fails of may be that there is no memory.
+      // In advance: the failure may be a lack of memory.
       flushFailed = true;
       flush();
       flushFailed = false;
     }
   }
 
-  /** Whether nothing was written for a while, as of the last tick. */
+  /** As of the last tick. */
   public boolean isQuiet() {
     return quietTicks >= QUIET_TICKS;
   }
@@ -103,7 +103,7 @@ public final class SegmentRotation implements ActiveSegment {
   private void flush() {
     pipeline.tryExclusively(
         () -> {
-          // With another one waiting, a flush is under way or has failed.
+          // A second memtable: a flush is running or has failed.
           if (live.isOpen()
               && !failure.hasFailed()
               && live.get().memtables.size() == 1
@@ -120,9 +120,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * Drops the active segment when everything is flushed and no table points into it, as with values
-   * that all live beside their keys: otherwise it would stay until it is full. Not where the log is
-   * retained.
+   * Drops the active segment if everything is flushed and no table points into it, e.g. if all
+   * values are inline; otherwise it would remain until full. Not if the log is retained.
    */
   public void dropDead() {
     if (retains) {
@@ -138,7 +137,7 @@ public final class SegmentRotation implements ActiveSegment {
         });
   }
 
-  /** Seals the active segment if so much in it is garbage, as far as tables tell. */
+  /** Seals the active segment if tables show this much garbage in it. */
   public void sealWithGarbage(long garbageBytesMin) {
     pipeline.exclusively(() -> seal(garbageBytesMin));
   }
@@ -149,8 +148,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * A version whose sealed files hold everything committed before the call and nothing of what is
-   * committed after it; not all of that is synced. The caller releases it.
+   * A version whose sealed files hold everything committed before the call and nothing later; not
+   * all of it is synced. The caller releases it.
    */
   public Version endSegment() {
     AtomicReference<@Nullable Version> held = new AtomicReference<>();
@@ -173,7 +172,7 @@ public final class SegmentRotation implements ActiveSegment {
     if (isFlushed()) {
       detach(active, /* dead= */ false);
     } else {
-      // It can be rewritten once the memtable that began in it is flushed.
+      // Rewritable once the memtable that began in it is flushed.
       appender.roll();
     }
   }
@@ -206,7 +205,7 @@ public final class SegmentRotation implements ActiveSegment {
       log.detach();
       live.installVersion(null);
     } catch (RuntimeException | Error e) {
-      // What is written to a segment that has ended is not found again.
+      // Later writes to the ended segment would be lost.
       throw failure.fail(e);
     }
   }

@@ -25,12 +25,12 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The writing half of an engine: checks limits, encodes a write on the caller's thread and hands it
- * to the commit pipeline. Thread safe. Every call is inside a slot, which holds its commit buffers
- * and which closing waits for.
+ * The write half of an engine: checks limits, encodes on the caller's thread and passes writes to
+ * the commit pipeline. Thread safe. Each call occupies a slot, which holds its commit buffers and
+ * which close waits for.
  */
 public final class StoreWrites {
-  /** In place of a sequence number: nothing was written, since something read has changed. */
+  /** Instead of a sequence number: something read has changed, nothing was written. */
   public static final long CONFLICT = -1;
 
   private static final long STREAMED_BYTES_MIN = 1 << 20;
@@ -65,7 +65,7 @@ public final class StoreWrites {
   /**
    * Sets the key.
    *
-   * @param timeToLiveMillis 0 for no end; the negative of a moment is that moment
+   * @param timeToLiveMillis 0 for no expiry; a negative number is the negated expiry time
    * @return the sequence number of the entry
    */
   public long put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
@@ -93,7 +93,7 @@ public final class StoreWrites {
   }
 
   /**
-   * Deletes everything in a keyspace that is being dropped; durable on return.
+   * Deletes all entries of a keyspace being dropped; durable on return.
    *
    * @param restores whether a restore drops it
    */
@@ -114,8 +114,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Allocates nothing, unless the thread has to ask for {@link DeferredPageFaults}, or the entry is
-   * too large for the commit buffers.
+   * Allocates nothing, unless the thread must check {@link DeferredPageFaults} or the entry exceeds
+   * the commit buffers.
    */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
@@ -144,15 +144,15 @@ public final class StoreWrites {
   }
 
   /**
-   * Writes all or nothing; {@code sync} overrides the store's setting when not null.
+   * Writes atomically; {@code sync} overrides the store's setting unless null.
    *
-   * @return the sequence number of the last entry, 0 when there is none; they are consecutive
+   * @return the last entry's sequence number, 0 if empty; numbers are consecutive
    */
   public long write(WriteBuffer buffer, @Nullable CommitSync sync) {
     return write(buffer, sync == null ? config.sync() : sync, /* syncNanos= */ 0);
   }
 
-  /** Writes all or nothing, and syncs it so much later if nothing else does before. */
+  /** Writes atomically; synced within {@code syncNanos} at the latest. */
   public void writeSyncedWithin(WriteBuffer buffer, long syncNanos) {
     write(buffer, CommitSync.INTERVAL, syncNanos);
   }
@@ -177,7 +177,7 @@ public final class StoreWrites {
     }
   }
 
-  /** Writes all or nothing, unless that takes a wait; whether it did. */
+  /** Writes atomically unless that would block; returns whether it did. */
   public boolean tryWrite(WriteBuffer buffer) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
@@ -199,7 +199,7 @@ public final class StoreWrites {
     }
   }
 
-  /** Writes records of a restore, all of them or none; without a sync of its own. */
+  /** Writes records of a restore atomically, without a sync. */
   public void restore(RecordSource records, Set<Integer> keyspaces) {
     EpochSlot<WriteRequest> slot = enter();
     WriteRequest request = slot.context();
@@ -215,11 +215,11 @@ public final class StoreWrites {
   }
 
   /**
-   * Writes all or nothing, in keyspaces besides the store's own, if nothing that was read before
-   * has changed.
+   * Writes atomically if nothing read before has changed.
    *
-   * @param check knows what was read, null when nothing was
-   * @return the sequence number of the last record, or {@link #CONFLICT}; they are consecutive
+   * @param keyspaces those written to, except the default one
+   * @param check knows what was read; null if nothing was
+   * @return the last record's sequence number, or {@link #CONFLICT}; numbers are consecutive
    */
   public long write(RecordSource records, Set<Integer> keyspaces, @Nullable CommitCondition check) {
     EpochSlot<WriteRequest> slot = enter();
@@ -243,8 +243,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Puts {@code value}, or deletes the key when it is null, if the key's value is {@code expected},
-   * null meaning absent; whether it did.
+   * Puts {@code value}, or deletes the key if null, if the key's value is {@code expected}; null
+   * means absent. Returns whether it did.
    */
   public boolean compareAndSet(
       int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
@@ -265,7 +265,7 @@ public final class StoreWrites {
     }
   }
 
-  /** Adds {@code delta} to the counter under the key, absent being 0; what it is then. */
+  /** Adds {@code delta} to a counter, absent being 0; returns the sum. */
   public long increment(int keyspace, byte[] key, long delta) {
     ReadContext.checkKeyLength(key.length);
     EpochSlot<WriteRequest> slot = enter();
@@ -275,7 +275,7 @@ public final class StoreWrites {
       request.keyspace = keyspace;
       CounterStep step = new CounterStep(reads, keyspace, key, delta);
       request.condition = step;
-      // As long as what the leader will put in its place, since groups go by length.
+      // As long as the leader's frame; groups are built by length.
       step.encode(request, 0);
       pipeline.commit(request);
       return step.sum();
@@ -294,10 +294,9 @@ public final class StoreWrites {
   }
 
   /**
-   * Whether to encode a frame while it is written even if there is memory for all of it: one that
-   * is much longer than a core's cache would go through memory twice more. With short records that
-   * is less than what it costs to read them back for the memtable; and compressing is what each
-   * writer had better do for itself.
+   * Whether to encode a frame while writing it even if it fits into memory: beyond a core's cache
+   * it would pass through memory twice more. For short records that is cheaper than reading them
+   * back for the memtable; compression is better done by each writer.
    */
   private boolean isStreamed(long frameBytes, int recordCount) {
     return frameBytes >= STREAMED_BYTES_MIN
@@ -315,14 +314,13 @@ public final class StoreWrites {
     }
   }
 
-  /** Refuses every later call and waits for those under way. */
+  /** Refuses later calls and waits for those in progress. */
   public void close() {
     closed = true;
     pipeline.close();
     slots.drain();
   }
 
-  /** Whether later calls are refused. */
   public boolean isClosed() {
     return closed;
   }
@@ -351,7 +349,7 @@ public final class StoreWrites {
     }
   }
 
-  /** Announces a call that writes or maintains, so that closing waits for its end. */
+  /** Begins a call that writes or maintains; close waits for its end. */
   public EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
     if (config.mode().readOnly()) {
@@ -361,12 +359,12 @@ public final class StoreWrites {
     return slot;
   }
 
-  /** Whether the calling thread is inside a call that closing waits for. */
+  /** Whether the calling thread is in a call that close waits for. */
   public boolean isInside() {
     return slots.isInside();
   }
 
-  /** As {@link #enter}, for a call that takes long and writes nothing. */
+  /** As {@link #enter}, for a long call that writes nothing. */
   public EpochSlot<WriteRequest> enterToRead() {
     requirePagesRead();
     EpochSlot<WriteRequest> slot = slots.enter();
@@ -378,9 +376,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Tells the caller of a page that he could not read before this, as through a view of a value. In
-   * the middle of a write the same error would be one after which the log is not trusted, and on
-   * the way into the epochs one after which nobody leaves them.
+   * Raises an earlier page fault of this thread, e.g. through a value view. During a write it would
+   * fail the store, and during epoch entry the slot would never be left.
    */
   private void requirePagesRead() {
     if (DeferredPageFaults.areExpected()) {

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The writes of a batch in the order they were made, copied into a few heap arrays: no object per
- * entry, and nothing is moved when it grows. Not thread safe.
+ * The writes of a batch in order, copied into a few heap arrays: no object per entry, and growth
+ * moves nothing. Not thread safe.
  *
  * <pre>
  * record in a chunk: kind u8, keyspace i32, keyLength i32, valueLength i32, timeToLiveMillis i64,
@@ -25,12 +25,12 @@ import java.util.Set;
 public final class WriteBuffer {
   private static final int CHUNK_BYTES_MIN = 4 << 10;
 
-  /** Below half a region of G1 with a small heap, which such an array would have for itself. */
+  /** Below half a G1 region of a small heap; larger arrays are humongous. */
   private static final int CHUNK_BYTES_MAX = 256 << 10;
 
   private static final int HEADER_BYTES = 1 + 4 + 4 + 4 + 8;
 
-  /** Room a record takes besides key and value, at most; keeps the longest frame below 2 GiB. */
+  /** At most, besides key and value; keeps the longest frame below 2 GiB. */
   private static final int RECORD_OVERHEAD_BYTES = 16;
 
   private static final class Chunk {
@@ -44,7 +44,7 @@ public final class WriteBuffer {
 
   private final long bytesMax;
 
-  /** Those in use, and behind them those the batch before had. */
+  /** Chunks in use, then unused ones of the previous batch. */
   private final List<Chunk> chunks = new ArrayList<>();
 
   private int chunksUsed;
@@ -53,7 +53,6 @@ public final class WriteBuffer {
   private int count;
   private long payloadBytes;
 
-  /** A buffer with the limit of a batch. */
   public WriteBuffer() {
     this(Limits.BATCH_BYTES_MAX);
   }
@@ -65,7 +64,7 @@ public final class WriteBuffer {
   /**
    * Sets the key.
    *
-   * @param timeToLiveMillis 0 for no end; the negative of a moment is that moment
+   * @param timeToLiveMillis 0 for no expiry; a negative number is the negated expiry time
    */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
@@ -89,7 +88,7 @@ public final class WriteBuffer {
     }
   }
 
-  /** The keyspaces that are written to, but for the store's own, which is always there. */
+  /** The keyspaces written to, except the default one, which always exists. */
   Set<Integer> keyspaces() {
     return keyspaces;
   }
@@ -98,12 +97,12 @@ public final class WriteBuffer {
     return count;
   }
 
-  /** Bytes of all keys and values as the user gave them. */
+  /** Bytes of all user keys and values. */
   public long payloadBytes() {
     return payloadBytes;
   }
 
-  /** Forgets the writes and keeps the memory they took. */
+  /** Removes the writes and keeps their memory. */
   public void clear() {
     count = 0;
     payloadBytes = 0;
@@ -113,12 +112,11 @@ public final class WriteBuffer {
     chunksUsed = 0;
   }
 
-  /** Walks the writes; times to live count from {@code nowMillis}. */
+  /** Times to live count from {@code nowMillis}. */
   RecordSource records(long nowMillis) {
     return new Records(nowMillis);
   }
 
-  /** Checks a value against the limit of a single one. */
   public static void checkValueLength(long length) {
     if (length > Limits.VALUE_BYTES_MAX) {
       throw new LimitExceededException(
@@ -126,7 +124,7 @@ public final class WriteBuffer {
     }
   }
 
-  /** A bound may be empty, which no key may be. */
+  /** Unlike a key, a bound may be empty. */
   public static void checkBoundLength(byte[] bound) {
     if (bound.length > 0) {
       ReadContext.checkKeyLength(bound.length);
@@ -141,7 +139,7 @@ public final class WriteBuffer {
       throw new LimitExceededException(
           "the batch would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    // First what needs memory: without any, the batch stays as it was.
+    // Allocate first: out of memory, no record is added.
     note(keyspace);
     long needed = (long) HEADER_BYTES + key.length + value.length;
     Chunk chunk = chunkFor(needed);
@@ -161,7 +159,7 @@ public final class WriteBuffer {
     count++;
   }
 
-  /** Once for each run of writes to one keyspace, so that most writes allocate nothing for it. */
+  /** Once per run of writes to a keyspace, so that most writes allocate nothing. */
   private void note(int keyspace) {
     if (keyspace != lastKeyspace) {
       if (keyspace != Keyspaces.DEFAULT) {

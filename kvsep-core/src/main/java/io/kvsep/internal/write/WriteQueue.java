@@ -3,15 +3,13 @@ package io.kvsep.internal.write;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes that wait to be committed, the oldest first, each linked to the one behind it. To add one
- * takes no memory, so that it cannot fail half way: a writer that was told of an error is not in
- * the queue, where somebody would take it for one that waits. Guarded by its owner.
+ * FIFO of writes to be committed, linked through the requests. Adding never allocates, so a writer
+ * that got an error is not in the queue. Guarded by its owner.
  */
 final class WriteQueue {
   private @Nullable WriteRequest oldest;
   private @Nullable WriteRequest newest;
 
-  /** Adds a write that is in no queue. */
   void add(WriteRequest request) {
     WriteRequest before = newest;
     if (before == null) {
@@ -22,12 +20,12 @@ final class WriteQueue {
     newest = request;
   }
 
-  /** The oldest, which stays; null when there is none. */
+  /** Null if empty. */
   @Nullable WriteRequest peek() {
     return oldest;
   }
 
-  /** Takes the oldest out; null when there is none. */
+  /** Removes the oldest; null if empty. */
   @Nullable WriteRequest poll() {
     WriteRequest first = oldest;
     if (first != null) {

@@ -15,9 +15,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One write on its way through the commit pipeline, reused from write to write. Belongs to the
- * writing thread until it is submitted, to the leader of its group until it is completed, and then
- * to the writing thread again.
+ * One write in the commit pipeline, reused from write to write. Owned by the writing thread until
+ * submitted, by its group's leader until completed, then by the writing thread again.
  */
 public final class WriteRequest implements SlotContext {
   private enum State {
@@ -29,18 +28,18 @@ public final class WriteRequest implements SlotContext {
   final Frame frame;
   final SingleRecord single = new SingleRecord();
 
-  /** The group this write leads, when it does; kept here so that leading allocates nothing. */
+  /** The group this write leads; kept here so that leading allocates nothing. */
   final List<WriteRequest> group = new ArrayList<>();
 
-  /** The next one in the {@link WriteQueue} this is in. */
+  /** The next in the {@link WriteQueue}. */
   @Nullable WriteRequest behind;
 
   private final ScratchBudget.Share memory;
 
-  /** Whether the commit has to be synced before it is acknowledged. */
+  /** Whether to sync before acknowledging. */
   boolean sync;
 
-  /** Whether the writer would rather wait than come back later. */
+  /** Whether the write may block. */
   boolean mayWait;
 
   /** The keyspace of a single record. */
@@ -49,21 +48,21 @@ public final class WriteRequest implements SlotContext {
   /** The keyspaces of a batch. */
   Set<Integer> keyspaces = Set.of();
 
-  /** Whether this is the delete of everything in a keyspace that is being dropped. */
+  /** Deletes everything in a keyspace being dropped. */
   boolean dropsKeyspace;
 
-  /** Whether this is part of a restore. */
+  /** Part of a restore. */
   boolean restores;
 
-  /** What the write depends on, null for nothing. */
+  /** Null for none. */
   @Nullable CommitCondition condition;
 
-  /** Whether the condition held, and there was nothing to wait for when that is not wanted. */
+  /** False if the condition did not hold or the write would have blocked. */
   boolean applied;
 
   private @Nullable Throwable error;
 
-  /** Whether it is known what became of the write, unless that is an error. */
+  /** Whether the outcome is known, unless it is an error. */
   private boolean settled;
 
   private volatile State state = State.WAITING;
@@ -74,7 +73,6 @@ public final class WriteRequest implements SlotContext {
     frame = new Frame(ledger, encoding);
   }
 
-  /** Made ready for another write by the current thread. */
   void prepare(boolean withSync) {
     sync = withSync;
     mayWait = true;
@@ -91,10 +89,10 @@ public final class WriteRequest implements SlotContext {
   }
 
   /**
-   * Waits until somebody has committed the write or this thread is to lead.
+   * Waits until the write is committed or this thread is to lead.
    *
-   * @param looks how often to look before the thread goes to sleep
-   * @return whether it is to lead
+   * @param looks spins before parking
+   * @return whether to lead
    */
   boolean awaitTurn(int looks) {
     for (int i = 0; i < looks && state == State.WAITING; i++) {
@@ -117,7 +115,7 @@ public final class WriteRequest implements SlotContext {
     SafeUnpark.wake(thread);
   }
 
-  /** Ends the write; with an error that its thread then throws. */
+  /** Ends the write; its thread then throws the recorded error, if any. */
   void complete() {
     Thread thread = writer;
     state = State.DONE;
@@ -135,12 +133,12 @@ public final class WriteRequest implements SlotContext {
     error = cause;
   }
 
-  /** It is committed. A write of which nobody says anything is not taken for that. */
+  /** Marks the write committed; without an outcome it does not count as such. */
   void settle() {
     settled = true;
   }
 
-  /** It is not applied, and that is no error. */
+  /** Marks the write skipped, which is no error. */
   void leave() {
     applied = false;
     settled = true;
@@ -150,7 +148,7 @@ public final class WriteRequest implements SlotContext {
     return settled;
   }
 
-  /** The number of the last record; those before it have the numbers before. Once committed. */
+  /** Number of the last record; a frame's numbers are consecutive. Valid once committed. */
   long lastSequence() {
     return frame.firstSequence() + frame.recordCount() - 1;
   }
@@ -164,15 +162,15 @@ public final class WriteRequest implements SlotContext {
     }
   }
 
-  /** Whether there is memory for a frame of this length. */
+  /** Whether the memory budget allows a frame of this length. */
   boolean fits(long frameBytes) {
-    // The frame itself, and as much again while a value is compressed.
+    // As much again while a value is compressed.
     return memory.take(2 * frameBytes);
   }
 
   /**
-   * Made ready to be left alone until the next write. False when other slots keep too much for this
-   * one to keep its memory.
+   * Drops references and trims buffers. Returns false if other slots keep too much for this one to
+   * keep its memory.
    */
   boolean forget() {
     single.forget();
@@ -187,7 +185,7 @@ public final class WriteRequest implements SlotContext {
     return kept;
   }
 
-  /** Gives back what was kept for the next write. */
+  /** Frees what was kept for the next write. */
   void giveBack() {
     frame.close();
     memory.giveBack();

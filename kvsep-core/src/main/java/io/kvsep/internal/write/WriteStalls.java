@@ -10,11 +10,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts and records the times when writers are held back. Stalls begin and end on one thread at a
- * time, one after the other; the sums may be read by any thread.
+ * Counts and records write stalls. Stalls begin and end on one thread at a time without overlap;
+ * any thread may read the sums.
  */
 public final class WriteStalls {
-  /** Why writers are held back. */
   enum Cause {
     MEMTABLES_FULL("memtables full"),
     LEVEL_ZERO_FULL("level 0 full"),
@@ -34,7 +33,7 @@ public final class WriteStalls {
   private final AtomicLong count = new AtomicLong();
   private final AtomicLong nanos = new AtomicLong();
 
-  // Of the stall under way.
+  // The stall in progress.
   private long startNanos;
   private @Nullable WriteStallEvent event;
 
@@ -56,7 +55,7 @@ public final class WriteStalls {
   }
 
   /**
-   * @param delayNanos what a slow-down was to take; 0 when writers waited for room
+   * @param delayNanos intended delay of a slow-down; 0 if writers waited for space
    */
   void end(Cause cause, long delayNanos) {
     count.incrementAndGet();
