@@ -6,8 +6,8 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a cursor stands in its own order, which may be descending, and how far its limit lets it
- * go; what it walks over is the subclass's. Each call claims the cursor.
+ * The position of a cursor in its own order, which may be descending, and its limit. Subclasses
+ * provide the iteration. Each call claims the cursor.
  */
 public abstract class BoundedCursor implements InternalCursor {
   private enum Place {
@@ -15,9 +15,9 @@ public abstract class BoundedCursor implements InternalCursor {
     BEFORE_FIRST,
     ON_ENTRY,
     AFTER_LAST,
-    /** The limit is reached; what is walked over still stands on the last entry found. */
+    /** The limit is reached; the underlying iterator is still on the last entry found. */
     PAST_LIMIT,
-    /** A move failed half way: only a seek leads out. */
+    /** A move failed half-way; only a seek recovers. */
     LOST
   }
 
@@ -25,10 +25,10 @@ public abstract class BoundedCursor implements InternalCursor {
   public final int prefixLength;
   private Place place = Place.FRESH;
 
-  /** Steps ahead to where the limit ends; back from there gives one for each step. */
+  /** Steps forward until the limit; each step back adds one. */
   private long stepsLeft;
 
-  /** A view of the user keys that lie in one array: one object, so that both belong together. */
+  /** A view of the user keys in one array; one object, so that view and array always match. */
   private static final class ShownKey {
     final byte[] storedKey;
     final ByteBuffer view;
@@ -39,7 +39,7 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** For {@link #view}; null until that is asked for. */
+  /** For {@link #view}; null until first used. */
   private @Nullable ShownKey shownKey;
 
   public BoundedCursor(ScanBounds bounds) {
@@ -49,25 +49,28 @@ public abstract class BoundedCursor implements InternalCursor {
   }
 
   /**
-   * What {@link #claim} and {@link #unclaim} of a call go by. Takes nothing yet, but may refuse the
-   * call: what an unreadable page of a mapping raises late may surface as a method returns, so a
-   * claim is taken in the {@code try} at the end of which it is given back.
+   * Returns the argument of {@link #claim} and {@link #unclaim}. Acquires nothing, but may refuse
+   * the call. A deferred page fault may surface as any method returns, so the claim itself is taken
+   * inside the {@code try} whose {@code finally} releases it.
    */
   protected abstract long newClaim();
 
-  /** Keeps everybody else out until {@link #unclaim}. */
+  /** Excludes other threads until {@link #unclaim}. */
   protected abstract void claim(long claim);
 
-  /** Ends the claim, if it was taken. */
+  /** Releases the claim, if it was taken. */
   protected abstract void unclaim(long claim);
 
-  /** To the first entry, or the last, in the cursor's order; whether there is one. */
+  /** Moves to the first entry, or the last, in the cursor's order; returns whether there is one. */
   protected abstract boolean begin(boolean ahead);
 
-  /** From the current entry to the next, or the previous, in the cursor's order. */
+  /** Moves to the next entry, or the previous, in the cursor's order. */
   protected abstract boolean step(boolean ahead);
 
-  /** To the first entry at or after a key in the cursor's order, or the last at or before it. */
+  /**
+   * Moves to the first entry at or after the key in the cursor's order, or the last at or before
+   * it.
+   */
   protected abstract boolean jump(byte[] userKey, boolean ahead);
 
   @Override
@@ -81,7 +84,7 @@ public abstract class BoundedCursor implements InternalCursor {
         return false;
       }
       place = Place.LOST;
-      // What all but the first calls do, without looking at the others.
+      // The common case, without the switch.
       boolean found = from == Place.ON_ENTRY ? step(/* ahead= */ true) : stepFromEnd(from);
       return arrive(found, Place.AFTER_LAST);
     } finally {
@@ -89,7 +92,6 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** To the first entry from in front of it, and to none from behind the last one. */
   private boolean stepFromEnd(Place from) {
     return switch (from) {
       case FRESH, BEFORE_FIRST -> mayShow() && begin(/* ahead= */ true);
@@ -119,7 +121,7 @@ public abstract class BoundedCursor implements InternalCursor {
       if (from == Place.FRESH) {
         return arrive(found, Place.BEFORE_FIRST);
       }
-      // A step back, also off the front, is one that next() may take again.
+      // next() may repeat a step back, even one past the first entry.
       if (from == Place.ON_ENTRY && stepsLeft < Long.MAX_VALUE) {
         stepsLeft++;
       }
@@ -154,7 +156,7 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** As a fresh one would, to the first entry or the last in the cursor's order. */
+  /** Restarts at the first entry or the last in the cursor's order. */
   public final boolean toEnd(boolean first) {
     long claim = newClaim();
     try {
@@ -177,18 +179,17 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** Where the limit is 0 nothing is looked at, so that a transaction has not read anything. */
+  /** With a limit of 0 nothing is read, so a transaction records no read. */
   private boolean mayShow() {
     return bounds.limit() > 0;
   }
 
-  /** The limit counts anew. */
   private void restart() {
     stepsLeft = bounds.limit();
     place = Place.LOST;
   }
 
-  /** After a step ahead, or where the walk begins. */
+  /** Finishes a step forward or an initial move. */
   private boolean arrive(boolean found, Place otherwise) {
     if (found && stepsLeft > 0) {
       stepsLeft--;
@@ -199,7 +200,7 @@ public abstract class BoundedCursor implements InternalCursor {
     return false;
   }
 
-  /** The user key's part of a stored key, without copying it; one object as long as it can be. */
+  /** A view of the user key in a stored key, uncopied; reuses its object if possible. */
   protected final ByteBuffer view(byte[] storedKey, int length) {
     ShownKey shown = shownKey;
     if (shown == null || shown.storedKey != storedKey) {

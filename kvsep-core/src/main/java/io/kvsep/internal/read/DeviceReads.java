@@ -8,7 +8,7 @@ import io.kvsep.internal.vlog.ReadBatch;
 import java.util.function.Consumer;
 
 /**
- * Lets other threads help to bring a batch of records into memory. Nobody has to come: whoever
+ * Lets other threads help to read a batch of records into memory. Help is optional: the thread that
  * finishes the batch reads what is left. Thread safe.
  */
 final class DeviceReads {
@@ -21,18 +21,18 @@ final class DeviceReads {
   }
 
   /**
-   * Starts a prepared batch. The caller, inside the epochs, reads himself as long as that is done
-   * from memory, because waking a thread would take longer; the rest is left to others.
+   * Starts a prepared batch. The caller, inside the epochs, reads what is in memory itself, because
+   * waking a thread takes longer.
    */
   void start(ReadBatch batch) {
     batch.runUntilSlow();
     help(batch.waiting(), context -> batch.run());
   }
 
-  /** Has up to so many other threads do something inside the epochs. */
+  /** Runs {@code work} inside the epochs on up to {@code threads} other threads. */
   void help(int threads, Consumer<ReadContext> work) {
     int helpers = Math.min(threads, Scheduler.READS);
-    // If there is no thread, those that there are have to do.
+    // The threads already started must suffice.
     while (helpers > 0 && scheduler.tryExecute(Lane.READ, () -> run(work)) == null) {
       helpers--;
     }

@@ -3,10 +3,10 @@ package io.kvsep.internal.read;
 import io.kvsep.internal.iterator.Payload;
 
 /**
- * An entry as far as it is known without its value.
+ * What is known of an entry without its value.
  *
- * @param sequence number of the write, 0 for one that is not committed
- * @param expiresAtMillis {@link #NEVER} when it does not expire
+ * @param sequence number of the write, 0 if uncommitted
+ * @param expiresAtMillis {@link #NEVER} if it does not expire
  */
 public record FoundEntry(long sequence, int valueLength, long expiresAtMillis) {
   public static final long NEVER = Payload.NEVER;

@@ -12,23 +12,23 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one walk does with gaps: it leaps over those that are known and still hold, and makes those
- * known that it has met. A run is what one move of the walk steps over; it begins when that was
- * some dead keys already, so that other moves do nothing for this.
+ * One iterator's use of gaps: skips known ones that still hold and records new ones. A run is the
+ * dead keys that one move steps over. It is tracked only after {@link #LOOK_KEYS} of them, so that
+ * other moves cost nothing.
  *
- * <p>Not thread safe; the walk retains the view.
+ * <p>Not thread safe. The iterator's read state must stay retained.
  */
 final class GapFinder {
-  /** A move asks for a gap after so many dead keys, and again after as many more. */
+  /** A move looks for a gap after each such number of dead keys. */
   static final int LOOK_KEYS = 8;
 
-  /** Dead keys in a run from which on its gap is worth keeping. */
+  /** Runs of at least this many dead keys become gaps. */
   static final int KEEP_KEYS = 3 * LOOK_KEYS;
 
-  /** After so many entries that came since it was met, a gap is brought up to date. */
+  /** A gap is updated after this many new entries. */
   private static final int REFRESH_ENTRIES = 16;
 
-  /** A gap into which more keys were put since is given up. */
+  /** A gap with more new keys than this is dropped. */
   private static final int PUTS_MAX = 16;
 
   private final KnownGaps gaps;
@@ -37,15 +37,14 @@ final class GapFinder {
   private final @Nullable MemtableHighWater mark;
   private final Clock clock;
 
-  // The run: what it begins at, or for a walk back ends at, and what is known of it so far.
+  // The run: where it starts (backward: ends), and what is known of it.
   private byte @Nullable [] edge;
   private long leaptKeys;
   private long expiredAt;
 
   /**
-   * @param sequence what is read at
-   * @param mark all entries above that stand behind it; null if that is not known, then no gap is
-   *     kept
+   * @param sequence the sequence number read at
+   * @param mark all entries above {@code sequence} are after it; if null, no gap is recorded
    */
   GapFinder(
       KnownGaps gaps,
@@ -60,12 +59,11 @@ final class GapFinder {
     this.clock = clock;
   }
 
-  /** The walk has passed an entry because it is expired. */
   void passedExpired(long expiresAtMillis) {
     expiredAt = Math.max(expiredAt, expiresAtMillis);
   }
 
-  /** A move is at its end, whether or not a run had begun. */
+  /** Ends a move, with or without a run. */
   void endRun(long deadKeys) {
     gaps.stepped(deadKeys);
     edge = null;
@@ -74,16 +72,15 @@ final class GapFinder {
   }
 
   /**
-   * The known gap that a key is in, null for none. The walk may go on behind it, or in front of it.
+   * The known gap around a key, null for none. The iterator may skip it.
    *
-   * @param key where the walk is; all keys between the one where the move began and this one are
-   *     dead
+   * @param key the iterator's position; all keys since the start of the move are dead
    */
   @Nullable Gap around(byte[] key, boolean forward) {
     Gap gap = holding(gaps.around(key), key);
     byte[] known = edge;
     if (known == null) {
-      // If this key is not dead, the run ends here, and is empty.
+      // If this key is alive, the run is empty.
       known = forward ? key : behind(key);
     }
     if (gap != null) {
@@ -98,9 +95,9 @@ final class GapFinder {
   }
 
   /**
-   * Keeps the gap of the run.
+   * Records the run as a gap.
    *
-   * @param end what the walk has come to; a key behind the gap, or the first one in it
+   * @param end the iterator's position: a key after the gap, or the first one in it
    */
   void keep(byte[] end, boolean forward, long deadKeys) {
     byte[] begun = edge;
@@ -112,7 +109,7 @@ final class GapFinder {
     }
   }
 
-  /** The part of a gap that a key is in, as it is for this reader; null where it is not known. */
+  /** The part of a gap around the key that is valid for this reader; null for none. */
   private @Nullable Gap holding(@Nullable Gap gap, byte[] key) {
     if (gap == null || gap.sequence() > sequence || gap.expiredAt() > clock.millis()) {
       return null;
@@ -123,7 +120,7 @@ final class GapFinder {
     }
     long entries = gap.mark().entriesSince(view, index);
     if (entries > Math.max(REFRESH_ENTRIES, gap.keys())) {
-      // To step over the dead keys takes no longer.
+      // Stepping over the dead keys is as cheap.
       return null;
     }
     TreeSet<byte[]> puts = new TreeSet<>(Arrays::compareUnsigned);
@@ -134,7 +131,7 @@ final class GapFinder {
     return puts.isEmpty() && entries < REFRESH_ENTRIES ? gap : divide(gap, puts, key);
   }
 
-  /** Collects the keys that were put into a gap; yes when they are too many. */
+  /** Collects keys put into the gap; true if there are too many. */
   private static EntryTest collect(TreeSet<byte[]> puts, Gap gap) {
     return (arena, offset, length, tag) -> {
       if (Tag.kind(tag) == Tag.DELETE || !isWithin(gap, arena, offset, length)) {
@@ -150,7 +147,7 @@ final class GapFinder {
         && key.compareTo(offset, length, gap.to()) < 0;
   }
 
-  /** Puts what is left of a gap in its place; that part of it that a key is in, null for none. */
+  /** Replaces a gap by its remaining parts; returns the part around the key, null for none. */
   private @Nullable Gap divide(Gap gap, TreeSet<byte[]> puts, byte[] key) {
     if (mark != null) {
       gaps.remove(gap);
@@ -183,7 +180,6 @@ final class GapFinder {
         : found;
   }
 
-  /** The first key behind one. */
   static byte[] behind(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }

@@ -14,22 +14,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up many keys as of one moment. The keys of a group are all found first. As long as values
- * come from memory, those of a small group are then touched together, so that their ways through
- * the caches overlap; when they come from the device, those of a large one are brought into memory
- * together.
+ * Looks up many keys at one sequence number, in groups. All keys of a group are found first. If
+ * values come from memory, those of a small group are then touched together to overlap cache
+ * misses; if they come from the device, those of a large group are read together.
  *
- * <p>For one call on one thread, which is inside the epochs from the beginning of a group to its
- * end. Between two groups it need not be, if it holds the view.
+ * <p>For one call on one thread, which is inside the epochs during a group. Between groups it need
+ * not be, if it retains the read state.
  */
 final class MultiGet {
-  /**
-   * Keys in a group, absent ones and those with their value beside them too; bounds what is kept
-   * between finding and reading, and for how long the caller is inside the epochs.
-   */
+  /** Includes absent and inline keys. Bounds memory, and the time inside the epochs. */
   static final int GROUP_KEYS_MAX = 512;
 
-  /** Bytes of records in a group beyond which it takes no further one. */
+  /** A group ends once its records exceed this. */
   private static final long GROUP_BYTES_MAX = 16 << 20;
 
   private final PointReader points;
@@ -48,7 +44,7 @@ final class MultiGet {
       return offset + Payload.headerLength(Tag.kind(tag));
     }
 
-    /** As the pointer has it, which may be damaged. */
+    /** From the pointer, which may be corrupt. */
     int recordLength() {
       return ValuePointer.recordLength(payload, pointer());
     }
@@ -77,12 +73,12 @@ final class MultiGet {
     return results.size() == keys.length;
   }
 
-  /** Values in the order of the keys, null where absent; of those groups that are done. */
+  /** Values of completed groups in the order of the keys, null where absent. */
   List<byte @Nullable []> results() {
     return results;
   }
 
-  /** Adds the results of one further group of keys; only while not complete. */
+  /** Adds the next group's results; only while incomplete. */
   void nextGroup(ReadContext context) {
     int end = Math.min(keys.length, results.size() + GROUP_KEYS_MAX);
     if (values.isCold()) {
@@ -92,7 +88,7 @@ final class MultiGet {
     }
   }
 
-  /** Adds the results of keys in front of {@code end} whose values are likely to be in memory. */
+  /** For keys before {@code end} whose values are probably in memory. */
   private void getNear(ReadContext context, int end) {
     List<Found> separate = new ArrayList<>();
     near.begin(RecordPrefetcher.RECORDS_MAX);
@@ -110,11 +106,11 @@ final class MultiGet {
     }
   }
 
-  /** As above, of values that are likely not to be in memory. */
+  /** As {@link #getNear}, for values probably on the device. */
   private void getFar(ReadContext context, int end) {
     ReadBatch batch = values.newBatch();
     List<Found> separate = new ArrayList<>();
-    // Not those of the batch, which leaves long records out.
+    // Not the batch's count, which omits long records.
     long bytes = 0;
     long deviceReads = values.deviceReads();
     boolean isShared = false;
@@ -130,7 +126,8 @@ final class MultiGet {
         bytes += Math.max(0, found.recordLength());
       }
     }
-    // Heard of later, between taking a piece and counting it, it would have everybody wait for it.
+    // Raise page faults here: one between claiming a piece and counting it would make every thread
+    // wait for the batch.
     Region.requirePagesRead();
     batch.prepare();
     try {
@@ -144,7 +141,7 @@ final class MultiGet {
     }
   }
 
-  /** Brings the blocks with the keys from the next one to in front of {@code end} into memory. */
+  /** Reads the blocks of the remaining keys before {@code end} into memory. */
   private void lookUpTogether(ReadContext context, int end) {
     int start = results.size();
     SharedLookups lookups = new SharedLookups(points, view, moment, keyspace, keys, start, end);
@@ -153,8 +150,8 @@ final class MultiGet {
   }
 
   /**
-   * Adds the result of the next key; null in its place where it is absent or its value is still to
-   * be read, in which case what was found is returned.
+   * Adds the next key's result, or null if the key is absent or its value is still to be read; in
+   * the latter case returns the entry.
    */
   private @Nullable Found find(ReadContext context) {
     int index = results.size();

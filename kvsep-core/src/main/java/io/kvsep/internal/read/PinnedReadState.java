@@ -8,7 +8,7 @@ import io.kvsep.internal.view.MemtableHighWater;
 import io.kvsep.internal.view.ReadState;
 import org.jspecify.annotations.Nullable;
 
-/** What was committed at one moment, held in memory and on disk until this is closed. */
+/** A read state and sequence number, pinned in memory and on disk until closed. */
 public final class PinnedReadState implements AutoCloseable {
   private final StoreReads reads;
   private final ReadState view;
@@ -16,9 +16,9 @@ public final class PinnedReadState implements AutoCloseable {
   private final @Nullable MemtableHighWater mark;
 
   /**
-   * Takes over the view's reference.
+   * Takes over the reference to the read state.
    *
-   * @param mark what is above the sequence number stands behind it; null if that is not known
+   * @param mark entries above {@code sequence} are after it; null if unknown
    */
   PinnedReadState(
       StoreReads reads, ReadState view, long sequence, @Nullable MemtableHighWater mark) {
@@ -36,7 +36,7 @@ public final class PinnedReadState implements AutoCloseable {
     return mark;
   }
 
-  /** Everything up to this number, and nothing above, belongs to the moment. */
+  /** The highest visible sequence number. */
   public long sequence() {
     return sequence;
   }
@@ -45,15 +45,15 @@ public final class PinnedReadState implements AutoCloseable {
     return view.version;
   }
 
-  /** A walk over a keyspace, as {@link StoreReads#cursor(PinnedReadState, ScanBounds, long)}. */
+  /** A cursor over a keyspace, as {@link StoreReads#cursor(PinnedReadState, ScanBounds, long)}. */
   public SnapshotCursor cursor(int keyspace, long since) {
-    // Reading ahead knows what can be seen, and not what has changed.
+    // Read-ahead follows what is visible, not what has changed.
     int prefetch = since == StoreReads.EVERYTHING ? ScanBounds.ADAPTIVE : 0;
     ScanBounds all = new ScanBounds(keyspace, null, null, false, false, Long.MAX_VALUE, prefetch);
     return reads.cursor(this, all, since);
   }
 
-  /** The deleted ranges that are still known, with those of later commits. */
+  /** Range tombstones still stored, including later ones. */
   public RangeTombstones ranges() {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
     for (Memtable memtable : view.searched) {

@@ -18,11 +18,10 @@ import java.time.Clock;
 import java.util.Objects;
 
 /**
- * Looks single keys up: memtables from the newest to the oldest, level 0 likewise, then one table a
- * level. The first entry found is the newest, because data only ever moves down; for the same
- * reason a delete of a range around the key ends the search in the source where it is found. Takes
- * no lock and allocates nothing, unless a table's filter lets an absent key pass; the caller is
- * inside the epochs.
+ * Point lookups: memtables from newest to oldest, level 0 likewise, then one table per level. The
+ * first entry found is the newest, because data only moves down; for the same reason a range
+ * tombstone over the key ends the search in its source. Takes no lock and allocates nothing, unless
+ * a table's filter has a false positive. The caller is inside the epochs.
  */
 final class PointReader {
   private final ValueReader values;
@@ -36,13 +35,12 @@ final class PointReader {
   /**
    * Finds the newest entry of the context's key at or below {@code sequence}.
    *
-   * @return whether there is one that is neither a tombstone nor expired; the context then holds it
+   * @return whether it exists and is neither a tombstone nor expired; the context then holds it
    */
   boolean find(ReadState view, ReadContext context, long sequence) {
     return locate(view, context, sequence) && isPresent(context);
   }
 
-  /** Reads the value of the entry that was found. */
   StoredValue value(ReadContext context, ValueReader.Use use) {
     Region payload = Objects.requireNonNull(context.payloadRegion);
     int kind = Tag.kind(context.tag);
@@ -58,7 +56,6 @@ final class PointReader {
     return context.value;
   }
 
-  /** What is known of the entry that was found, without its value. */
   static FoundEntry info(ReadContext context) {
     Region payload = Objects.requireNonNull(context.payloadRegion);
     int kind = Tag.kind(context.tag);
@@ -112,7 +109,7 @@ final class PointReader {
       return false;
     }
     for (TableFile table : version.tables(0)) {
-      // One that is damaged must not make keys unreadable that are not in it.
+      // A corrupt table must not make keys outside it unreadable.
       TableReader reader = table.readerFor(key, 0, length);
       if (reader == null) {
         continue;

@@ -12,13 +12,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What range deletes hide from one cursor. Remembers the answer for the key asked last together
- * with the stretch of keys for which it stays the same, so that a walk in either direction costs
- * two comparisons an entry, and one search in each source where a stretch ends.
+ * The range tombstones visible to one cursor. Caches the last answer with the key interval for
+ * which it holds, so iteration in either direction costs two comparisons per entry, and one search
+ * per source where an interval ends.
  *
- * <p>Sources are numbered like the children of the cursor's merging iterator, from the newest to
- * the oldest. Tables of the levels by key are opened when the cursor comes to them. Needs no memory
- * of theirs afterwards. Not thread safe.
+ * <p>Sources are numbered like the children of the cursor's merging iterator, from newest to
+ * oldest. Tables of the sorted levels are opened when the cursor reaches them; their memory is not
+ * used afterwards. Not thread safe.
  */
 final class RangeCoverage {
   private record Source(int child, RangeTombstones ranges, TableFile[] tables) {}
@@ -32,7 +32,7 @@ final class RangeCoverage {
   private long newest;
   private int child;
 
-  /** The stretch; null for an open end. */
+  /** The cached interval; null for an open end. */
   private byte @Nullable [] from;
 
   private byte @Nullable [] to;
@@ -42,9 +42,9 @@ final class RangeCoverage {
   }
 
   /**
-   * What is hidden from a reader of the view at {@code sequence}, null when nothing is.
+   * The coverage for a reader at {@code sequence}, null if nothing is deleted.
    *
-   * @param levelZero the tables of level 0 that the merging iterator has
+   * @param levelZero the level 0 tables of the merging iterator
    */
   static @Nullable RangeCoverage of(ReadState view, List<TableFile> levelZero, long sequence) {
     RangeCoverage coverage = new RangeCoverage(sequence);
@@ -76,7 +76,6 @@ final class RangeCoverage {
     }
   }
 
-  /** Whether an entry of the key with this sequence number is deleted. */
   boolean hides(Region key, long offset, int length, long entrySequence) {
     if (!known || !isWithin(key, offset, length)) {
       ask(key, offset, length);
@@ -84,22 +83,22 @@ final class RangeCoverage {
     return newest > entrySequence;
   }
 
-  /** The newest delete that covers the key {@link #hides} was asked about last. */
+  /** Newest range tombstone over the key last passed to {@link #hides}. */
   long newest() {
     return newest;
   }
 
-  /** Number of the source of the delete that {@link #hides} found last. */
+  /** Its source. */
   int child() {
     return child;
   }
 
-  /** Where the stretch of the delete that {@link #hides} found last begins. */
+  /** Start of its interval. */
   byte[] start() {
     return required(from);
   }
 
-  /** First key behind the stretch of the delete that {@link #hides} found last. */
+  /** First key after its interval. */
   byte[] end() {
     return required(to);
   }

@@ -14,37 +14,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the values that a cursor is about to read into memory, many at once. A second iterator
- * over the same moment, the scout, runs ahead of the cursor and collects pointers; they are read in
- * two batches, of which one is being read while the cursor is in the other. Entries and batches
- * have nothing to do with each other but the place of a record: what the scout missed, or what
- * failed, the cursor reads as if there were no scout.
+ * Reads values into memory in batches before a cursor needs them. A second iterator over the same
+ * data, the scout, runs ahead and collects pointers; one batch is read while the cursor uses the
+ * other. The cursor reads what the scout missed, or failed to read, as if there were no scout.
  *
- * <p>Unless a window was asked for, it runs only while values come from the device, and only for a
- * cursor that reads at least every fourth value it passes; batches then start small and grow.
+ * <p>Unless a window was requested, this runs only while values come from the device and the cursor
+ * reads at least every fourth value; batches start small and grow.
  *
- * <p>Belongs to the thread that has claimed the cursor. Errors of the scout end its run and are
- * otherwise ignored. {@link #close} waits for the reads under way.
+ * <p>Owned by the thread that has claimed the cursor. Errors end the scout's run and are otherwise
+ * ignored. {@link #close} waits for reads in progress.
  */
 final class ReadAhead implements PrefetchSink, AutoCloseable {
-  /** Entries in the first batch behind a jump. */
+  /** Batch size after a jump. */
   private static final int ENTRIES_MIN = 16;
 
   private static final int ENTRIES_MAX = 128;
 
-  /** A cursor that moves more often between two values passes most of them. */
+  /** With more moves per read, most values are skipped. */
   private static final int MOVES_PER_READ_MAX = 4;
 
-  /** The same where a window is asked for: half of it is one batch. */
+  /** Maximum requested window; a batch is half of it. */
   private static final int WINDOW_MAX = 4096;
 
-  /** Bytes in a batch beyond which it takes no further record. */
+  /** A batch ends once its records exceed this. */
   private static final long BATCH_BYTES_MAX = 4 << 20;
 
-  /** Entries the scout passes for each pointer a batch has room for. */
+  /** Maximum entries the scout passes per pointer of a batch. */
   private static final int ENTRIES_PASSED = 4;
 
-  /** Records that are brought near at first, and at most. */
+  /** Records to prefetch into the caches, at first and at most. */
   private static final int NEAR_MIN = 2;
 
   private static final int NEAR_MAX = 16;
@@ -53,7 +51,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   private final ValueReader values;
   private final Supplier<VisibleIterator> scouts;
 
-  /** Entries in a batch, 0 for as many as seem right. */
+  /** Batch size, 0 if adaptive. */
   private final int entriesAsked;
 
   private final RecordPrefetcher near;
@@ -71,8 +69,8 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   private long movesAtRead = Long.MIN_VALUE / 2;
 
   /**
-   * @param scouts makes iterators over what the cursor sees
-   * @param window entries to be ahead, {@link ScanBounds#ADAPTIVE} for as many as seem right
+   * @param scouts creates iterators over what the cursor sees
+   * @param window entries to read ahead, or {@link ScanBounds#ADAPTIVE}
    */
   ReadAhead(DeviceReads device, ValueReader values, Supplier<VisibleIterator> scouts, int window) {
     this.device = device;
@@ -83,7 +81,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
         window == ScanBounds.ADAPTIVE ? 0 : Math.max(1, Math.min(window, WINDOW_MAX) / 2);
   }
 
-  /** The cursor moved by one entry, in ascending or descending order of keys. */
+  /** The cursor moved by one entry. */
   void moved(boolean ascending) {
     if (forward != ascending) {
       jumped(ascending);
@@ -91,22 +89,22 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     moves++;
   }
 
-  /** The cursor went somewhere else and is likely to go on in that order. */
+  /** The cursor jumped and will probably continue in this order. */
   void jumped(boolean ascending) {
     forward = ascending;
     movesAtRead = Long.MIN_VALUE / 2;
   }
 
-  /** Whether {@link #reach} is to be called before a value is read. */
+  /** Whether to call {@link #reach} before a value is read. */
   boolean isDue() {
     return entriesAsked > 0 || values.isCold();
   }
 
   /**
-   * Called before the cursor reads the value of its entry, inside the epochs, when {@link #isDue}.
+   * Call before the cursor reads its value, inside the epochs, when {@link #isDue}.
    *
    * @param pointerOffset of the pointer in the payload
-   * @param stepsLeft entries that the cursor may still find
+   * @param stepsLeft entries the cursor may still find
    */
   void reach(VisibleIterator cursor, long pointerOffset, long stepsLeft) {
     long movesSince = moves - movesAtRead;
@@ -114,7 +112,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     if (entriesAsked == 0 && (movesSince == 0 || movesSince > MOVES_PER_READ_MAX)) {
       return;
     }
-    // What the cursor could not read is not the scout's to pass over.
+    // The scout must not swallow a page fault of the cursor.
     Region.requirePagesRead();
     Region payload = cursor.payloadRegion();
     ReadBatch batch = current;
@@ -136,11 +134,11 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   }
 
   /**
-   * Called before the cursor reads the value of its entry, inside the epochs, when {@link #isDue}
-   * says that no more is needed. To a cursor that goes up from value to value it brings the next
-   * ones near, the more the longer it does so.
+   * Call before the cursor reads its value, inside the epochs, when not {@link #isDue}. Prefetches
+   * the next records for a cursor that reads every value in ascending order, more the longer it
+   * continues.
    *
-   * @param stepsLeft entries that the cursor may still find
+   * @param stepsLeft entries the cursor may still find
    */
   void approach(VisibleIterator cursor, long stepsLeft) {
     long movesSince = moves - movesAtRead;
@@ -199,7 +197,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     return scout;
   }
 
-  /** The next batch, ready to be started; empty when the scout is at its end. */
+  /** The next prepared batch; empty at the scout's end. */
   private ReadBatch collect() {
     ReadBatch batch = values.newBatch();
     int passed = 0;
@@ -233,8 +231,8 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       Region.requirePagesRead();
       scoutStands = stands;
     } catch (KvException | IndexOutOfBoundsException | InternalError e) {
-      // Damage, a pointer that is none, or a device that fails under a mapping: the cursor finds it
-      // when it gets there, if it ever does.
+      // Corruption, an invalid pointer, or a device error under a mapping: the cursor reports it if
+      // it gets there.
     }
   }
 

@@ -18,18 +18,20 @@ import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** What one reader works with: the stored key it looks for, and what was found. Not thread safe. */
+/**
+ * One reader's scratch state: the stored key it looks for, and the entry found. Not thread safe.
+ */
 public final class ReadContext implements SlotContext {
-  /** Of a slot's key, from the start: its first call need not make room for most keys. */
+  /** Initial key buffer of a slot; most keys fit. */
   private static final int KEY_RESERVED_BYTES = 64;
 
-  /** Of a slot's key, between two calls. */
+  /** Key buffer kept between calls. */
   private static final int KEY_KEPT_BYTES_MAX = 1 << 10;
 
-  /** One in so many uses of a table is reported; a power of two. */
+  /** One in this many table reads is reported; a power of two. */
   private static final long SAMPLE = 64;
 
-  /** Written by whoever reads, and only ever read by others. */
+  /** Written only by the reading thread. */
   private final AtomicLong tableReads = new AtomicLong();
 
   private final GrowingRegion key;
@@ -43,16 +45,16 @@ public final class ReadContext implements SlotContext {
   long payloadOffset;
   int payloadLength;
 
-  /** Of a reader whose scratch space counts against nothing. */
+  /** For a reader outside the budget. */
   public ReadContext(MemoryLedger ledger) {
     this(ledger, /* memory= */ null);
   }
 
-  /** Those of the slots of a store; what their values take counts against one budget. */
+  /** Contexts of a store's slots; their value buffers share one budget. */
   public static Supplier<ReadContext> ofSlots(EngineConfig config, MemoryLedger ledger) {
     long keptBytesMax = config.shape().keptBytesMax();
     long slotBytesMax = ValueReader.SLOT_BYTES_MAX;
-    // One read can always go on.
+    // At least one read can always proceed.
     ScratchBudget memory =
         new ScratchBudget(Math.max(keptBytesMax, slotBytesMax), keptBytesMax, slotBytesMax);
     return () -> {
@@ -72,7 +74,7 @@ public final class ReadContext implements SlotContext {
             memory);
   }
 
-  /** The same; see {@link ValueReader.Scratch#trustValues}. */
+  /** See {@link ValueReader.Scratch#trustValues}. */
   ReadContext verifying(boolean verifiesValues) {
     if (!verifiesValues) {
       scratch.trustValues();
@@ -112,14 +114,13 @@ public final class ReadContext implements SlotContext {
     }
   }
 
-  /** Counts a table that is looked into; whether this is one for the sample. */
+  /** Counts a table read; returns whether it is sampled. */
   boolean countTableRead() {
     long count = tableReads.getPlain() + 1;
     tableReads.setOpaque(count);
     return (count & (SAMPLE - 1)) == 0;
   }
 
-  /** Tables looked into so far. */
   public long tableReads() {
     return tableReads.getOpaque();
   }
@@ -138,9 +139,9 @@ public final class ReadContext implements SlotContext {
   }
 
   /**
-   * Ends a call: lets go of its value, and of all memory but a little.
+   * Ends a call: drops its value and trims memory.
    *
-   * @return false when other slots keep too much for this one to keep its own
+   * @return false if other slots keep too much for this one to keep its own
    */
   public boolean trim() {
     value.forget();
@@ -151,7 +152,7 @@ public final class ReadContext implements SlotContext {
     return scratch.trim();
   }
 
-  /** Gives back what was kept for the next call. */
+  /** Frees what was kept for the next call. */
   void giveBack() {
     scratch.giveBack();
   }

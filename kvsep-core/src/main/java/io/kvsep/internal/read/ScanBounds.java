@@ -8,12 +8,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a cursor of the engine may see, and in which order.
+ * What a cursor may see, and in which order.
  *
- * @param from first user key, null for the keyspace's first
- * @param to user key behind the last, null for the keyspace's end
- * @param limit how many entries forward it may go from where it begins, each seek beginning anew
- * @param prefetch entries to read ahead of the cursor: none, so many, or {@link #ADAPTIVE}
+ * @param from first user key, null for the start of the keyspace
+ * @param to user key after the last, null for the end of the keyspace
+ * @param limit maximum number of entries forward; each seek starts the count again
+ * @param prefetch entries to read ahead, 0 for none, or {@link #ADAPTIVE}
  */
 public record ScanBounds(
     int keyspace,
@@ -23,7 +23,7 @@ public record ScanBounds(
     boolean keysOnly,
     long limit,
     int prefetch) {
-  /** Values are read ahead when they are not in memory. */
+  /** Reads ahead if values are not in memory. */
   public static final int ADAPTIVE = -1;
 
   public ScanBounds(
@@ -36,17 +36,16 @@ public record ScanBounds(
     this(keyspace, from, to, reverse, keysOnly, limit, ADAPTIVE);
   }
 
-  /** The same without a limit, which somebody else keeps. */
+  /** Without the limit, which the caller enforces. */
   public ScanBounds unlimited() {
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, Long.MAX_VALUE, prefetch);
   }
 
-  /** First stored key within the bounds. */
   public byte[] lower() {
     return storedKey(from == null ? new byte[0] : from);
   }
 
-  /** First stored key behind the bounds. */
+  /** First stored key after the bounds. */
   public byte[] upper() {
     if (to != null) {
       return storedKey(to);
@@ -54,7 +53,7 @@ public record ScanBounds(
     return Keyspaces.end(keyspace);
   }
 
-  /** Those of some tables whose range meets the bounds, in the same order. */
+  /** The tables that overlap the bounds, in order. */
   List<TableFile> within(List<TableFile> tables) {
     byte[] lower = lower();
     byte[] upper = upper();

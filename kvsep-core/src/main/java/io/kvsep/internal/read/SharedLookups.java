@@ -7,12 +7,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Looks up a group of keys on several threads, so that the blocks with these keys come into memory
- * side by side. What is found is dropped: the caller looks each key up again, in memory then, and
- * meets any error itself.
+ * Looks up a group of keys on several threads, so that their blocks are read into memory in
+ * parallel. Results are discarded: the caller looks each key up again, from memory, and gets any
+ * error itself.
  *
- * <p>The caller holds the view, or is inside the epochs, until {@link #finish} has returned. A
- * thread that comes later finds nothing to do. Thread safe.
+ * <p>The caller retains the read state, or is inside the epochs, until {@link #finish} returns. A
+ * thread that starts later finds no work. Thread safe.
  */
 final class SharedLookups {
   private final PointReader points;
@@ -24,7 +24,7 @@ final class SharedLookups {
   private final AtomicInteger next;
   private final CountDownLatch unfinished;
 
-  /** For the keys from {@code start} to in front of {@code end}. */
+  /** Takes the keys from {@code start} to before {@code end}. */
   SharedLookups(
       PointReader points,
       ReadState view,
@@ -43,7 +43,7 @@ final class SharedLookups {
     this.unfinished = new CountDownLatch(end - start);
   }
 
-  /** Looks keys up until none is left that no thread has begun. */
+  /** Looks up keys until all have been started. */
   void run(ReadContext context) {
     for (int i = next.getAndIncrement(); i < end; i = next.getAndIncrement()) {
       try {
@@ -51,14 +51,14 @@ final class SharedLookups {
         points.find(view, context, moment);
         Region.requirePagesRead();
       } catch (RuntimeException | InternalError e) {
-        // The caller meets it again.
+        // The caller gets the same error.
       } finally {
         unfinished.countDown();
       }
     }
   }
 
-  /** As {@link #run}; then waits for the other threads. */
+  /** As {@link #run}, then waits for the other threads. */
   void finish(ReadContext context) {
     run(context);
     Uninterruptibles.await(unfinished);

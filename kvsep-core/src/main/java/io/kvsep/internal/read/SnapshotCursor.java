@@ -22,26 +22,29 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor of the engine. Pins a view; each call that touches more than the heap claims the cursor,
- * so that a second thread or a closing store can never free what a call is working with.
+ * A cursor over the store. Pins a read state. Calls that read more than the heap claim the cursor,
+ * so that neither a second thread nor a closing store frees memory in use.
  */
 public final class SnapshotCursor extends BoundedCursor {
   /** No claim is possible any more. */
   private static final long CLOSED = -1;
 
-  /** Bits of {@link #claims} that count; others tell whose claim it is, but for the sign. */
+  /**
+   * The bits of {@link #claims} that count; the others, except the sign, hold the claiming thread's
+   * id.
+   */
   private static final long COUNT_MASK = (1L << 40) - 1;
 
   private static final int OWNER_SHIFT = 40;
 
   private static final long OWNER_MASK = Long.MAX_VALUE & ~COUNT_MASK;
 
-  /** Values of so many bytes are copied for a view from where the heap has them. */
+  /** Values up to this size are copied from the heap for a view. */
   private static final int SHOWN_BYTES_MAX = 256;
 
   /**
-   * A copy of a short value and the view of it, the same for each. Written by one thread alone, so
-   * that a second one at the cursor cannot change under the first what that was given.
+   * Copy and view of a short value, reused. Only one thread writes it, so that a second thread
+   * cannot change what the first was given.
    */
   private static final class ShownValue {
     final Thread writer = Thread.currentThread();
@@ -55,24 +58,22 @@ public final class SnapshotCursor extends BoundedCursor {
   private final ReadContext context;
   private final @Nullable ReadAhead ahead;
 
-  /** Of the thread that used it last; both change within a claim. */
+  /** Of the last thread that used the cursor; changed only within a claim. */
   private AtomicInteger use;
 
   private Thread user;
 
-  /** For {@link #valueView}; null until there is a short value. */
+  /** Null until the first short value. */
   private @Nullable ShownValue shown;
 
   /**
-   * How many claims have begun and ended, together: odd while there is one, so that whoever looks
-   * at something without a claim can see afterwards whether there was one. Then the last bits of
-   * the thread's id are in front of it, so that nobody ends another's.
+   * Claims begun plus claims ended: odd while claimed, so a reader without a claim can detect one
+   * afterwards. While claimed, the upper bits hold the low bits of the thread's id, so that no
+   * thread ends another's claim.
    */
   private final AtomicLong claims = new AtomicLong();
 
-  /**
-   * Takes over the view's reference, the iterator, the context and the read-ahead, null for none.
-   */
+  /** Takes over all arguments; the read-ahead may be null. */
   SnapshotCursor(
       StoreReads reads,
       ReadState view,
@@ -101,7 +102,7 @@ public final class SnapshotCursor extends BoundedCursor {
   @Override
   protected boolean step(boolean onward) {
     boolean ascending = onward != bounds.reverse();
-    // Most steps touch the heap alone.
+    // Most steps read only the heap.
     if (!ascending || iterator.ahead() == null) {
       noteUser();
     }
@@ -125,7 +126,6 @@ public final class SnapshotCursor extends BoundedCursor {
     return standsOnEntry();
   }
 
-  /** A copy of the user key. */
   @Override
   public byte[] key() {
     return key(prefixLength);
@@ -142,7 +142,6 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** A copy of the stored key. */
   public byte[] storedKey() {
     return key(/* from= */ 0);
   }
@@ -157,7 +156,6 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** A copy of the value. */
   @Override
   public byte[] value() {
     long idle = requireIdle();
@@ -229,7 +227,7 @@ public final class SnapshotCursor extends BoundedCursor {
     return target;
   }
 
-  /** Whether this is the delete of a key; only a walk over changes comes upon one. */
+  /** Whether the entry is a delete; possible only in a cursor over changes. */
   public boolean isDelete() {
     long claim = newClaim();
     try {
@@ -263,7 +261,6 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** When the entry expires, {@link #NEVER} when it does not. */
   @Override
   public long expiresAtMillis() {
     long claim = newClaim();
@@ -281,12 +278,10 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** Releases everything; waits for a call in another thread to end. */
   @Override
   public void close() {
     CleanupSteps closes = new CleanupSteps();
-    // An error that is still to come must not come between closing and giving back, behind which
-    // the store would wait for ever.
+    // A page fault between closing and unregistering would make the store's close wait forever.
     closes.run(Region::requirePagesRead);
     for (long seen = claims.get(); isClaimed(seen) || !take(seen, CLOSED); seen = claims.get()) {
       if (seen == CLOSED) {
@@ -301,12 +296,12 @@ public final class SnapshotCursor extends BoundedCursor {
       }
       closes.run(iterator::close);
       closes.run(context::free);
-      // Last, since the others look at what it holds.
+      // Last: the steps before use what it pins.
       closes.run(view::release);
       closes.throwFirst();
     } finally {
       DeferredPageFaults.end(use);
-      // The store waits for this when it is closed.
+      // The store's close waits for this.
       reads.forget(this);
     }
   }
@@ -317,7 +312,7 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** What has a copy of the value on the heap, if it is short; null if nothing has. */
+  /** The heap copy of a short value; null if there is none. */
   private @Nullable EntryLookahead heapValue() {
     EntryLookahead near = iterator.ahead();
     if (near == null || !standsOnEntry()) {
@@ -328,10 +323,10 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * Copies the value from the heap, for which a claim costs more than the copy. A claim that there
-   * was meanwhile is another thread's.
+   * Copies from the heap without a claim, which costs more than the copy; fails if another thread
+   * claimed the cursor meanwhile.
    *
-   * @param idle as {@link #requireIdle} returned it before anything of the entry was read
+   * @param idle from {@link #requireIdle} before reading the entry
    * @return the value's length
    */
   private int copy(EntryLookahead near, byte[] target, long idle) {
@@ -342,7 +337,7 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** Whether the value lies beside its key, in what the view pins, and needs no epoch. */
+  /** Whether the value is pinned by the read state and needs no epoch. */
   private boolean isInline() {
     requireEntry();
     requireValues();
@@ -359,8 +354,8 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * The checksum of an inline value's block may be long ago. A copy leaves zeros from where, or up
-   * to where, a page could not be read.
+   * An inline value's block may have been verified long ago. A copy has zeros from or up to an
+   * unreadable page.
    */
   private static void requireRead(ByteBuffer value) {
     int length = value.limit();
@@ -392,7 +387,7 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  @SuppressWarnings("deprecation") // threadId() exists since 19
   protected long newClaim() {
     long idle = requireIdle();
     return (idle + 1) | ((Thread.currentThread().getId() << OWNER_SHIFT) & OWNER_MASK);
@@ -403,14 +398,11 @@ public final class SnapshotCursor extends BoundedCursor {
     if (!take((claim & COUNT_MASK) - 1, claim)) {
       throw refusal(claims.get());
     }
-    // Whoever sees what this call writes sees the claim as well.
+    // A thread that sees a write of this call also sees the claim.
     VarHandle.storeStoreFence();
   }
 
-  /**
-   * To be called within a claim before mapped pages are read: it may be another thread than before
-   * that does so from now on.
-   */
+  /** Call within a claim before reading mapped pages; the calling thread may have changed. */
   private void noteUser() {
     Thread caller = Thread.currentThread();
     if (caller != user) {
@@ -430,10 +422,9 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * In place of a claim, for what touches the heap alone: whoever closes the cursor beside it takes
-   * nothing away.
+   * Replaces a claim in calls that read only the heap, which a concurrent close does not free.
    *
-   * @return changes with the next claim
+   * @return a state that changes with the next claim
    */
   private long requireIdle() {
     long state = claims.get();
@@ -444,8 +435,8 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * That nothing read since {@link #requireIdle} was another thread's to change; if something was,
-   * that is the error to report, whatever else came up.
+   * Fails if another thread claimed the cursor since {@link #requireIdle}; takes precedence over
+   * any other error.
    */
   private void requireUnclaimed(long idle) {
     VarHandle.acquireFence();
@@ -466,7 +457,7 @@ public final class SnapshotCursor extends BoundedCursor {
     try {
       giveBack(claim);
     } catch (InternalError e) {
-      // Of a page that was read before; it comes once.
+      // From a page read before; raised once.
       giveBack(claim);
       throw e;
     }
@@ -474,7 +465,7 @@ public final class SnapshotCursor extends BoundedCursor {
 
   private void giveBack(long claim) {
     if (claims.getPlain() == claim) {
-      // Whoever claims next sees what this call did; nothing asks for a full fence besides.
+      // Publishes this call to the next claim without a full fence.
       claims.setRelease((claim + 1) & COUNT_MASK);
     }
   }

@@ -36,15 +36,16 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reading half of an engine. Thread safe; takes no lock. Reads at {@link #LATEST} see the
- * newest commit, others what a hold holds: whether it still does is asked when there is a view. If
- * so, every job whose result is in the view knew of the hold, and has left what is read at it.
+ * The read half of an engine. Thread safe; takes no lock. Reads at {@link #LATEST} see the newest
+ * commit, others the commit that a snapshot lease holds. A read first takes a read state and then
+ * checks the lease: if it is still held, every job whose result is in the read state knew of it and
+ * kept what it needs.
  */
 public final class StoreReads {
-  /** Reads what is committed now; nobody's to release. */
+  /** Reads the newest commit; never released. */
   public static final SnapshotLease LATEST = new SnapshotLease(-1, 0);
 
-  /** In place of a sequence number: what there is, and not what has changed. */
+  /** Instead of a sequence number: all entries rather than changes. */
   public static final long EVERYTHING = -1;
 
   private final Epochs<ReadContext> epochs;
@@ -59,10 +60,10 @@ public final class StoreReads {
   private final MemoryLedger ledger;
   private final KnownGaps gaps = new KnownGaps();
 
-  /** The open cursors and when they were made, by the ticker. */
+  /** With their creation times by the ticker. */
   private final Map<SnapshotCursor, Long> cursors = new ConcurrentHashMap<>();
 
-  /** Calls that hold a view and are outside the epochs now and then. */
+  /** Calls that retain a read state and leave the epochs in between. */
   private final AtomicInteger longCalls = new AtomicInteger();
 
   public StoreReads(
@@ -84,7 +85,6 @@ public final class StoreReads {
     this.ledger = ledger;
   }
 
-  /** A copy of the value, null when the key is absent. */
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
@@ -110,7 +110,7 @@ public final class StoreReads {
     }
   }
 
-  /** The newest entry of the key without its value, null when it is absent. */
+  /** The key's newest entry without its value, null if absent. */
   public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
@@ -124,8 +124,8 @@ public final class StoreReads {
   }
 
   /**
-   * Hands out a view of the value. The reader runs outside the epochs: the view is safe without
-   * them, and nothing that the store lets go of waits for code of users.
+   * Passes a view of the value to {@code reader}, outside the epochs: the view is safe without
+   * them, and user code delays no reclamation.
    */
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotLease hold, Function<ByteBuffer, R> reader) {
@@ -164,9 +164,9 @@ public final class StoreReads {
   }
 
   /**
-   * Hands out the entry with a view of its value, as {@link #read}.
+   * As {@link #read}, with the entry.
    *
-   * @param valueBytesMax longer values are not read, and null in their place
+   * @param valueBytesMax longer values are not read; the view is null then
    */
   public <R extends @Nullable Object> @Nullable R readWithInfo(
       int keyspace,
@@ -194,7 +194,7 @@ public final class StoreReads {
     }
   }
 
-  /** Appends the value to {@code target}; its length, -1 when the key is absent. */
+  /** Appends the value to {@code target}; returns its length, -1 if absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
@@ -218,9 +218,9 @@ public final class StoreReads {
     }
   }
 
-  /** The values of all keys as of one moment, null where absent. */
+  /** The values of all keys at one sequence number, null where absent. */
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotLease hold) {
-    // First, since the list is not ours and whatever it does has to be done outside.
+    // Outside the epochs: the list is user code.
     byte[][] wanted = keys.toArray(new byte[0][]);
     return wanted.length <= MultiGet.GROUP_KEYS_MAX
         ? getFew(keyspace, wanted, hold)
@@ -249,15 +249,14 @@ public final class StoreReads {
   }
 
   /**
-   * As above, of so many keys that it may take long. Holds its view, as a cursor does, and is in
-   * the epochs for a group of keys at a time: while somebody is inside, no memtable that is flushed
-   * meanwhile is freed, and no file that is replaced is deleted. Not for fewer keys: whoever lets
-   * go of a view last gives back what that held, which may be files.
+   * As {@link #getFew}, for many keys. Retains its read state like a cursor and enters the epochs
+   * per group, because a thread inside delays the release of flushed memtables and replaced files.
+   * Not for few keys: the last release of a read state frees what it held, possibly files.
    */
   private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotLease hold) {
-    // What an earlier read is yet to raise must not come between counting and the end of it.
+    // A page fault of an earlier read must not surface before the decrement.
     Region.requirePagesRead();
-    // Before there is a view, so that closing either waits or has left none to be had.
+    // Before taking a read state, so that close either waits or fails this call.
     longCalls.incrementAndGet();
     try (PinnedReadState held = held(hold)) {
       MultiGet get =
@@ -287,7 +286,7 @@ public final class StoreReads {
     }
   }
 
-  /** Leaves, but for the slot, by which closing finds the call and waits for its end. */
+  /** Exits the epochs but keeps the slot, so that close waits for the call. */
   private void rest(EpochSlot<ReadContext> slot) {
     trim(slot);
     epochs.rest(slot);
@@ -300,8 +299,8 @@ public final class StoreReads {
   }
 
   /**
-   * Looks the context's key up. The view is still the current one after the moment was read, so it
-   * holds everything up to that moment, also of a batch that filled several memtables.
+   * Looks up the context's key. If the read state is current after the sequence number was read, it
+   * holds everything up to that number, even a batch in several memtables.
    */
   private boolean find(ReadContext context, SnapshotLease hold) {
     while (true) {
@@ -314,7 +313,7 @@ public final class StoreReads {
   }
 
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
-    // Inside the epochs until the cursor is known, so that closing either waits or finds it.
+    // Inside the epochs until the cursor is registered, so that close either waits or finds it.
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -330,12 +329,11 @@ public final class StoreReads {
     return gaps;
   }
 
-  /** The sequence number of the last commit. */
   public long visibleSequence() {
     return snapshots.visibleSequence();
   }
 
-  /** Holds what is committed now, to be walked as often as one likes; the caller closes it. */
+  /** Pins the current commit for any number of scans; the caller closes it. */
   public PinnedReadState moment() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
@@ -347,8 +345,8 @@ public final class StoreReads {
   }
 
   /**
-   * A view that the caller releases, and what it is read at. It is retained before the moment is
-   * read, and still the current one afterwards: so it holds every entry up to that moment.
+   * Retains a read state with the sequence number to read at. It is retained before the number is
+   * read and current afterwards, so it holds every entry up to that number.
    */
   private PinnedReadState held(SnapshotLease hold) {
     while (true) {
@@ -373,10 +371,9 @@ public final class StoreReads {
   }
 
   /**
-   * Over a view that the caller holds. For copies of what is stored, whose values are verified
-   * whatever the store is opened with.
+   * A cursor over a pinned read state. For copies of the store, so values are always verified.
    *
-   * @param since shows what has changed since then, deletes too, or {@link #EVERYTHING} there is
+   * @param since shows changes after this number, including deletes, or {@link #EVERYTHING}
    */
   SnapshotCursor cursor(PinnedReadState held, ScanBounds bounds, long since) {
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -406,7 +403,7 @@ public final class StoreReads {
     }
   }
 
-  /** Takes over the caller's reference to the view, whatever comes of it. */
+  /** Takes over the reference to the read state, even on failure. */
   private SnapshotCursor makeCursor(
       PinnedReadState held, ScanBounds bounds, long since, ReadContext context) {
     ReadState view = held.view();
@@ -423,7 +420,7 @@ public final class StoreReads {
       }
       return new SnapshotCursor(this, view, iterator, context, ahead, bounds);
     } catch (RuntimeException | Error e) {
-      // An unreadable page of a mapping is an Error, and so is memory that runs out.
+      // Includes unreadable mapped pages and a lack of memory.
       try {
         if (iterator != null) {
           iterator.close();
@@ -435,7 +432,7 @@ public final class StoreReads {
     }
   }
 
-  /** What the bounds show of the view, which the caller has retained. */
+  /** The caller retains the read state. */
   private VisibleIterator iterator(PinnedReadState held, ScanBounds bounds, long since) {
     ReadState view = held.view();
     long moment = held.sequence();
@@ -456,18 +453,18 @@ public final class StoreReads {
     }
   }
 
-  /** Holds the present for reads at the returned hold's sequence number. */
+  /** Takes a snapshot of the newest commit. */
   public SnapshotLease acquireSnapshot() {
     live.get();
     return snapshots.acquire();
   }
 
-  /** As {@link #acquireSnapshot}, with the place from which on the memtables hold what is newer. */
+  /** As {@link #acquireSnapshot}, with the mark after which memtables hold newer entries. */
   public MemtableHighWater.MarkedSnapshot begin() {
     return MemtableHighWater.MarkedSnapshot.take(live, snapshots);
   }
 
-  /** The sequence number of a hold; refused when that was released, or the store is closed. */
+  /** The lease's sequence number; throws if it was released or the store is closed. */
   public long heldSequence(SnapshotLease hold) {
     live.get();
     return hold.heldSequence();
@@ -481,7 +478,7 @@ public final class StoreReads {
     return cursors.size();
   }
 
-  /** For how long the oldest open cursor has been open; 0 when there is none. */
+  /** Age of the oldest open cursor, 0 if there is none. */
   public long oldestCursorNanos() {
     long now = ticker.nanos();
     long oldest = 0;
@@ -492,8 +489,8 @@ public final class StoreReads {
   }
 
   /**
-   * Closes the cursors that are still open, and waits for those that others are closing and for
-   * calls that hold a view. There is none to be had any more.
+   * Closes all open cursors; waits for concurrent closes and calls that retain a read state. No new
+   * ones can start.
    */
   public void closeCursors() {
     CleanupSteps closes = new CleanupSteps();
@@ -526,12 +523,15 @@ public final class StoreReads {
     cursors.remove(cursor);
   }
 
-  /** Asked when there is a view, whatever was known before. */
+  /** Call after taking the read state, even if the lease was checked before. */
   private long readable(SnapshotLease hold) {
     return hold == LATEST ? snapshots.visibleSequence() : hold.heldSequence();
   }
 
-  /** One more for each level that has tables, as {@link RangeCoverage} counts them. */
+  /**
+   * One source per memtable, level 0 table and non-empty level, as {@link RangeCoverage} numbers
+   * them.
+   */
   private IteratorSources sources(ReadState view, List<TableFile> levelZero, ScanBounds bounds) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;

@@ -7,17 +7,17 @@ import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.bytes.MappedBytes;
 import org.jspecify.annotations.Nullable;
 
-/** Copies between a user's Chronicle Bytes and regions without allocating. */
+/** Copies between Chronicle Bytes of the user and regions, without allocating. */
 public final class UserBytes {
   private static final boolean BIG_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
 
   private UserBytes() {}
 
   /**
-   * Copies what lies between read position and limit of {@code source}.
+   * Copies the readable bytes of {@code source}.
    *
-   * @throws InternalError as Java does for a page of a user's mapping that cannot be read
-   * @throws IllegalStateException when the source was released
+   * @throws InternalError from Java if a page of a mapping cannot be read
+   * @throws IllegalStateException if the source was released
    */
   public static void copy(BytesStore<?, ?> source, Region target, long targetOffset) {
     requireHeld(source);
@@ -39,19 +39,17 @@ public final class UserBytes {
     }
   }
 
-  /** From the order of a region's longs, little-endian, to that of Chronicle's, or back. */
+  /** Converts between a region's little-endian order and Chronicle's native one. */
   private static long ordered(long value) {
     return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
 
-  /**
-   * Whether the bytes lie behind one another off-heap; those of a mapped file may lie in chunks.
-   */
+  /** Bytes of a mapped file may be in chunks. */
   private static boolean isContiguous(BytesStore<?, ?> bytes) {
     return bytes.isDirectMemory() && !(bytes instanceof MappedBytes);
   }
 
-  /** The array that these bytes are from its first to its last; null if they are none. */
+  /** The array that is exactly these bytes, null if there is none. */
   private static byte @Nullable [] wholeArray(@Nullable BytesStore<?, ?> bytes) {
     return bytes != null
             && bytes.underlyingObject() instanceof byte[] array
@@ -61,10 +59,7 @@ public final class UserBytes {
         : null;
   }
 
-  /**
-   * Refuses bytes whose memory is gone. Chronicle's own access does, but tells their former address
-   * all the same.
-   */
+  /** Refuses released bytes. Chronicle still returns their former address. */
   private static void requireHeld(BytesStore<?, ?> bytes) {
     if (bytes.refCount() <= 0) {
       throw new IllegalStateException("the bytes were released");
@@ -74,7 +69,7 @@ public final class UserBytes {
   /**
    * Appends a range of {@code source} at the write position of {@code target}.
    *
-   * @throws IllegalStateException when the target was released
+   * @throws IllegalStateException if the target was released
    */
   static void append(Region source, long offset, int count, Bytes<?> target) {
     requireHeld(target);

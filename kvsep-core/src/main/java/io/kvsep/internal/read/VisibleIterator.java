@@ -19,35 +19,33 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a reader at one sequence number sees of an internal iterator within bounds: for each key its
- * newest version at or below that number, unless it is a tombstone, expired, or in a range that was
- * deleted later. Sources that are older than such a delete leap over its range.
+ * The entries of an internal iterator visible at one sequence number within bounds: each key's
+ * newest version at or below that number, unless it is a tombstone, expired, or deleted by a newer
+ * range tombstone. Sources older than such a range tombstone skip its range.
  *
  * <p>Invariants:
  *
- * <ol>
- *   <li>Walking forward the source stands on the current entry, or, while the walk goes over what
- *       it has {@link #ahead}, on one before it; walking back it stands before all versions of the
- *       current key, and the entry found on the way is remembered.
- *   <li>{@code current} holds a copy of the current key, so that versions of it are recognised.
- *       When the source takes a step forward it stands on that key, so that what its next key has
- *       in common with it is in the copy already.
- *   <li>A remembered payload stays readable: the regions belong to memtables that the cursor's view
- *       pins, and to the table a level's iterator stands in or the one it left last. All versions
- *       of a key in a level are in one table, and no level's iterator goes on behind the key
- *       before. Walking back, a payload that passes with the next step is copied.
- * </ol>
+ * <ul>
+ *   <li>I1: forward, the source is on the current entry, or before it while entries come from
+ *       {@link #ahead}. Backward, it is before all versions of the current key, and the entry found
+ *       is remembered.
+ *   <li>I2: {@code current} holds a copy of the current key to recognise its other versions. Before
+ *       the source steps forward it is on that key, so the prefix its next key shares is already in
+ *       the copy.
+ *   <li>I3: a remembered payload stays readable. Its region belongs to a memtable pinned by the
+ *       cursor's read state, or to the table a level's iterator is in or left last; all versions of
+ *       a key in a level are in one table, and no level's iterator moves past the preceding key.
+ *       Backward, a payload that the next step invalidates is copied.
+ * </ul>
  *
- * Not thread safe. Owns and closes its source.
+ * <p>Not thread safe. Owns and closes its source.
  */
 final class VisibleIterator implements AutoCloseable {
   private static final long ALL = -1;
 
   private static final int NOT_BELOW = -1;
 
-  /**
-   * What is ahead is asked for after so many, since having it ready costs as much as some steps.
-   */
+  /** Steps before lookahead is requested; preparing it costs as much as a few steps. */
   private static final int STEPS_BEFORE_AHEAD = 4;
 
   private static final int UNKNOWN = Integer.MAX_VALUE;
@@ -67,38 +65,37 @@ final class VisibleIterator implements AutoCloseable {
   private final @Nullable Region upper;
   private final int upperLength;
 
-  /** Changes behind this sequence number are shown, deletes too; {@link #ALL} is no such walk. */
+  /** Shows changes after this sequence number, including deletes; {@link #ALL} for none. */
   private long since = ALL;
 
   private boolean forward = true;
   private final HeapEntry current = new HeapEntry();
 
-  /** What the current entry came from if the source does not stand on it. */
+  /** Lookahead the current entry came from; null if the source is on the entry. */
   private @Nullable EntryLookahead ahead;
 
   private final RangeSkipGuard leaps = new RangeSkipGuard();
 
-  /** Steps since a jump: whoever jumps may take few. */
+  /** Steps since a jump; a cursor that jumps may take few. */
   private int walked;
 
   /**
-   * Walking forward, where our copy and the upper bound differ: a key that has more bytes than that
-   * in common with the copy is below the bound, too.
+   * Forward: where the key copy and the upper bound differ. A key that shares more bytes with the
+   * copy is also below the bound.
    */
   private int upperAt;
 
-  /** The same for entries ahead. */
   private final @Nullable KeyLimit limit;
 
   private @Nullable Region payloadRegion;
 
   /**
-   * Takes over the source, unless memory for the bounds runs out.
+   * Takes over the source, unless allocating the bounds fails.
    *
-   * @param coverage what range deletes hide, null for nothing
-   * @param gaps knows where all is dead; null where that is not asked
-   * @param lower first stored key that may be seen, null for none
-   * @param upper first stored key that may not be seen any more, null for none
+   * @param coverage range tombstones, null for none
+   * @param gaps known gaps, null if unused
+   * @param lower first visible stored key, null for none
+   * @param upper first stored key after the visible ones, null for none
    */
   VisibleIterator(
       MergingIterator source,
@@ -120,7 +117,7 @@ final class VisibleIterator implements AutoCloseable {
     this.lowerLength = lower == null ? 0 : lower.length;
     this.upperLength = upper == null ? 0 : upper.length;
     this.limit = upper == null ? null : new KeyLimit(upper);
-    // Last, since nobody can close what could not be made.
+    // Last: a failed constructor cannot be closed.
     this.lower = copy(lower, ledger);
     try {
       this.upper = copy(upper, ledger);
@@ -133,9 +130,9 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * From now on shows, for each key, the newest version if its number is higher than {@code
-   * sequence}, also when it is a delete or has expired, unless its range was deleted later, or it
-   * is what a table has in place of an entry, which nobody wrote. Forward only.
+   * Shows from now on, for each key, the newest version above {@code sequence}, even if it is a
+   * delete or expired, unless a newer range tombstone covers it or it is the placeholder tombstone
+   * of a table without entries, which no user wrote. Forward only.
    */
   void showChangesSince(long sequence) {
     since = sequence;
@@ -161,7 +158,6 @@ final class VisibleIterator implements AutoCloseable {
     return settleBackward();
   }
 
-  /** To the first entry at or after the stored key. */
   boolean seekAtOrAfter(byte[] storedKey) {
     Region target = place(storedKey);
     int length = storedKey.length;
@@ -173,7 +169,6 @@ final class VisibleIterator implements AutoCloseable {
     return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
-  /** To the last entry at or before the stored key. */
   boolean seekAtOrBefore(byte[] storedKey) {
     Region target = place(storedKey);
     int length = storedKey.length;
@@ -181,12 +176,12 @@ final class VisibleIterator implements AutoCloseable {
       return last();
     }
     jump();
-    // Tag 0 sorts behind every entry of the key.
+    // Tag 0 sorts after all entries of the key.
     source.seekBefore(target, 0, length, 0);
     return settleBackward();
   }
 
-  /** To the entry after the current one; only while it stands on one. */
+  /** Requires a current entry. */
   boolean next() {
     EntryLookahead entries = ahead;
     return (entries != null && entries.next(current)) || step();
@@ -198,7 +193,7 @@ final class VisibleIterator implements AutoCloseable {
       return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
     }
     if (ahead != null) {
-      // Out of the copy on the heap, perhaps in the hands of another thread than went into it.
+      // Leaves the heap copy, possibly on another thread than entered it.
       DeferredPageFaults.mayFollow();
       source.follow(current);
       ahead = null;
@@ -219,7 +214,6 @@ final class VisibleIterator implements AutoCloseable {
     return settleForward(/* skipCurrentKey= */ true, source.keyShared());
   }
 
-  /** Somewhere else: what is ahead is no longer, and the walk begins anew. */
   private void jump() {
     forgetAhead();
     leaps.forget();
@@ -230,7 +224,7 @@ final class VisibleIterator implements AutoCloseable {
     walked = 0;
   }
 
-  /** To the entry before the current one; only while it stands on one. */
+  /** Requires a current entry. */
   boolean previous() {
     forgetAhead();
     if (forward) {
@@ -239,7 +233,7 @@ final class VisibleIterator implements AutoCloseable {
     return settleBackward();
   }
 
-  /** As {@link MergingIterator#foresee}: entries that the source has, visible or not. */
+  /** As {@link MergingIterator#foresee}; includes invisible entries. */
   void foresee(PrefetchSink sink) {
     EntryLookahead entries = ahead;
     if (entries != null) {
@@ -249,12 +243,11 @@ final class VisibleIterator implements AutoCloseable {
     }
   }
 
-  /** The current key, from 0 to its length, in an array that changes with the next step. */
+  /** Valid from 0 to its length, until the next step. */
   byte[] key() {
     return current.key;
   }
 
-  /** A copy of the current key. */
   Region keyRegion() {
     int length = current.keyLength;
     Region copy = keyCopy.ensure(Math.max(1, length));
@@ -282,12 +275,11 @@ final class VisibleIterator implements AutoCloseable {
     return current.payloadLength;
   }
 
-  /** What the current entry came from if its payload is on the heap, too. */
+  /** Source of the current entry if its payload is also on the heap. */
   @Nullable EntryLookahead ahead() {
     return ahead;
   }
 
-  /** As {@link EntryLookahead#copyPayload}. */
   int copyPayload(EntryLookahead from, byte[] target) {
     return from.copyPayload(current, target);
   }
@@ -309,7 +301,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * @param agreeing how many of the first bytes of the source's key are those of our copy
+   * @param agreeing leading bytes of the source's key that equal the key copy's
    */
   private boolean settleForward(boolean skipCurrentKey, int agreeing) {
     forward = true;
@@ -364,12 +356,12 @@ final class VisibleIterator implements AutoCloseable {
     return false;
   }
 
-  /** After how many dead keys a move asks for a gap first. */
+  /** Dead keys after which a move first looks for a gap. */
   private int firstLook() {
     return gaps == null ? NEVER : GapFinder.LOOK_KEYS;
   }
 
-  /** Goes to the other end of a known gap in which the source stands; false where none is known. */
+  /** Skips the known gap around the source's key; false if there is none. */
   private boolean leapGap() {
     GapFinder finder = Objects.requireNonNull(gaps);
     int length = source.keyLength();
@@ -390,9 +382,9 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * Ends a run of dead keys, and keeps the gap if it was a long one.
+   * Ends a run of dead keys; records a long one as a gap.
    *
-   * @param found whether it ends at the current entry, or at the bound of the walk
+   * @param found whether it ends at the current entry, not at the bound
    */
   private void endRun(int dead, boolean found) {
     GapFinder finder = gaps;
@@ -414,7 +406,7 @@ final class VisibleIterator implements AutoCloseable {
     finder.endRun(dead);
   }
 
-  /** Nobody enters another block, where it would show that this one could not be read. */
+  /** Checks the current block for page faults, as no further block is entered. */
   private void endWalk(boolean stepped) {
     if (stepped) {
       Region.requirePagesRead();
@@ -439,7 +431,8 @@ final class VisibleIterator implements AutoCloseable {
         dead++;
         continue;
       }
-      // Versions come oldest first: the last one not beyond our sequence number decides the key.
+      // Versions come oldest first: the last one at or below our sequence number is the visible
+      // one.
       current.putKey(source, /* agreeing= */ 0);
       boolean present = false;
       for (; source.isValid() && current.isKeyOf(source); source.previous()) {
@@ -464,7 +457,7 @@ final class VisibleIterator implements AutoCloseable {
     return false;
   }
 
-  /** Whether the source's entry is older than a delete of its range. */
+  /** Whether a newer range tombstone deletes the source's entry. */
   private boolean isHidden() {
     RangeCoverage ranges = coverage;
     return ranges != null
@@ -473,8 +466,9 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * Moves over the deleted range in which the source stands. Whatever lies behind the source of the
-   * delete in age has nothing but deleted entries there; false when the current entry lies before.
+   * Skips the deleted range around the source's key, in which all sources older than the range
+   * tombstone's have only deleted entries. Returns false if the current entry is not from one of
+   * them.
    */
   private boolean leap() {
     RangeCoverage ranges = Objects.requireNonNull(coverage);
@@ -498,9 +492,9 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * Whether the source's entry, which no range hides, is the tombstone that a table of deleted
-   * ranges alone has been given: it says nothing that the range does not, and its key may be none
-   * that a user can have. No other entry has the number of a range.
+   * Whether the source's entry, which no range hides, is the placeholder of a table with only range
+   * tombstones. It adds nothing to the range, and its key may be invalid for users. No other entry
+   * has a range tombstone's number.
    */
   private boolean isOfRange(long number) {
     RangeCoverage ranges = coverage;
@@ -537,7 +531,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private void refer(Region region) {
-    // It seldom is another one, and writing a reference costs more than looking at it.
+    // It seldom changes, and writing a reference costs more than comparing.
     if (payloadRegion != region) {
       payloadRegion = region;
     }

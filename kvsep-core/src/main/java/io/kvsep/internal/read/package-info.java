@@ -1,5 +1,5 @@
 /**
- * The read path of one open store: lookups, cursors and reading ahead. Readers take no lock: they
+ * The read path of one open store: lookups, cursors and read-ahead. Readers take no lock: they
  * enter an epoch and read one {@link io.kvsep.internal.view.ReadState}.
  */
 @NullMarked
