@@ -22,45 +22,44 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether anything that a transaction has read at its snapshot S was changed since: a
- * put, a delete or a delete of a range above S, whatever it set. Looks at everything once on the
- * caller's thread ({@link #advance}), and as the condition of the commit only at what came since:
- * the leader walks over the memtables' last entries in the order in which they came, and asks of
- * each whether it was read. Nobody else has to keep anything for that.
+ * Checks whether anything a transaction read at its snapshot S was changed since by a put, delete
+ * or range delete above S, whatever the value. {@link #advance} checks everything once on the
+ * caller's thread. As the commit's condition it checks only newer entries: the leader iterates over
+ * the memtables' last entries in insertion order and looks each up in what was read. No other
+ * component keeps state for this.
  *
- * <p>Where the mark of the last look is in a memtable that was written out meanwhile, or a bulk
- * load came into force, everything is looked at again: keys and ranges that were read, in each
- * memtable and table that has anything above S.
+ * <p>Everything is checked again, keys and ranges in each memtable and table with entries above S,
+ * if the memtable of the last mark was flushed or a bulk load was installed.
  *
- * <p><b>Why nothing is missed although flushes and compactions drop entries.</b> The transaction
- * holds S, so S is a boundary between stripes for every job that begins later; and a job that began
- * earlier knows only boundaries up to S. Of the changes of a key above S, a job
+ * <p><b>Why flushes and compactions hide no change.</b> The transaction holds S, so S is a boundary
+ * between stripes for every job that begins later; a job that began earlier knows only boundaries
+ * up to S. Of the changes of a key above S, a job
  *
  * <ul>
- *   <li>drops one only for a newer version in the same stripe, or for a newer delete of its range
- *       in the same stripe, which is above S too, and stays or gives way to one that is newer still
- *       (also where a whole table goes because it is covered);
- *   <li>drops a tombstone, or a deleted range, for good only if its number is at or below the
- *       lowest boundary, which S is not below;
- *   <li>turns what has expired into a tombstone of the same number.
+ *   <li>drops one only for a newer version or range tombstone in the same stripe, which is also
+ *       above S and is kept or superseded by a still newer one (also when a covered table is
+ *       dropped as a whole);
+ *   <li>drops a tombstone or range tombstone entirely only if its number is at or below the lowest
+ *       boundary, which is at most S;
+ *   <li>turns expired entries into tombstones of the same number.
  * </ul>
  *
- * So as long as S is held, a key that was changed above S has a version, or lies in a deleted
- * range, above S. There is one exception: a table that is the lowest, all of which is above S, goes
- * when its own deleted range hides all of its entries. Then its keys were absent at S and are
- * absent now, so whoever has read that still has read what is there. Reclaim moves values and
- * changes no number. That a value expires is no change: it was written together with its end.
+ * <p>So while S is held, a key changed above S has a version or range tombstone above S. The one
+ * exception is a table with nothing below it and all entries above S, which is dropped when its own
+ * range tombstone covers all its entries. Its keys were absent at S and are absent now, so reads of
+ * them remain valid. Reclaim moves values and changes no number. Expiry is no change, since it was
+ * written with the value.
  *
- * <p>Not thread safe: belongs to the transaction's thread, and to the leader during the commit.
+ * <p>Not thread safe: owned by the transaction's thread, and by the leader during the commit.
  */
 public final class ConflictCheck implements CommitCondition {
-  /** With more entries than this to look at, the leader had better not do it. */
+  /** With more entries than this to check, the caller checks before the leader. */
   private static final long BEHIND_MAX = 1_000;
 
-  /** A key is looked up in so many places, where an entry since the mark costs one search. */
+  /** Cost of a key lookup relative to checking one entry after the mark. */
   private static final int LOOKUP_COST = 16;
 
-  /** Tag of the newest version of the context's key in one place; 0 where it has none. */
+  /** Tag of the newest version of the context's key in one source; 0 if it has none. */
   private interface NewestTag {
     long of(ReadContext context, long hash);
   }
@@ -71,12 +70,12 @@ public final class ConflictCheck implements CommitCondition {
   private final EntryTest conflicting;
   private final boolean pointsOnly;
 
-  /** Behind this nobody has looked yet; null when nobody has looked at all. */
+  /** Entries after this mark are unchecked; if null, all are. */
   private @Nullable MemtableHighWater seen;
 
   /**
-   * @param sequence what the transaction reads at, held until the check is done with
-   * @param mark where what is above {@code sequence} begins, null when that is not known
+   * @param sequence the transaction's snapshot, held until the check is no longer used
+   * @param mark where entries above {@code sequence} begin; null if unknown
    */
   public ConflictCheck(
       StoreReads reads, ReadRanges read, long sequence, @Nullable MemtableHighWater mark) {
@@ -99,7 +98,7 @@ public final class ConflictCheck implements CommitCondition {
     return look(/* leading= */ true);
   }
 
-  /** Looks at what is there by now; false when there is a conflict. */
+  /** Checks everything so far; false if there is a conflict. */
   @Override
   public boolean advance() {
     return look(/* leading= */ false);
@@ -121,12 +120,12 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   private boolean look(boolean leading) {
-    // Retained and not in the epochs: this may take as long as the scans of the transaction.
+    // Retained and not in the epochs, because this may take as long as the transaction's scans.
     ReadState view = reads.live().retain();
     try {
       MemtableHighWater mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
-      // Everything that is complete by now will be seen, published or not.
+      // Taken before the check, which sees every entry complete by now, published or not.
       MemtableHighWater next = MemtableHighWater.of(view);
       boolean unchanged;
       if (mark == null || index < 0 || (!leading && isDear(mark, view, index))) {
@@ -141,7 +140,7 @@ public final class ConflictCheck implements CommitCondition {
     }
   }
 
-  /** Whether what came since is so much that looking up what was read costs less. */
+  /** Whether looking up the keys that were read costs less than checking the new entries. */
   private boolean isDear(MemtableHighWater mark, ReadState view, int index) {
     return pointsOnly && mark.entriesSince(view, index) > (long) LOOKUP_COST * read.count();
   }
@@ -168,7 +167,7 @@ public final class ConflictCheck implements CommitCondition {
         }
       }
     }
-    // A filter that said no may not have been read.
+    // A filter's negative answer may come from an unreadable page.
     Region.requirePagesRead();
     return true;
   }
@@ -193,9 +192,9 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   /**
-   * Looks keys up, in memtables too: a walk would have these bring all of their keys in order.
+   * Looks keys up even in memtables, where iterating would require sorting all keys.
    *
-   * @param first of what was read; up to {@code end}
+   * @param first first index of what was read; up to {@code end}
    */
   private boolean changesPoint(NewestTag newest, int first, int end) {
     Epochs<ReadContext> epochs = reads.epochs();
@@ -280,7 +279,7 @@ public final class ConflictCheck implements CommitCondition {
     return false;
   }
 
-  /** Whether one of the entries that were read is above the snapshot. */
+  /** Whether the range that was read has an entry above the snapshot. */
   private boolean changes(InternalIterator entries, ReadContext context, int index) {
     context.setStoredKey(read.start(index));
     entries.seek(context.key(), 0, context.keyLength, Tag.MAX);

@@ -30,17 +30,16 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An optimistic transaction: reads at a snapshot, keeps its writes on the heap, and remembers what
- * it has read. The commit writes all of it as one batch if nothing that was read has changed since,
- * which is checked where nobody else can commit ({@link ConflictCheck}). So every transaction that
- * wrote something might as well have run alone, at the moment of its commit, and every other one at
- * the moment it began.
+ * An optimistic transaction: reads at a snapshot, keeps its writes on the heap and records its
+ * reads. The commit writes one batch if nothing read has changed since, which {@link ConflictCheck}
+ * checks while no other write can commit. So each transaction that wrote is serialized at its
+ * commit, and each read-only one at its start.
  *
- * <p>What its own writes answer is no read of the store. A cursor reads from where it was put to
- * where it got, whatever is or is not in between.
+ * <p>A read answered by the transaction's own writes is no read of the store. A cursor reads the
+ * whole range from its start to its position.
  *
- * <p>Used by one thread at a time: a second one is refused while a call is under way. The end
- * closes the cursors and lets the snapshot go.
+ * <p>Used by one thread at a time: a second thread is refused during a call. Ending the transaction
+ * closes its cursors and releases the snapshot.
  */
 public final class EngineTransaction {
   private static final long UNCOMMITTED = -1;
@@ -58,7 +57,7 @@ public final class EngineTransaction {
   private volatile boolean over;
   private volatile boolean conflicted;
 
-  /** Sequence number of the last write; {@link #UNCOMMITTED} until there is one. */
+  /** Sequence number of the last write, {@link #UNCOMMITTED} before the commit. */
   private volatile long version = UNCOMMITTED;
 
   public EngineTransaction(
@@ -71,7 +70,7 @@ public final class EngineTransaction {
     this.start = reads.begin();
   }
 
-  /** Sequence number of the last commit it sees. */
+  /** Sequence number of the snapshot. */
   public long sequence() {
     return start.hold().sequence();
   }
@@ -101,7 +100,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Without the value, null when the key is absent; an own write has no sequence number yet. */
+  /** The entry without its value, null if absent; the sequence number of an own write is 0. */
   public @Nullable FoundEntry info(int keyspace, byte[] key) {
     long holds = holds();
     try {
@@ -138,9 +137,9 @@ public final class EngineTransaction {
   }
 
   /**
-   * Hands out the entry with a view of its value.
+   * Passes the entry and a view of its value to {@code reader}.
    *
-   * @param valueBytesMax longer values are not read, and null in their place
+   * @param valueBytesMax longer values are not read; the view is null then
    */
   public <R extends @Nullable Object> @Nullable R readWithInfo(
       int keyspace,
@@ -164,7 +163,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Appends the value to {@code target}; its length, -1 when the key is absent. */
+  /** Appends the value to {@code target}; returns its length, -1 if absent. */
   public long get(int keyspace, BytesStore<?, ?> key, Bytes<?> target) {
     long holds = holds();
     try {
@@ -209,7 +208,9 @@ public final class EngineTransaction {
     }
   }
 
-  /** A cursor over the store and the transaction's writes of now; the end closes it. */
+  /**
+   * A cursor over the store and the transaction's present writes; closed when the transaction ends.
+   */
   public InternalCursor cursor(ScanBounds bounds) {
     long holds = holds();
     try {
@@ -233,8 +234,8 @@ public final class EngineTransaction {
   /**
    * Sets the key.
    *
-   * @param timeToLiveMillis from the commit on, 0 for no end; the negative of a moment is that
-   *     moment
+   * @param timeToLiveMillis counts from the commit, 0 for no expiry; a negative number is the
+   *     negated expiry time
    */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     long holds = holds();
@@ -284,7 +285,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Writes everything, or nothing; ends the transaction in any case. */
+  /** Writes everything atomically; ends the transaction in any case. */
   public void commit() {
     long holds = holds();
     try {
@@ -318,7 +319,7 @@ public final class EngineTransaction {
     version = last;
   }
 
-  /** Forgets everything; refused when it is over or the store is closed. */
+  /** Discards everything; throws if the transaction has ended or the store is closed. */
   public void rollback() {
     long holds = holds();
     try {
@@ -329,7 +330,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Forgets everything; does nothing when it is over. Waits for a call in another thread. */
+  /** Discards everything, unless the transaction has ended. Waits for a call on another thread. */
   public void close() {
     long holds = holds();
     try {
@@ -342,17 +343,17 @@ public final class EngineTransaction {
     }
   }
 
-  /** Whether it was committed or rolled back, with or without success. */
+  /** Whether it was committed or rolled back, successfully or not. */
   public boolean isOver() {
     return over;
   }
 
-  /** Whether a commit failed for a conflict. */
+  /** Whether the commit failed because of a conflict. */
   public boolean isConflicted() {
     return conflicted;
   }
 
-  /** Sequence number of its last write, 0 when it wrote nothing; refused before the commit. */
+  /** Sequence number of the last write, 0 if there was none; throws before the commit. */
   public long version() {
     if (version == UNCOMMITTED) {
       throw new IllegalStateException("the transaction was not committed");
@@ -360,7 +361,7 @@ public final class EngineTransaction {
     return version;
   }
 
-  /** Throws when a call with this keyspace would be refused. */
+  /** Throws if a call with this keyspace would. */
   public void check(int keyspace) {
     long holds = holds();
     try {
@@ -370,7 +371,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Begins a call in a keyspace, as {@link #claim}. */
+  /** Begins a call in a keyspace; see {@link #claim}. */
   private void begin(int keyspace) {
     claim();
     if (keyspace != Keyspaces.DEFAULT) {
@@ -378,14 +379,14 @@ public final class EngineTransaction {
     }
   }
 
-  /** How many calls the thread is in, one inside another; to be asked before each. */
+  /** Nested calls of this thread; read before each call. */
   long holds() {
     return use.getHoldCount();
   }
 
   /**
-   * Begins a call. Within the {@code try} that ends it, since what an unreadable page of a mapping
-   * raises late may surface as this returns; so there is nothing to undo where it throws.
+   * Begins a call. Called inside the {@code try} whose {@code finally} ends it, because a deferred
+   * page fault may surface as this returns; a failure leaves nothing to undo.
    */
   void claim() {
     requireOpen();
@@ -403,7 +404,7 @@ public final class EngineTransaction {
     try {
       release(holds);
     } catch (InternalError e) {
-      // Of a page that was read before; it comes once.
+      // From a page read before; raised once.
       release(holds);
       throw e;
     }
@@ -415,7 +416,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** What is closed says so, also to threads that come at the same time. */
+  /** A closed store or ended transaction takes precedence over concurrent use. */
   private void requireOpen() {
     if (over) {
       throw overError();
@@ -423,7 +424,7 @@ public final class EngineTransaction {
     reads.live().get();
   }
 
-  /** Ends a cursor, also when the transaction is over; waits for a call in another thread. */
+  /** Closes a cursor, even after the transaction's end; waits for a call on another thread. */
   void close(TransactionCursor cursor) {
     long holds = holds();
     try {
@@ -440,7 +441,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** What a cursor has read, as stored keys. */
+  /** Records a range of stored keys that a cursor read. */
   void read(byte[] from, byte[] to, boolean inclusive) {
     boolean noted = false;
     try {
@@ -458,8 +459,8 @@ public final class EngineTransaction {
   }
 
   /**
-   * What the transaction's writes say of the key now: a put whose moment has passed hides what the
-   * store has, as a delete does. Where they say nothing, the key counts as read.
+   * The transaction's current write of the key; an expired put counts as a delete. If there is
+   * none, the key is recorded as read and null returned.
    */
   private @Nullable TransactionWrite ownOrRead(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);

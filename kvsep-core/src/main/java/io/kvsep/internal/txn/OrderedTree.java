@@ -6,22 +6,19 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sorted map from keys (as unsigned bytes) to values that never changes: what adds or removes
- * makes a new one, which shares all but a path with the old. So a cursor keeps the map of the
- * moment it was made, and a transaction with a thousand cursors and a million writes copies
- * nothing.
+ * A persistent sorted map with keys as unsigned bytes: an update returns a new map that shares all
+ * but one path. So each cursor keeps the map of its creation, and many cursors over many writes
+ * need no copies.
  *
- * <p>A treap (R. Seidel and C. Aragon, 1989): ordered by key, and a heap by priorities that are
- * drawn from a sequence, so that every operation takes about 2 log2(n) steps, removing a range of
- * any length included.
+ * <p>A treap (R. Seidel and C. Aragon, 1989), with pseudorandom priorities. Every operation takes
+ * about 2 log2(n) steps, including the removal of a range of any length.
  */
 final class OrderedTree<V> {
-  /** An entry and what hangs below it. Immutable. */
+  /** An entry and its subtrees. Immutable. */
   static final class Node<V> {
     final byte[] key;
     final V value;
 
-    /** Bytes that this entry counts for. */
     private final long weight;
 
     private final long priority;
@@ -68,7 +65,7 @@ final class OrderedTree<V> {
     this.drawn = drawn;
   }
 
-  @SuppressWarnings("unchecked") // it holds no value of any type
+  @SuppressWarnings("unchecked") // it holds no values
   static <V> OrderedTree<V> empty() {
     return (OrderedTree<V>) EMPTY;
   }
@@ -81,7 +78,7 @@ final class OrderedTree<V> {
     return countOf(root);
   }
 
-  /** Sum of what the entries count for. */
+  /** Sum of the entries' weights. */
   long bytes() {
     return bytesOf(root);
   }
@@ -111,7 +108,7 @@ final class OrderedTree<V> {
     return after(key, /* inclusive= */ false);
   }
 
-  /** With the entry, in place of one of the same key. The arrays are kept. */
+  /** Adds or replaces the entry. The arrays are kept. */
   OrderedTree<V> with(byte[] key, V value, long weight) {
     Node<V> less = below(root, key, /* inclusive= */ false);
     Node<V> more = above(root, key, /* inclusive= */ false);
@@ -119,7 +116,7 @@ final class OrderedTree<V> {
     return new OrderedTree<>(join(join(less, added), more), drawn + 1);
   }
 
-  /** Without the entries from {@code from} up to before {@code to}. */
+  /** Removes the entries in [{@code from}, {@code to}). */
   OrderedTree<V> without(byte[] from, byte[] to) {
     Node<V> first = ceiling(from);
     if (first == null || Arrays.compareUnsigned(first.key, to) >= 0) {
@@ -129,7 +126,6 @@ final class OrderedTree<V> {
     return new OrderedTree<>(join(less, above(root, to, /* inclusive= */ true)), drawn);
   }
 
-  /** Walks the entries in ascending order. */
   Walk<V> walk() {
     return new Walk<>(root);
   }
@@ -142,7 +138,7 @@ final class OrderedTree<V> {
       descend(root);
     }
 
-    /** The next entry, null behind the last. */
+    /** The next entry, null after the last. */
     @Nullable Node<V> next() {
       Node<V> next = path.poll();
       if (next != null) {
@@ -188,7 +184,6 @@ final class OrderedTree<V> {
     return found;
   }
 
-  /** The part of a tree before a key. */
   private static <V> @Nullable Node<V> below(
       @Nullable Node<V> node, byte[] key, boolean inclusive) {
     if (node == null) {
@@ -200,7 +195,6 @@ final class OrderedTree<V> {
         : below(node.left, key, inclusive);
   }
 
-  /** The part of a tree behind a key. */
   private static <V> @Nullable Node<V> above(
       @Nullable Node<V> node, byte[] key, boolean inclusive) {
     if (node == null) {
@@ -212,7 +206,7 @@ final class OrderedTree<V> {
         : above(node.right, key, inclusive);
   }
 
-  /** One tree of two, the first of which lies before the second. */
+  /** Joins two trees; all keys of the first precede those of the second. */
   private static <V> @Nullable Node<V> join(@Nullable Node<V> less, @Nullable Node<V> more) {
     if (less == null || more == null) {
       return less == null ? more : less;
@@ -230,7 +224,7 @@ final class OrderedTree<V> {
     return node == null ? 0 : node.bytes;
   }
 
-  /** The mix of SplitMix64: as good as chance for keys that know nothing of it. */
+  /** The mix of SplitMix64; as good as random for keys chosen independently of it. */
   private static long priority(long index) {
     long bits = (index + 1) * 0x9e3779b97f4a7c15L;
     bits = (bits ^ (bits >>> 30)) * 0xbf58476d1ce4e5b9L;

@@ -5,11 +5,11 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * What a transaction has read, in order and disjoint: single stored keys and ranges. Immutable, so
- * that the commit leader may look into it.
+ * What a transaction has read: single stored keys and ranges, ascending and disjoint. Immutable, so
+ * the commit leader may use it.
  */
 public final class ReadRanges {
-  /** As if all keys of all keyspaces had been read. */
+  /** All keys of all keyspaces. */
   static final ReadRanges EVERYTHING =
       new ReadRanges(
           new byte[][] {Keyspaces.storedKey(Keyspaces.DEFAULT, new byte[0])},
@@ -17,7 +17,7 @@ public final class ReadRanges {
 
   private final byte[][] starts;
 
-  /** First key behind each range; the same array as its start for a single key. */
+  /** First key after each range; for a single key the same array as its start. */
   private final byte[][] ends;
 
   ReadRanges(byte[][] starts, byte[][] ends) {
@@ -37,12 +37,12 @@ public final class ReadRanges {
     return starts[index];
   }
 
-  /** First key behind a range. */
+  /** First key after a range. */
   public byte[] end(int index) {
     return isPoint(index) ? ReadSet.successor(starts[index]) : ends[index];
   }
 
-  /** The first that holds the key, or lies behind it; {@link #count} for none. */
+  /** Index of the first range that contains the key or is after it; {@link #count} for none. */
   public int firstBehind(byte[] key) {
     int low = 0;
     int high = starts.length;
@@ -77,7 +77,7 @@ public final class ReadRanges {
     return isPoint(low - 1) ? order == 0 : order < 0;
   }
 
-  /** Whether anything of [{@code from}, {@code to}) was read. */
+  /** Whether anything in [{@code from}, {@code to}) was read. */
   public boolean meets(byte[] from, byte[] to) {
     int low = 0;
     int high = starts.length;

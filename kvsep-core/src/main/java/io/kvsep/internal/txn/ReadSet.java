@@ -9,29 +9,28 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a transaction has read of the store: single stored keys, and ranges, those that overlap made
- * one. Not thread safe.
+ * What a transaction has read of the store: single stored keys and merged ranges. Not thread safe.
  *
- * <p>Memory is bounded. When it is used up, neighbours become one range, the nearest ones first and
- * those of one keyspace before others, until half of it is free. What is in between then counts as
- * read too: a conflict may be found that is none, and none is missed. For the same reason
- * everything counts as read once something could not be noted, for lack of memory.
+ * <p>Memory is bounded. At the limit, neighbouring ranges are joined, nearest first and within a
+ * keyspace before across, until half of it is free. Keys in between then count as read: this may
+ * cause a false conflict but misses none. Likewise everything counts as read once a read could not
+ * be recorded for lack of memory.
  */
 public final class ReadSet {
   /** Some 40,000 keys of 16 bytes. */
   private static final long BYTES_MAX = 4 << 20;
 
-  /** Of the entry and the headers of its arrays, about. */
+  /** Approximate overhead of an entry and its arrays. */
   private static final int ENTRY_BYTES = 80;
 
   private final long bytesMax;
 
-  /** From the first key of each range to the first behind it; to itself for a single key. */
+  /** First key of each range to the first key after it; a single key to itself. */
   private final TreeMap<byte[], byte[]> ranges = new TreeMap<>(Arrays::compareUnsigned);
 
   private long bytes;
 
-  /** Whether something may be missing in the ranges, or these may overlap. */
+  /** Whether ranges may be missing or overlap. */
   private boolean lost;
 
   public ReadSet() {
@@ -46,17 +45,17 @@ public final class ReadSet {
     return ranges.isEmpty() && !lost;
   }
 
-  /** Something was read that could not be noted. */
+  /** Records that a read is missing. */
   public void lose() {
     lost = true;
   }
 
-  /** Bytes of heap it takes, about. */
+  /** Approximate heap use. */
   long bytes() {
     return bytes;
   }
 
-  /** Adds a stored key; the array is kept. */
+  /** Adds a stored key; keeps the array. */
   public void add(byte[] key) {
     boolean lostBefore = lost;
     lost = true;
@@ -68,7 +67,7 @@ public final class ReadSet {
     lost = lostBefore;
   }
 
-  /** Adds [{@code from}, {@code to}), which may be empty; the arrays are kept. */
+  /** Adds [{@code from}, {@code to}), which may be empty; keeps the arrays. */
   public void add(byte[] from, byte[] to) {
     if (Arrays.compareUnsigned(from, to) >= 0) {
       return;
@@ -95,7 +94,7 @@ public final class ReadSet {
     lost = lostBefore;
   }
 
-  /** The same, for looking up. */
+  /** An immutable copy for lookups. */
   public ReadRanges toRanges() {
     if (lost) {
       return ReadRanges.EVERYTHING;
@@ -118,12 +117,11 @@ public final class ReadSet {
     return Arrays.equals(range.getKey(), key) || Arrays.compareUnsigned(key, range.getValue()) < 0;
   }
 
-  /** The first key behind a range. */
   private static byte[] end(Map.Entry<byte[], byte[]> range) {
     return range.getKey() == range.getValue() ? successor(range.getKey()) : range.getValue();
   }
 
-  /** The first key behind a key. */
+  /** The first key after a key. */
   public static byte[] successor(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }
@@ -134,7 +132,7 @@ public final class ReadSet {
     }
   }
 
-  /** Joins the nearest neighbours, until half of the memory is free or none is left to join. */
+  /** Joins the nearest neighbours until half of the memory is free or none remain. */
   private void coarsen() {
     List<Gap> gaps = new ArrayList<>(ranges.size());
     Map.Entry<byte[], byte[]> before = null;
@@ -164,15 +162,15 @@ public final class ReadSet {
     put(start, rightEnd == gap.right ? successor(rightEnd) : rightEnd);
   }
 
-  /** What lies between two neighbours. Ordered by how much that is, as far as bytes can tell. */
+  /** The gap between two neighbours. Ordered by its estimated size. */
   private static final class Gap implements Comparable<Gap> {
     final byte[] right;
     private final boolean withinKeyspace;
 
-    /** How many bytes the two sides share at the beginning. */
+    /** Leading bytes that both sides share. */
     private final int shared;
 
-    /** How far apart the next eight bytes are. */
+    /** Difference of the next eight bytes. */
     private final long distance;
 
     private Gap(byte[] right, boolean withinKeyspace, int shared, long distance) {

@@ -12,19 +12,19 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over a transaction's snapshot with the transaction's own writes on top, those that were
- * there when it was made. Remembers which keys it has passed over, for the transaction.
+ * A cursor over a transaction's snapshot and the writes the transaction had when the cursor was
+ * created. Records what it has read.
  *
- * <p>Invariants, everything in the cursor's order, which may be descending:
+ * <p>Invariants, in the cursor's order, which may be descending:
  *
- * <ol>
- *   <li>The store's cursor stands at the current key or behind it in the direction of the last
- *       move, on an entry that no own write hides, or on none.
- *   <li>Own writes are found from the current key each time: they have no place of their own.
- *   <li>What was read since the last jump is one range; steps only make it longer.
- * </ol>
+ * <ul>
+ *   <li>I1: the store's cursor is at the current key or past it in the direction of the last move,
+ *       on an entry that no own write hides, or on none.
+ *   <li>I2: own writes are looked up from the current key each time; they have no position.
+ *   <li>I3: the reads since the last jump are one range, which steps only extend.
+ * </ul>
  *
- * Not thread safe: each call claims the transaction.
+ * <p>Not thread safe: each call claims the transaction.
  */
 final class TransactionCursor extends BoundedCursor {
   private final EngineTransaction transaction;
@@ -35,31 +35,30 @@ final class TransactionCursor extends BoundedCursor {
   private final byte[] lower;
   private final byte[] upper;
 
-  /** The current stored key. */
+  /** Stored. */
   private byte[] at = new byte[0];
 
-  /** The key as it was asked for last, in an array that stays, so that views of it can. */
+  /** Copy of the key for {@link #keyView}; reused, so that the view can be too. */
   private byte[] shownKey = new byte[64];
 
-  /** The current entry when it is the transaction's own. */
+  /** Null if the current entry is the store's. */
   private @Nullable TransactionWrite ownWrite;
 
   /** Stored key of the store's entry. */
   private byte @Nullable [] storeKey;
 
-  /** Direction of the last move. */
   private boolean forward;
 
-  /** What was read since the last jump: from here on, null for nothing. */
+  /** Start of the range read since the last jump, null for none. */
   private byte @Nullable [] readFrom;
 
-  /** Up to this stored key. */
+  /** End of that range. */
   private byte[] readTo = new byte[0];
 
-  /** And that key too. */
+  /** Whether {@link #readTo} itself was read. */
   private boolean readToInclusive;
 
-  /** Takes the store's cursor over. */
+  /** Takes over the store's cursor. */
   TransactionCursor(
       EngineTransaction transaction,
       SnapshotCursor store,
@@ -142,7 +141,7 @@ final class TransactionCursor extends BoundedCursor {
     }
   }
 
-  /** Of an own write: when it will expire if it is committed now. */
+  /** For an own write, as if it were committed now. */
   @Override
   public long expiresAtMillis() {
     long claim = newClaim();
@@ -163,12 +162,12 @@ final class TransactionCursor extends BoundedCursor {
     transaction.close(this);
   }
 
-  /** Closes the store's cursor; called by the transaction. */
+  /** Called by the transaction. */
   void release() {
     store.close();
   }
 
-  /** Tells the transaction what was read since the last jump. */
+  /** Reports the range read since the last jump to the transaction. */
   void tellRead() {
     byte[] from = readFrom;
     if (from != null) {
@@ -184,7 +183,7 @@ final class TransactionCursor extends BoundedCursor {
   @Override
   protected void claim(long holds) {
     transaction.claim();
-    // Throws when it is closed, also with the store.
+    // Throws if the cursor or the store is closed.
     store.isValid();
   }
 
@@ -250,14 +249,13 @@ final class TransactionCursor extends BoundedCursor {
   }
 
   /**
-   * Moves the store's cursor over what own writes hide, and stands on what comes first from there:
-   * its entry, or an own one from {@code from} on. Whether there is either.
+   * Moves the store's cursor past entries that own writes hide, and selects its entry or an own put
+   * from {@code from} on, whichever comes first. Returns whether there is one.
    */
   private boolean settle(byte[] from, boolean inclusive) {
     skipHidden();
     byte[] stored = storeKey;
-    // No further than to the store's entry: what lies behind that is looked at when it is its turn,
-    // and once.
+    // Up to the store's entry only, so that each own write is visited once.
     OwnPut put =
         ascending()
             ? own.putAfter(from, inclusive, stored == null ? upper : stored, now)
@@ -293,7 +291,7 @@ final class TransactionCursor extends BoundedCursor {
     }
   }
 
-  /** Moves the store's cursor over a deleted range in one go. */
+  /** Moves the store's cursor past a deleted range in one seek. */
   private void leap(WritesSnapshot.Range range) {
     boolean ascending = ascending();
     byte[] target = userKey(ascending ? range.to() : range.from());

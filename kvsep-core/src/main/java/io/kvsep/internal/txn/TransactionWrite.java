@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The last write of a key in a transaction. */
+/** A transaction's last write of a key. */
 public final class TransactionWrite {
   public static final TransactionWrite DELETE = new TransactionWrite(null, 0);
 
@@ -22,26 +22,26 @@ public final class TransactionWrite {
   }
 
   /**
-   * Whether there is no value at a moment, as there will be none after the commit. What lives for
-   * some time from the commit on is there before it.
+   * Whether there is no value: a delete, or an expiry time that has passed. A time to live counts
+   * from the commit, so such a value is present before it.
    *
-   * @param now asked only where it makes a difference
+   * @param now used only if needed
    */
   public boolean isAbsent(LongSupplier now) {
     return isDelete() || (timeToLiveMillis < 0 && -timeToLiveMillis <= now.getAsLong());
   }
 
-  /** The array itself, which must not be written to; of a put only. */
+  /** The array itself, which must not be modified. Only for a put. */
   public byte[] value() {
     return Objects.requireNonNull(value);
   }
 
-  /** How long it lives from the commit on, 0 when without end; or the negative of a moment. */
+  /** Counts from the commit; 0 for no expiry; a negative number is the negated expiry time. */
   public long timeToLiveMillis() {
     return timeToLiveMillis;
   }
 
-  /** When it expires if it is committed at a time. */
+  /** When it expires if committed at {@code nowMillis}. */
   public long expiresAtMillis(long nowMillis) {
     return Expiry.at(nowMillis, timeToLiveMillis);
   }

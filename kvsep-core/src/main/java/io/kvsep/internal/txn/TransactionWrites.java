@@ -11,17 +11,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The writes of a transaction, by stored key, on the heap: of each key the last one, and the ranges
- * it deleted, those that meet made one. Writing the ranges first and the others behind them gives
- * what all writes in their order would give, because a range delete also removes the writes it
- * covers from here.
+ * The writes of a transaction on the heap, by stored key: the last write of each key, and the
+ * deleted ranges, merged where they meet. Applying the ranges first and then the keys equals
+ * applying all writes in order, because a range delete also removes the writes it covers from here.
  *
- * <p>What fits is what fits into a batch, counted as it will be written; a write that does not
- * leaves everything as it was. Keys and values are kept, not copied. Not thread safe, but for
- * {@link #view}, which gives out what never changes.
+ * <p>The size limit is that of a batch, counted as framed; a write beyond it changes nothing. Keys
+ * and values are kept, not copied. Not thread safe, except for the immutable result of {@link
+ * #view}.
  */
 public final class TransactionWrites {
-  /** Room a record takes besides key and value, at most; as batches count it. */
+  /** Upper bound of a record's framing, as for batches. */
   private static final int RECORD_OVERHEAD_BYTES = 16;
 
   private final long bytesMax;
@@ -36,7 +35,7 @@ public final class TransactionWrites {
     this.bytesMax = bytesMax;
   }
 
-  /** What there is now; later writes do not change it. */
+  /** The current writes; later ones do not change the result. */
   public WritesSnapshot view() {
     return view;
   }
@@ -48,8 +47,8 @@ public final class TransactionWrites {
   /**
    * Sets the key.
    *
-   * @param timeToLiveMillis from the commit on, 0 for no end; the negative of a moment is that
-   *     moment
+   * @param timeToLiveMillis counts from the commit, 0 for no expiry; a negative number is the
+   *     negated expiry time
    */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     TransactionWrite write = new TransactionWrite(value, timeToLiveMillis);
@@ -83,12 +82,12 @@ public final class TransactionWrites {
     replace(keyspace, new WritesSnapshot(points, ranges));
   }
 
-  /** The keyspaces that were written to, but for the store's own, which is always there. */
+  /** The keyspaces written to, except the default one, which always exists. */
   public Set<Integer> keyspaces() {
     return keyspaces;
   }
 
-  /** Walks what is to be written; times to live count from {@code nowMillis}. */
+  /** Iterates over the records; times to live count from {@code nowMillis}. */
   public RecordSource records(long nowMillis) {
     return new Records(view, nowMillis);
   }
@@ -104,7 +103,7 @@ public final class TransactionWrites {
       throw new LimitExceededException(
           "the transaction would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    // First what needs memory: a write that throws is none.
+    // Allocate first: a write that throws changes nothing.
     if (keyspace != Keyspaces.DEFAULT) {
       keyspaces.add(keyspace);
     }

@@ -4,13 +4,16 @@ import java.util.Arrays;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The writes of a transaction at one moment. Immutable. */
+/** A transaction's writes at one time. Immutable. */
 public final class WritesSnapshot {
   static final WritesSnapshot EMPTY = new WritesSnapshot(OrderedTree.empty(), OrderedTree.empty());
 
   private final OrderedTree<TransactionWrite> points;
 
-  /** From the first stored key of each deleted range to the first behind it. They never meet. */
+  /**
+   * First stored key of each deleted range to the first key after it. Ranges neither overlap nor
+   * touch.
+   */
   private final OrderedTree<byte[]> ranges;
 
   WritesSnapshot(OrderedTree<TransactionWrite> points, OrderedTree<byte[]> ranges) {
@@ -18,11 +21,10 @@ public final class WritesSnapshot {
     this.ranges = ranges;
   }
 
-  /** A deleted range of stored keys. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Range(byte[] from, byte[] to) {}
 
-  /** A key and its value, which must not be written to. */
+  /** The value must not be modified. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record OwnPut(byte[] key, TransactionWrite write) {}
 
@@ -46,7 +48,7 @@ public final class WritesSnapshot {
     return ranges;
   }
 
-  /** The put or delete that decides what the key is; null when the store does. */
+  /** The put or delete that determines the key's value; null if the store does. */
   public @Nullable TransactionWrite find(byte[] storedKey) {
     OrderedTree.Node<TransactionWrite> found = points.get(storedKey);
     if (found != null) {
@@ -55,12 +57,12 @@ public final class WritesSnapshot {
     return rangeAround(storedKey) == null ? null : TransactionWrite.DELETE;
   }
 
-  /** Whether the key itself was written or deleted, not counting ranges. */
+  /** Ignores ranges. */
   public boolean hasPoint(byte[] storedKey) {
     return points.get(storedKey) != null;
   }
 
-  /** The deleted range in which a key lies. */
+  /** The deleted range that contains the key, null for none. */
   public @Nullable Range rangeAround(byte[] storedKey) {
     OrderedTree.Node<byte[]> found = ranges.floor(storedKey);
     return found != null && Arrays.compareUnsigned(storedKey, found.value) < 0
@@ -69,10 +71,10 @@ public final class WritesSnapshot {
   }
 
   /**
-   * The first put behind a key, or at it.
+   * The first present put after a key, or at it if {@code inclusive}.
    *
-   * @param to as far as it looks; not at this key itself
-   * @param now when it has to be there
+   * @param to exclusive bound
+   * @param now the time to check expiry against
    */
   public @Nullable OwnPut putAfter(
       byte[] storedKey, boolean inclusive, byte[] to, LongSupplier now) {
@@ -88,10 +90,10 @@ public final class WritesSnapshot {
   }
 
   /**
-   * The last put before a key, or at it.
+   * The last present put before a key, or at it if {@code inclusive}.
    *
-   * @param from as far as it looks; at this key too
-   * @param now when it has to be there
+   * @param from inclusive bound
+   * @param now the time to check expiry against
    */
   public @Nullable OwnPut putBefore(
       byte[] storedKey, boolean inclusive, byte[] from, LongSupplier now) {

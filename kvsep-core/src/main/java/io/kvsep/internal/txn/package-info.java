@@ -1,6 +1,6 @@
 /**
- * Optimistic, serializable transactions: their own writes, what they have read, and the check at
- * commit that nothing of it has changed.
+ * Optimistic, serializable transactions: own writes, recorded reads, and the conflict check at
+ * commit.
  */
 @NullMarked
 package io.kvsep.internal.txn;
