@@ -180,7 +180,7 @@ function tables(stats) {
     ['Java heap of the server', bytesText(stats.server.heapBytes), ''],
   ]);
   const longest = Math.max(1, ...stats.segments.map((segment) => segment.bytes));
-  get('log-sum').textContent = `${countText(stats.segments.length)} files, ${bytesText(stats.logBytes)}`;
+  get('log-sum').textContent = `${stats.segments.length === 1 ? '1 file' : countText(stats.segments.length) + ' files'}, ${bytesText(stats.logBytes)}`;
   rows('segments', stats.segments.map((segment) => {
     const dead = Math.max(0, segment.bytes - segment.liveBytes);
     const marks = [segment.relocated ? 'relocated' : '', segment.pinned ? 'pinned' : ''].filter((mark) => mark !== '');

@@ -94,14 +94,14 @@ export class LineChart {
   drawLegend() {
     const last = this.samples[this.samples.length - 1].values;
     this.legend.replaceChildren(
-      ...this.names.flatMap((name, i) => {
+      ...this.names.map((name, i) => {
         const swatch = document.createElement('span');
         swatch.className = 'swatch b' + i;
         const label = document.createElement('span');
         const value = document.createElement('b');
         value.textContent = last[i] === null ? '–' : this.format(last[i]);
-        label.append(name + ' ', value);
-        return [swatch, label];
+        label.append(swatch, name + ' ', value);
+        return label;
       }),
     );
   }
