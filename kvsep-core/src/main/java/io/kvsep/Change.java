@@ -4,15 +4,15 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One change of a store, as a {@link ChangeFeed} gives it. Immutable but for the arrays, which are
- * the caller's.
+ * One change of a store, as returned by a {@link ChangeFeed}. Immutable except for the arrays,
+ * which belong to the caller.
  */
 public final class Change {
-  /** What a change does. */
+  /** The kinds of change. */
   public enum Kind {
     /** Sets a key to a value. */
     PUT,
-    /** Deletes a key, which need not have been there. */
+    /** Deletes a key; the key need not have existed. */
     DELETE,
     /** Deletes all keys of a range. */
     DELETE_RANGE
@@ -47,8 +47,8 @@ public final class Change {
   }
 
   /**
-   * Its number in the order of all changes, which ascends, with gaps. A feed that is to go on here
-   * is opened after it; what it leads to may be in the middle of what was committed together.
+   * Position in the order of all changes. Sequence numbers ascend, with gaps. Pass it to {@link
+   * KvStore#changes} to continue after this change; that position may be in the middle of a commit.
    */
   public long sequence() {
     return sequence;
@@ -58,20 +58,23 @@ public final class Change {
     return kind;
   }
 
-  /** Number of its keyspace, which is never used for another one; 0 for the store's own. */
+  /** Id of the keyspace, 0 for the store's own. Ids are never reused. */
   public int keyspaceId() {
     return keyspaceId;
   }
 
   /**
-   * Name of its keyspace; null for the store's own, and for one that is dropped by now, of which
-   * nobody can see anything any more. Dropping a keyspace shows as the deletion of all its keys.
+   * Name of the keyspace; null for the store's own, and for a keyspace that has been dropped since.
+   * Dropping a keyspace appears as the deletion of all its keys.
    */
   public @Nullable String keyspace() {
     return keyspace;
   }
 
-  /** The key; of a range the first one, empty where the range begins with the keyspace. */
+  /**
+   * The key. For a range, its first key; empty if the range starts at the beginning of the
+   * keyspace.
+   */
   public byte[] key() {
     return key;
   }
@@ -79,7 +82,7 @@ public final class Change {
   /**
    * The value of a {@link Kind#PUT}.
    *
-   * @throws IllegalStateException when it is none
+   * @throws IllegalStateException if the change is of another kind
    */
   public byte[] value() {
     byte[] present = value;
@@ -90,10 +93,10 @@ public final class Change {
   }
 
   /**
-   * The first key behind the range of a {@link Kind#DELETE_RANGE}, null where it ends with the
+   * The exclusive end of a {@link Kind#DELETE_RANGE}; null if the range extends to the end of the
    * keyspace.
    *
-   * @throws IllegalStateException when it is none
+   * @throws IllegalStateException if the change is of another kind
    */
   public byte @Nullable [] toKey() {
     if (kind != Kind.DELETE_RANGE) {
@@ -102,12 +105,12 @@ public final class Change {
     return value;
   }
 
-  /** When the value expires, in milliseconds since the epoch. Expiring is no change of its own. */
+  /** When the value expires, in milliseconds since the epoch. Expiry itself is not a change. */
   public OptionalLong expiresAtMillis() {
     return expiresAtMillis == 0 ? OptionalLong.empty() : OptionalLong.of(expiresAtMillis);
   }
 
-  /** Whether it is the last one of what was committed together: a batch, or a transaction. */
+  /** Whether this is the last change of its commit, such as a batch or a transaction. */
   public boolean endsCommit() {
     return endsCommit;
   }

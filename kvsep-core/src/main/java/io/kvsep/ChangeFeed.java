@@ -4,8 +4,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The changes of a store, in the order in which they were committed, each once: for replicas,
- * caches and indexes that follow it.
+ * The changes of a store in commit order, each exactly once. For replicas, caches and indexes that
+ * follow a store.
  *
  * <pre>{@code
  * try (Snapshot now = store.snapshot();
@@ -20,37 +20,39 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A change is given once it is on stable storage, so that no crash takes back what was given:
- * with {@link Durability#sync} that is when the write returns, with {@link Durability#async} up to
- * an interval later, with {@link Durability#none} at the next {@link KvStore#sync}. What was
- * committed together comes together, the last one of it with {@link Change#endsCommit}.
+ * <p>A change is returned only after it is on stable storage, so no crash revokes it. With {@link
+ * Durability#sync} that is when the write returns, with {@link Durability#async} up to one interval
+ * later, with {@link Durability#none} at the next {@link KvStore#sync}. The changes of one commit
+ * are consecutive; {@link Change#endsCommit} marks the last one.
  *
- * <p>Changes are read from the log. Nobody waits for a feed, and nothing is kept for one that is
- * open, but as {@link KvOptions.Builder#changeRetentionBytes} says: one that falls behind that may
- * find what it needs gone. It learns that as a {@link io.kvsep.error.ChangesLostException}, on this
- * and every later call, and never by missing something. {@link KvStore#bulkLoad} goes past the log,
- * so that each one ends all feeds that have not been opened after it in the same way.
+ * <p>Changes are read from the log. A feed neither blocks writers nor keeps files: the log is
+ * retained as {@link KvOptions.Builder#changeRetentionBytes} says. A feed that falls behind by more
+ * may need changes that are gone. The poll that finds this and every later one throw {@link
+ * io.kvsep.error.ChangesLostException}; a change is never skipped silently. {@link
+ * KvStore#bulkLoad} bypasses the log, so every load ends all feeds opened before it in the same
+ * way.
  *
- * <p>Holds no memory of the store, and at most some hundred kilobytes of changes, or one that is
- * longer, on the heap. Thread safe, though each change is given to one caller only.
+ * <p>Holds no memory of the store. Uses at most a few hundred kilobytes of heap, or the size of one
+ * larger change. Thread safe; each change is returned to one caller only.
  */
 public interface ChangeFeed extends AutoCloseable {
   /**
-   * The next change; null when there is none as yet. Reads some hundred kilobytes of the log at
-   * once, and checks them.
+   * The next change, or null if there is none yet. Reads and checks a few hundred kilobytes of the
+   * log at a time.
    *
-   * @throws io.kvsep.error.ChangesLostException when some of the next changes are lost
-   * @throws io.kvsep.error.CorruptionException when the log is damaged there; it cannot go on
-   * @throws io.kvsep.error.StorageException when the device refused; it may be called again
-   * @throws io.kvsep.error.StoreClosedException when this or the store is closed
+   * @throws io.kvsep.error.ChangesLostException if some of the next changes are lost
+   * @throws io.kvsep.error.CorruptionException if the log is damaged there; the feed cannot
+   *     continue
+   * @throws io.kvsep.error.StorageException if a device operation failed; the call may be repeated
+   * @throws io.kvsep.error.StoreClosedException if this feed or the store is closed
    */
   @Nullable Change poll();
 
   /**
-   * As {@link #poll()}, but waits for a change. It looks every few milliseconds; nobody has to wake
-   * it. An interrupt ends the wait, with the flag set.
+   * As {@link #poll()}, but waits for a change, polling every few milliseconds. An interrupt ends
+   * the wait and keeps the interrupt status set.
    *
-   * @param atMost for how long, from 0
+   * @param atMost how long to wait, zero or more
    */
   @Nullable Change poll(Duration atMost);
 

@@ -4,20 +4,23 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What an acknowledged write has survived. After any crash no later write survives an earlier one.
- * Two are equal when they are of one kind and have the same interval.
+ * What an acknowledged write survives. After a crash, if a write is present, all writes before it
+ * are. Instances are equal if kind and interval are equal.
  */
 public abstract sealed class Durability {
   private Durability() {}
 
-  /** Acknowledged means on stable storage; concurrent writers share one sync (group commit). */
+  /**
+   * A write is acknowledged once it is on stable storage. Concurrent writers share one sync (group
+   * commit).
+   */
   public static Durability sync() {
     return Sync.INSTANCE;
   }
 
   /**
-   * Acknowledged means that it survives the process; a power failure loses at most the last {@code
-   * syncInterval}, which must be positive. Less than a millisecond counts as one.
+   * An acknowledged write survives the end of the process. A power failure loses at most the last
+   * {@code syncInterval}, which must be positive; less than a millisecond counts as one.
    */
   public static Durability async(Duration syncInterval) {
     Objects.requireNonNull(syncInterval, "syncInterval");
@@ -28,8 +31,9 @@ public abstract sealed class Durability {
   }
 
   /**
-   * No sync of the log until {@code sync()}, {@code flush()} or {@code close()}, or until a
-   * memtable is full: bulk loads and state that can be rebuilt. Survives the process all the same.
+   * The log is synced only by {@code sync()}, {@code flush()} and {@code close()}, and when a
+   * memtable is full. Acknowledged writes still survive the end of the process. For bulk loads and
+   * state that can be rebuilt.
    */
   public static Durability none() {
     return None.INSTANCE;

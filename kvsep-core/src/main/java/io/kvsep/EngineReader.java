@@ -17,7 +17,7 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** Reading one keyspace of an engine, at what a snapshot holds or at the newest. */
+/** Reads one keyspace of an engine, at a snapshot or at the latest state. */
 class EngineReader implements KvReader {
   final StorageEngine engine;
   final int keyspace;
@@ -27,12 +27,12 @@ class EngineReader implements KvReader {
     this.keyspace = keyspace;
   }
 
-  /** What holds that which is read, {@link StoreReads#LATEST} for the newest. */
+  /** The snapshot to read at; {@link StoreReads#LATEST} for the latest state. */
   SnapshotLease hold() {
     return StoreReads.LATEST;
   }
 
-  /** Called after a read: throws when its answer cannot be relied on. */
+  /** Called after a read; throws if the result is not valid. */
   void confirm() {}
 
   @Override
@@ -136,7 +136,6 @@ class EngineReader implements KvReader {
     }
   }
 
-  /** A reader for every length: there is always a view. */
   static <R extends @Nullable Object> BiFunction<EntryInfo, @Nullable ByteBuffer, R> whole(
       BiFunction<EntryInfo, ByteBuffer, R> reader) {
     return (info, view) -> reader.apply(info, Objects.requireNonNull(view));

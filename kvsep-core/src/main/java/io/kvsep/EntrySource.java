@@ -6,7 +6,7 @@ import java.util.Iterator;
 import java.util.Map;
 import java.util.Objects;
 
-/** The entries of a user's iterator for a bulk load. */
+/** Adapts a user's iterator to a bulk load. */
 final class EntrySource implements LoadSource {
   private static final byte[] NONE = {};
 

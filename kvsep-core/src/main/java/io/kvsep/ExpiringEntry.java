@@ -4,20 +4,17 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * An entry for a bulk load that is there until a moment in time; other entries of a load have no
- * end. Does not copy its arrays.
+ * An entry with an expiry time for a bulk load; other entries of a load never expire. Does not copy
+ * its arrays.
  *
- * @param expiresAtMillis milliseconds since the epoch from which on it counts as absent, positive.
- *     It may have passed: then the entry only takes away what was there under its key
+ * @param expiresAtMillis milliseconds since the epoch from which the entry is absent; positive. If
+ *     it has passed, the entry only removes the existing entry of its key
  */
-@SuppressWarnings("ArrayRecordComponent") // Equal are only the same: it stands for no value.
+@SuppressWarnings("ArrayRecordComponent") // Arrays compare by identity; entries are not values.
 public record ExpiringEntry(byte[] key, byte[] value, long expiresAtMillis)
     implements Map.Entry<byte[], byte[]> {
   /**
-   * Makes one.
-   *
-   * @throws IllegalArgumentException when its end is zero or negative, as a time to live must not
-   *     be either
+   * @throws IllegalArgumentException if {@code expiresAtMillis} is zero or negative
    */
   public ExpiringEntry {
     Objects.requireNonNull(key, "key");

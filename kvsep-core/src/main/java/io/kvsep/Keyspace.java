@@ -3,11 +3,12 @@ package io.kvsep;
 import io.kvsep.internal.engine.StorageEngine;
 
 /**
- * An ordered namespace of its own in a store: the same key may stand in several keyspaces. Got from
- * {@link KvStore#keyspace}, used through {@link KvStore#in}, {@link Snapshot#in} and {@link
- * WriteBatch#in}, in the store it came from. Writes to several keyspaces in one batch are atomic.
+ * An ordered namespace in a store: the same key may exist in several keyspaces. Obtained from
+ * {@link KvStore#keyspace} and used with {@link KvStore#in}, {@link Snapshot#in} and {@link
+ * WriteBatch#in} of the same store. A batch may write to several keyspaces atomically.
  *
- * <p>Immutable and thread safe. Costs nothing while it is not used, and one to five bytes a key.
+ * <p>Immutable and thread safe. An unused keyspace costs nothing; a used one costs one to five
+ * bytes per key.
  */
 public final class Keyspace {
   private final StorageEngine engine;
@@ -20,17 +21,16 @@ public final class Keyspace {
     this.name = name;
   }
 
-  /** The name it was made with. */
   public String name() {
     return name;
   }
 
-  /** Its number, which is never used for another one: see {@link Change#keyspaceId}. */
+  /** The id, which is never reused; see {@link Change#keyspaceId}. */
   public int id() {
     return id;
   }
 
-  /** Throws unless this keyspace is one of {@code store}'s. */
+  /** Returns the id; throws if this keyspace belongs to another store. */
   int idIn(StorageEngine store) {
     if (engine != store) {
       throw new IllegalArgumentException("keyspace " + name + " belongs to another store");
@@ -38,7 +38,7 @@ public final class Keyspace {
     return id;
   }
 
-  /** Two are equal when they mean the same keyspace of the same open store. */
+  /** Equal if both denote the same keyspace of the same open store. */
   @Override
   public boolean equals(Object other) {
     return other instanceof Keyspace that && engine == that.engine && id == that.id;

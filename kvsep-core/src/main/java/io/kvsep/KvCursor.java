@@ -4,58 +4,57 @@ import java.nio.ByteBuffer;
 import java.util.OptionalLong;
 
 /**
- * Walks entries in key order. Sees the moment it was made, whatever is written later. A new cursor
- * stands before its first entry; past either end it is not valid, and {@link #next} or {@link
- * #previous} step back in from there. With {@link ScanOptions#reverse()} the order is descending:
- * {@code next} then moves to smaller keys.
+ * Iterates over entries in key order, as of the time the cursor was created. A new cursor is before
+ * its first entry. Past either end it is not valid; {@link #next} or {@link #previous} steps back
+ * in. With {@link ScanOptions#reverse()} the order is descending: {@code next} then moves to
+ * smaller keys.
  *
- * <p>Not thread safe: of two threads that use it at once, one is told by an {@link
- * IllegalStateException}, or its call is about where the other has gone; what a call returns is of
- * one entry, never of two. Close it: an open cursor keeps the files and memory of its moment. Every
- * call on a closed cursor, or after the store was closed, is a {@link
- * io.kvsep.error.StoreClosedException}.
+ * <p>Not thread safe. Concurrent use by two threads may throw {@link IllegalStateException}, or one
+ * call may apply to the position to which the other thread has moved; a call never mixes data of
+ * two entries. An open cursor pins files and memory of its read state, so it must be closed. Calls
+ * on a closed cursor or a closed store throw {@link io.kvsep.error.StoreClosedException}.
  */
 public interface KvCursor extends AutoCloseable {
-  /** To the next entry; on a new cursor to the first. Whether there is one. */
+  /** Moves to the next entry, on a new cursor to the first. Returns whether there is one. */
   boolean next();
 
-  /** To the entry before; on a new cursor to the last. Whether there is one. */
+  /** Moves to the previous entry, on a new cursor to the last. Returns whether there is one. */
   boolean previous();
 
-  /** To the first entry at or after {@code key} within the bounds, in the cursor's order. */
+  /** Moves to the first entry at or after {@code key} within the bounds, in cursor order. */
   boolean seek(byte[] key);
 
-  /** To the last entry at or before {@code key} within the bounds, in the cursor's order. */
+  /** Moves to the last entry at or before {@code key} within the bounds, in cursor order. */
   boolean seekFloor(byte[] key);
 
-  /** Whether the cursor stands on an entry. */
+  /** Whether the cursor is positioned on an entry. */
   boolean isValid();
 
-  /** A copy of the key; {@link IllegalStateException} where not valid. */
+  /** A copy of the key; throws {@link IllegalStateException} if not valid. */
   byte[] key();
 
   /**
-   * A copy of the value; {@link IllegalStateException} where not valid or with {@link
+   * A copy of the value; throws {@link IllegalStateException} if not valid or with {@link
    * ScanOptions#keysOnly()}.
    */
   byte[] value();
 
   /**
-   * The key as a read-only view, valid until the cursor moves or closes; it may be the same object
-   * each time.
+   * A read-only view of the key, valid until the cursor moves or closes. The buffer object may be
+   * reused.
    */
   ByteBuffer keyView();
 
   /**
-   * The value as a read-only view, valid until the cursor moves or closes. Copied where {@link
-   * KvReader#read} would copy it, and then it may be the same object each time.
+   * A read-only view of the value, valid until the cursor moves or closes. The value is copied in
+   * the same cases as by {@link KvReader#read}; the buffer object may then be reused.
    */
   ByteBuffer valueView();
 
-  /** Bytes of the value; never reads it. */
+  /** Length of the value in bytes; does not read the value. */
   int valueLength();
 
-  /** When the entry expires, empty when never. */
+  /** When the entry expires, in milliseconds since the epoch; empty if never. */
   OptionalLong expiresAtMillis();
 
   /** Releases what the cursor pins; idempotent. */

@@ -8,9 +8,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * How a store is opened. Immutable; {@link Builder#build} validates everything at once and names
- * every problem in one message. None of the options is recorded: a store may be opened with others
- * every time.
+ * Options for opening a store. Immutable. {@link Builder#build} validates all options and reports
+ * every problem in one message. Options are not persisted and may differ at each opening.
  */
 public final class KvOptions {
   private static final KvOptions DEFAULTS = builder().build();
@@ -89,11 +88,11 @@ public final class KvOptions {
     return values.clock;
   }
 
-  /** Collects options; not thread safe. */
+  /** Collects options. Not thread safe. */
   public static final class Builder {
     private static final long MIB = 1L << 20;
 
-    /** Asked once: what the process may use hardly changes. */
+    /** Computed once; the memory limit of the process rarely changes. */
     private static final long MEMORY_BUDGET_DEFAULT = Shape.usualBudgetBytes();
 
     private Durability durability = Durability.async(Duration.ofSeconds(1));
@@ -115,19 +114,18 @@ public final class KvOptions {
 
     private Builder() {}
 
-    /** What an acknowledged write has survived. Default: async, one second. */
+    /** What an acknowledged write survives. Default: async, one second. */
     public Builder durability(Durability value) {
       durability = Objects.requireNonNull(value, "durability");
       return this;
     }
 
     /**
-     * Cap on the off-heap memory the store owns: memtables, buffers, tables being written. Mapped
-     * files are not part of it. On top come what open cursors work with, memtables that a cursor or
-     * a backup keeps after they were flushed ({@link StoreStats#pinned}), and, in a store that is
-     * opened for reading only, what a larger budget left in the log. Default 256 MiB, but at most a
-     * quarter of the memory that the process may use (of its control group, where that has a
-     * limit); from 16 MiB up.
+     * Limit of the off-heap memory of the store: memtables, buffers, tables being written. Not
+     * included: mapped files, working memory of open cursors, flushed memtables that a cursor or a
+     * backup still pins ({@link StoreStats#pinned}), and, in a read-only store, memtables for a log
+     * written with a larger budget. Default 256 MiB, at most a quarter of the memory available to
+     * the process (of its control group, if limited); minimum 16 MiB.
      */
     public Builder memoryBudgetBytes(long value) {
       memoryBudgetBytes = value;
@@ -135,8 +133,8 @@ public final class KvOptions {
     }
 
     /**
-     * Values of up to this many bytes live beside their key, longer ones in the value log alone.
-     * Default 256, from 0 (only empty values) to 64 KiB.
+     * Values up to this many bytes are stored inline with their keys; longer ones only in the value
+     * log. Default 256, from 0 (only empty values) to 64 KiB.
      */
     public Builder inlineValueBytesMax(int value) {
       inlineValueBytesMax = value;
@@ -144,7 +142,7 @@ public final class KvOptions {
     }
 
     /**
-     * Length of a value-log segment; shorter ones, from 32 MiB, are made as long as little is live.
+     * Length of a value-log segment. While little data is live, segments are shorter, from 32 MiB.
      * Default 256 MiB, from 1 MiB to 1 GiB.
      */
     public Builder segmentBytes(long value) {
@@ -153,24 +151,24 @@ public final class KvOptions {
     }
 
     /**
-     * A value is kept compressed where that saves an eighth. Behind many that it did not, the next
-     * few are not tried. Default {@link ValueCompression#LZ4}.
+     * Values are stored compressed if that saves at least 12.5 %. After a run of incompressible
+     * values, compression is skipped for a while. Default {@link ValueCompression#LZ4}.
      */
     public Builder valueCompression(ValueCompression value) {
       valueCompression = Objects.requireNonNull(value, "valueCompression");
       return this;
     }
 
-    /** Shorter values are never compressed. Default 1 KiB, from 64 bytes up. */
+    /** Shorter values are never compressed. Default 1 KiB, minimum 64 bytes. */
     public Builder valueCompressionBytesMin(int value) {
       valueCompressionBytesMin = value;
       return this;
     }
 
     /**
-     * Whether blocks of keys, and of the values that live beside them, are compressed in the lower
-     * levels. Saves disk where such values compress; costs random reads that miss the cache of
-     * unpacked blocks. Default {@link ValueCompression#NONE}.
+     * Compression of key blocks, including inline values, in the lower levels. Saves space if
+     * inline values compress well; slows random reads that miss the cache of decompressed blocks.
+     * Default {@link ValueCompression#NONE}.
      */
     public Builder keyBlockCompression(ValueCompression value) {
       keyBlockCompression = Objects.requireNonNull(value, "keyBlockCompression");
@@ -178,19 +176,18 @@ public final class KvOptions {
     }
 
     /**
-     * Bytes of the value log's files by bytes of them that are needed, which reclaim holds by
-     * itself. Default 1.5, from 1.05 to 100.
+     * Target ratio of the bytes of value-log files to the bytes that are live in them; background
+     * reclaim maintains it. Default 1.5, from 1.05 to 100.
      *
-     * <p>To give space back reclaim copies what is still needed of a file. The nearer the limit is
-     * to 1, the more is copied for each byte that comes back; below about 1.2 it is very much.
+     * <p>Reclaim copies the live data of a file to free its garbage. The closer the ratio is to 1,
+     * the more bytes are copied per byte freed; below about 1.2 the cost is very high.
      *
-     * <p>It is a goal and no strict bound: reclaim works harder the nearer garbage comes to it, and
-     * beyond it writers are slowed down as long as reclaim is at work. It is about files that the
-     * log has finished and whose entries have been flushed, beyond the first MiB of garbage. What
-     * is added to them: the segment that is being written, which ends early when much in it is
-     * garbage; files that open cursors keep; during a job the file that it writes; and garbage that
-     * came of the last two seconds' writes, up to 128 MiB, which in a store of less than 640 MiB
-     * may be more than all of this allows.
+     * <p>This is a target, not a strict bound. Reclaim works harder as garbage approaches it; above
+     * it, writers are slowed down while reclaim runs. It covers completed files whose entries have
+     * been flushed, beyond the first MiB of garbage. Not included are: the active segment, which is
+     * ended early if much of it is garbage; files pinned by open cursors; the output file of a
+     * running job; and garbage caused by the writes of the last two seconds, up to 128 MiB. In a
+     * store of less than 640 MiB the last item may exceed the allowance itself.
      */
     public Builder spaceAmplificationMax(double value) {
       spaceAmplificationMax = value;
@@ -198,11 +195,11 @@ public final class KvOptions {
     }
 
     /**
-     * Bytes of the newest part of the log that are kept for {@link KvStore#changes}, whatever in
-     * them is needed otherwise: whole files, as many as have so many bytes together, besides the
-     * one that is being written. They come on top of what {@link #spaceAmplificationMax} allows; a
-     * store that does not fit into memory has the values in them a second time, in order. Default
-     * 0: changes can be read until their file is given back, or rewritten.
+     * Bytes of the newest part of the log that are retained for {@link KvStore#changes} even if
+     * they are garbage. Whole files are retained, as many as have this many bytes together, in
+     * addition to the active segment. They are not counted by {@link #spaceAmplificationMax}. A
+     * store larger than memory holds the values in them twice, because it keeps a second copy in
+     * key order. Default 0: changes can be read until their file is reclaimed or rewritten.
      */
     public Builder changeRetentionBytes(long value) {
       changeRetentionBytes = value;
@@ -210,8 +207,8 @@ public final class KvOptions {
     }
 
     /**
-     * Threads that flush and compact, from 1 to 64. Reclaim has one of its own, and so has a bulk
-     * load. Default from the number of processors.
+     * Threads for flushes and compactions, from 1 to 64. Reclaim and each bulk load use one more
+     * thread. The default depends on the number of processors.
      */
     public Builder backgroundThreads(int value) {
       backgroundThreads = value;
@@ -219,17 +216,16 @@ public final class KvOptions {
     }
 
     /**
-     * Whether the checksum of a value is verified each time it is read. Default true: a value that
-     * the device has damaged is a {@link io.kvsep.error.CorruptionException}. With false it is
-     * handed out as it is, where it is longer than {@link #inlineValueBytesMax} and not kept
-     * compressed, by what reads through {@link KvReader}, and {@link KvStore#compareAndSet} and
-     * {@link KvStore#compareAndDelete} go by what it is; so only for who trusts device and file
-     * system, or checks values by other means. Saves time with values from some KiB up: views of 16
-     * KiB are had nearly twice as fast.
+     * Whether the checksum of a value is verified on every read. Default true: a damaged value
+     * throws {@link io.kvsep.error.CorruptionException}. If false, reads through {@link KvReader}
+     * return, and {@link KvStore#compareAndSet} and {@link KvStore#compareAndDelete} compare,
+     * values unverified if they are longer than {@link #inlineValueBytesMax} and stored
+     * uncompressed. Disable only if you trust the storage stack or check values yourself. Saves
+     * time for values of some KiB and more: reads of 16 KiB views become almost twice as fast.
      *
-     * <p>Everything else is verified all the same: keys, the values beside them, that a value is
-     * that of its key, and all that recovery, reclaim, {@link KvStore#verify}, backups and {@link
-     * KvStore#changes} read. Checkpoints link or copy files as they are, whatever is set here.
+     * <p>Everything else is always verified: keys, inline values, that a value belongs to its key,
+     * and all data that recovery, reclaim, {@link KvStore#verify}, backups and {@link
+     * KvStore#changes} read. Checkpoints link or copy files unread, whatever this option.
      */
     public Builder verifyValues(boolean value) {
       verifyValues = value;
@@ -237,7 +233,7 @@ public final class KvOptions {
     }
 
     /**
-     * Opens without changing a byte; needs an existing store. Calls that write throw {@link
+     * Opens an existing store without changing a byte. Calls that write throw {@link
      * io.kvsep.error.ReadOnlyStoreException}. Default false.
      */
     public Builder readOnly(boolean value) {
@@ -245,36 +241,40 @@ public final class KvOptions {
       return this;
     }
 
-    /** Whether a missing store is created; otherwise it is an error. Default true. */
+    /** Whether a missing store is created; otherwise opening fails. Default true. */
     public Builder createIfMissing(boolean value) {
       createIfMissing = value;
       return this;
     }
 
-    /** Whether an existing store is an error, so that a new one is made. Default false. */
+    /** Whether opening fails if the store already exists. Default false. */
     public Builder exclusive(boolean value) {
       exclusive = value;
       return this;
     }
 
     /**
-     * Where times to live are read from. Default the system's clock. Reads of entries that expire
-     * ask it, and so do writes and work in the background, while others may wait for them: it has
-     * to answer at once, and must not call the store.
+     * Clock for times to live. Default: the system clock. Reads of expiring entries, writes and
+     * background work call it, possibly while other threads wait for them, so it must return at
+     * once and must not call the store.
      */
     public Builder clock(Clock value) {
       clock = Objects.requireNonNull(value, "clock");
       return this;
     }
 
-    /** The options, or an {@link IllegalArgumentException} that names every problem. */
+    /**
+     * Builds the options.
+     *
+     * @throws IllegalArgumentException if any option is invalid; the message names every problem
+     */
     public KvOptions build() {
       List<String> problems = new ArrayList<>();
       check(problems, "memoryBudgetBytes", memoryBudgetBytes, Shape.BUDGET_BYTES_MIN, 1L << 40);
       check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
       check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
       check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);
-      // So put that NaN is a problem too.
+      // Written so that NaN is rejected too.
       if (!(spaceAmplificationMax >= 1.05 && spaceAmplificationMax <= 100)) {
         problems.add("spaceAmplificationMax must be from 1.05 to 100, is " + spaceAmplificationMax);
       }

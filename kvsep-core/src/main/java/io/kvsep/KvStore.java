@@ -16,7 +16,7 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An ordered key-value store in one directory. Thread safe; one open store per directory.
+ * An ordered key-value store in one directory. Thread safe. A directory can be open only once.
  *
  * <pre>{@code
  * try (KvStore store = KvStore.open(Path.of("data"))) {
@@ -30,17 +30,17 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>After any crash the store holds a prefix of the commit order that includes everything
+ * <p>After a crash the store holds a prefix of the commit order that includes every write
  * acknowledged as synced.
  *
- * <p>A store that was opened for reading only ({@link KvOptions.Builder#readOnly}) takes no writes:
- * they throw {@link io.kvsep.error.ReadOnlyStoreException}.
+ * <p>A store opened with {@link KvOptions.Builder#readOnly} rejects writes with {@link
+ * io.kvsep.error.ReadOnlyStoreException}.
  *
- * <p>However many threads call, none waits for another one's memory: what a call works with, some 2
- * KB of heap, is kept for a later one, and given back by {@link #close} alone. So a store keeps as
- * much for as many calls as ever were under way at once, and up to twice that, since there is room
- * for a power of two: 100,000 virtual threads that were all inside {@link KvReader#read} leave some
- * 250 MiB. Where that may be, a semaphore bounds it.
+ * <p>Every concurrent call uses its own working memory of about 2 KB of heap, so calls do not wait
+ * for each other's. It is reused by later calls and freed only by {@link #close}. A store thus
+ * keeps as much as its highest number of concurrent calls needed, rounded up to a power of two:
+ * 100,000 virtual threads inside {@link KvReader#read} at the same time leave about 250 MiB. Use a
+ * semaphore to bound the number of concurrent calls if needed.
  */
 public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /** Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}. */
@@ -49,14 +49,14 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   }
 
   /**
-   * Opens the store in {@code directory}, recovering what a crash left behind.
+   * Opens or creates the store in {@code directory} and recovers it after a crash.
    *
-   * @throws StoreLockedException when it is open already, here or in another process
-   * @throws IncompatibleFormatException when the directory holds no store, or is not there, and may
-   *     not become one, or holds one of another format version; nothing was touched
-   * @throws CorruptionException when files are damaged; nothing was touched
-   * @throws StorageException when the device refused, or there is a store and {@link
-   *     KvOptions.Builder#exclusive} forbids one
+   * @throws StoreLockedException if it is already open, in this or another process
+   * @throws IncompatibleFormatException if the directory is missing or holds no store and none may
+   *     be created, or if it holds a store of another format version; nothing was changed
+   * @throws CorruptionException if files are damaged; nothing was changed
+   * @throws StorageException if a device operation failed, or the store exists and {@link
+   *     KvOptions.Builder#exclusive} forbids that
    */
   static KvStore open(Path directory, KvOptions options) {
     return OpenStore.open(directory, options);
@@ -68,353 +68,351 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   }
 
   /**
-   * Builds a new store in {@code target} of everything that can be proved of a damaged one: the
-   * newest value of each key, with its expiry, in its keyspace. What cannot be is listed in the
-   * report: bytes that do not hold, values that are lost with them, and keys of which a newer write
-   * may be lost. An older value is never put in the place of one that is known to be lost.
+   * Builds a new store in {@code target} from everything in a damaged store that can be verified:
+   * the newest value of each key, with its expiry and keyspace. The report lists what is lost:
+   * damaged bytes, values lost with them, and keys whose newer write may be lost. An older value
+   * never replaces one that is known to be lost.
    *
-   * <p>It works whatever is damaged or missing. Without a manifest the tables and the log tell what
-   * there is; without tables the log does, as far back as reclaim has left it. docs/guide/repair.md
-   * says what is certain in which case.
+   * <p>Works whatever is damaged or missing. Without a manifest the content is derived from tables
+   * and log; without tables, from the log as far back as reclaim has kept it. docs/guide/repair.md
+   * says what is certain in each case.
    *
-   * <p>What the device does not give counts as damaged: files that cannot be read as a whole are
-   * copied beside the new store, as far as they can, and take that space until the call ends.
+   * <p>Unreadable bytes count as damaged. Files that cannot be read completely are copied next to
+   * the new store as far as they are readable, and use that space until the call ends.
    *
-   * <p>The damaged directory is only read. Its lock is taken where there is a lock file, so that no
-   * store is repaired that is open for writing. The new store appears in {@code target} when it is
-   * complete and durable; until then it is made beside it, in a directory of the same name with
-   * {@code .repair} behind it. That is removed at the end, also when the call fails, but not when
-   * the last step does, of moving the new store: it is whole in there then, as the error says. A
-   * process that dies leaves it, and it has to be deleted before the next attempt. Memory is
-   * bounded by the options' budget, {@link #repair} needs no more than that and the largest value;
-   * it grows with the number of files, of deleted ranges and of damaged places. Keys of the log are
-   * sorted on disk, which takes some of the space that the new store will have.
+   * <p>The damaged directory is only read. Its lock file, if present, is locked, so a store that is
+   * open for writing cannot be repaired. The new store is built in a sibling directory of {@code
+   * target} with the suffix {@code .repair} and moved to {@code target} when it is complete and
+   * durable. The sibling is deleted at the end, also on failure, with one exception: if the final
+   * move fails, it holds the complete store, as the error says. If the process dies, the sibling
+   * remains and must be deleted before the next attempt. Memory is bounded by the options' budget
+   * plus the largest value, and grows with the number of files, range deletes and damaged places.
+   * Keys of the log are sorted on disk, which takes a part of the space of the new store.
    *
-   * @param damaged directory of the store to be repaired
-   * @param target directory that is absent or empty, not in {@code damaged}, and no place where a
-   *     file system is mounted; missing parents are made
+   * @param damaged directory of the store to repair
+   * @param target directory that is absent or empty, not inside {@code damaged} and not a mount
+   *     point; missing parents are created
    * @param options for the new store; the clock decides what has expired
-   * @return what was restored, and what is lost
-   * @throws StoreLockedException when the damaged store is open for writing
-   * @throws CorruptionException when nothing in the directory tells of a store
-   * @throws StorageException when a device refused, or {@code target} is taken; nothing is left in
-   *     it
-   * @throws IllegalArgumentException when one directory is in the other, whatever links lead there
+   * @return what was restored and what is lost
+   * @throws StoreLockedException if the damaged store is open for writing
+   * @throws CorruptionException if the directory contains no trace of a store
+   * @throws StorageException if a device operation failed or {@code target} is in use; nothing is
+   *     left in {@code target}
+   * @throws IllegalArgumentException if one directory is inside the other, links resolved
    */
   static RepairReport repair(Path damaged, Path target, KvOptions options) {
     return StoreRepair.run(damaged, target, options);
   }
 
   /**
-   * As {@link #put(byte[], byte[])}, with what lies between read position and limit of each
-   * argument. Allocates nothing on the heap, unless both together are longer than a thirty-second
-   * of the memory budget, 8 MiB with the default one, or other writes leave no room in it: then
-   * they are copied to arrays first. 16 bytes while the thread has a cursor open or is in the
-   * callback of a read, and as much for each argument that is a mapped file. Where LZ4 runs in
-   * Java, as on JDK 24 and later without native access, it makes a table of 16 KiB for each value
-   * that it tries to compress.
+   * As {@link #put(byte[], byte[])}, with the content between read position and limit of each
+   * argument. Allocates no heap memory, with these exceptions: both arguments are copied to arrays
+   * if they are together longer than a thirty-second of the memory budget (8 MiB by default) or
+   * other writes use that memory; 16 bytes are allocated if the thread has a cursor open or is in a
+   * read callback, and 16 for each argument in a mapped file; and the Java implementation of LZ4,
+   * used for example on JDK 24 and later without native access, allocates a table of 16 KiB per
+   * value that it tries to compress.
    */
   void put(BytesStore<?, ?> key, BytesStore<?, ?> value);
 
-  /** Applies the batch: seen and recovered whole or not at all. The batch may be reused. */
+  /**
+   * Applies the batch atomically: readers and recovery see all of it or nothing. The batch may be
+   * reused.
+   */
   void write(WriteBatch batch);
 
   /**
-   * As {@link #write(WriteBatch)}, but only if it need not wait: for a sync, as with {@link
-   * Durability#sync()}, for background work that writers have got ahead of, for the next segment of
-   * the log, or for upkeep that nobody may write beside. It may wait for writes that came before,
-   * and is held up where one of these, or upkeep, begins to wait while this one is queued behind
-   * it. A batch longer than a memtable, or with range deletes, may wait for a flush. For threads
-   * that should not be held up, such as event loops, which leave the batch to another thread when
-   * this returns false.
+   * As {@link #write(WriteBatch)}, but only if the call need not wait for a sync (as with {@link
+   * Durability#sync()}), for background work that writers have overtaken, for the next log segment,
+   * or for maintenance that excludes writers. The call may still wait for writes queued before it,
+   * including when one of them or maintenance starts to wait meanwhile. A batch longer than a
+   * memtable or with range deletes may wait for a flush. For threads that must not block, such as
+   * event loops, which pass the batch to another thread if this returns false.
    *
-   * @return whether the batch was written; when not, nothing has happened
+   * @return whether the batch was written; if false, nothing has changed
    */
   boolean tryWrite(WriteBatch batch);
 
   /**
-   * As {@link #write(WriteBatch)}, and tells which versions it gave ({@link EntryInfo#version}).
-   * The {@link WriteBatch#count} writes of the batch have consecutive ones in their order, deletes
-   * and ranges included; a key that comes more than once has that of its last write.
+   * As {@link #write(WriteBatch)}, and returns the assigned versions ({@link EntryInfo#version}).
+   * The {@link WriteBatch#count} writes of the batch, including deletes and range deletes, have
+   * consecutive versions in batch order; a key written more than once has the version of its last
+   * write.
    *
-   * @return the version of the last one; 0 for a batch without writes
+   * @return the version of the last write; 0 for an empty batch
    */
   long writeVersioned(WriteBatch batch);
 
-  /** As {@link #write(WriteBatch)} with another durability for this batch only. */
+  /** As {@link #write(WriteBatch)}, with another durability for this batch only. */
   void write(WriteBatch batch, Durability durability);
 
   /**
-   * Sets {@code key} to {@code value} if its value is {@code expected}, null meaning that it must
-   * be absent; whether it did. Atomic against every other write.
+   * Sets {@code key} to {@code value} if its current value is {@code expected}; null means absent.
+   * Returns whether the value was set. Atomic with respect to all other writes.
    */
   boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value);
 
-  /** Deletes {@code key} if its value is {@code expected}; whether it did. */
+  /** Deletes {@code key} if its value is {@code expected}. Returns whether it was deleted. */
   boolean compareAndDelete(byte[] key, byte[] expected);
 
-  /** A fixed, repeatable view of now. Close it: old versions are kept as long as it is open. */
+  /** A consistent view of the current state. Close it: old versions are kept while it is open. */
   Snapshot snapshot();
 
   /**
-   * Begins a transaction: optimistic, serializable. Close it or commit it; until then it keeps what
-   * a snapshot keeps.
+   * Begins an optimistic, serializable transaction. Close or commit it; until then it keeps old
+   * versions like a snapshot.
    *
    * <pre>{@code
    * try (Transaction transaction = store.begin()) {
    *   byte[] balance = transaction.get(account);
    *   transaction.put(account, changed(balance));
-   *   transaction.commit(); // ConflictException: somebody else changed the account; begin again
+   *   transaction.commit(); // ConflictException: the account was changed concurrently; retry
    * }
    * }</pre>
    */
   Transaction begin();
 
   /**
-   * Runs {@code work} in a transaction, commits it, and returns what the work returned. When the
-   * commit meets a conflict, all of that is done again with a new transaction, up to 64 times, with
-   * random pauses between that grow to some milliseconds. So the work may run several times, and
-   * should do nothing outside the transaction that must not be repeated.
+   * Runs {@code work} in a transaction, commits it and returns the result of {@code work}. After a
+   * conflict all of this is retried in a new transaction, up to 64 attempts in total, with random
+   * pauses that grow to some milliseconds. {@code work} may run more than once; it must be free of
+   * side effects outside the transaction.
    *
-   * <p>Whatever the work throws goes out and nothing is written. It may also end the transaction
-   * itself; then there is nothing more to commit. A call of this inside another is a transaction of
-   * its own.
+   * <p>If {@code work} throws, nothing is written and the exception propagates. {@code work} may
+   * end the transaction itself; then there is nothing left to commit. A nested call is an
+   * independent transaction.
    *
-   * @throws io.kvsep.error.ConflictException when all tries met one; nothing was written
+   * @throws io.kvsep.error.ConflictException if every attempt met a conflict; nothing was written
    */
   <R extends @Nullable Object> R transact(Function<Transaction, R> work);
 
   /**
-   * The keyspace of that name, which is made if there is none; making it is durable on return. The
-   * store's own methods work in a keyspace that has no name and is not one of these.
+   * Returns the keyspace with this name; creates it, durably, if it does not exist. The store's own
+   * methods use a separate keyspace without a name.
    *
    * @param name 1 to 255 bytes in UTF-8, else {@link IllegalArgumentException}
-   * @throws io.kvsep.error.ReadOnlyStoreException when there is none, and the store was opened for
-   *     reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException if it does not exist and the store is read-only
    */
   Keyspace keyspace(String name);
 
-  /** Names of all keyspaces, in order. */
+  /** Names of all keyspaces, sorted. */
   List<String> keyspaces();
 
   /**
-   * Removes a keyspace and everything in it, durably, in the same short time whatever is in it; the
-   * space comes back as for {@link #deleteRange}. Snapshots made before go on seeing it, every
-   * other use of it throws {@link IllegalStateException} from then on. A new keyspace may have the
-   * same name, and is another one. After a crash in the middle of the call it is whole, empty or
-   * gone. Dropping it again does nothing.
+   * Removes a keyspace with all its entries, durably. The time does not depend on its content; the
+   * space is freed as for {@link #deleteRange}. Existing snapshots still see the keyspace; every
+   * other use of it throws {@link IllegalStateException}. A new keyspace of the same name is a
+   * different keyspace. After a crash during the call the keyspace is unchanged, empty or gone.
+   * Dropping it again has no effect.
    *
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void dropKeyspace(Keyspace keyspace);
 
-  /** Reading and writing in {@code keyspace}. */
+  /** A view for reading and writing {@code keyspace}. */
   KvView in(Keyspace keyspace);
 
   /**
-   * All that was written before is on stable storage on return, whatever the durability.
+   * Makes all earlier writes durable before returning, whatever their durability.
    *
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void sync();
 
   /**
-   * Writes the memtables out as tables; on return the log before this call is not replayed again.
+   * Writes the memtables out as tables. After it returns, recovery does not replay the log written
+   * before this call.
    *
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void flush();
 
   /**
-   * Flushes and merges all tables into the last level, dropping what nobody can see any more; what
-   * was there already is rewritten where something in it was replaced, was deleted or has expired.
+   * Flushes and merges all tables into the last level and drops what no reader can see. Tables
+   * already in the last level are rewritten if they contain replaced, deleted or expired entries.
    *
-   * <p>Levels are merged one after the other. While a long one is, what writers add is compacted
-   * above it, so that they need not wait, as long as there is a level above it: with the default
-   * options, all levels are in use from some TB of tables on.
+   * <p>Levels are merged one after the other. During a long merge, new writes are compacted in the
+   * levels above it, so that writers need not wait. That requires a level above: with the default
+   * options all levels are in use from some TB of tables on.
    *
-   * <p>Damaged tables stay where they are, with what can only be merged together with them. When
-   * all others are done, that is an error, also where the damage was found earlier.
+   * <p>Damaged tables stay in place, together with tables that can only be merged with them. All
+   * other tables are compacted first; then the damage is thrown, even if it had been found earlier.
    *
-   * @throws CorruptionException when a table of the store is damaged
-   * @throws IncompatibleFormatException when its header is
-   * @throws StorageException when the device refused, such as a full disk; it may be called again
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @throws CorruptionException if a table of the store is damaged
+   * @throws IncompatibleFormatException if the header of a table is damaged
+   * @throws StorageException if a device operation failed, such as on a full disk; the call may be
+   *     repeated
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void compact();
 
   /**
-   * Gives the space of overwritten, deleted and expired values back: flushes, compacts as {@link
-   * #compact} does, ends the segment that is being written if something in it is dead, removes
-   * files of the value log in which nothing is live, and copies what is live out of those of which
-   * at least 3 % would come back. Reclaim runs by itself as well, as {@link
-   * KvOptions.Builder#spaceAmplificationMax} says; this is for when as little as possible shall be
-   * left, now.
+   * Frees the space of overwritten, deleted and expired values: flushes, compacts like {@link
+   * #compact}, ends the active segment if it contains garbage, removes value-log files without live
+   * data, and rewrites those of which at least 3 % would be freed. Reclaim also runs in the
+   * background, as {@link KvOptions.Builder#spaceAmplificationMax} says; use this method to
+   * minimize garbage now.
    *
-   * <p>Works on the calling thread and returns when it is done, which may take long: it reads and
-   * writes all that is live in those files, as fast as the device allows, and needs free space for
-   * one new file at a time, of about a segment's length. Other threads go on reading and writing.
-   * Files that come meanwhile are left as they are, so that it returns however much others write.
-   * Several calls, and reclaim in the background, wait for one another; {@link #close} waits for
-   * all of them.
+   * <p>Runs on the calling thread and may take long: it reads and writes all live data of those
+   * files at device speed, and needs free space for one new file at a time, about as long as a
+   * segment. Reads and writes continue. Files created meanwhile are not processed, so the call ends
+   * however much other threads write. Concurrent calls and background reclaim wait for each other;
+   * {@link #close} waits for all of them.
    *
-   * <p>Snapshots and cursors stay valid and see what they saw. What a snapshot can see is live; the
-   * files that an open cursor needs are replaced, but are deleted when it is closed.
+   * <p>Snapshots and cursors stay valid. Data visible to a snapshot is live. Files that an open
+   * cursor needs are replaced, but deleted only when the cursor is closed.
    *
-   * <p>A file of the value log in which something turns out to be damaged is kept as it is, with
-   * everything in it that can be read; the report names it, and others are rewritten. So is a
-   * damaged table, with the files to which it points. They are left alone until the store is opened
-   * again.
+   * <p>A value-log file in which damage is found is kept unchanged, and its readable content stays
+   * available; the report names it, and the other files are processed. The same applies to a
+   * damaged table and the files to which it points. They are skipped until the store is reopened.
    *
-   * <p>An error leaves every entry where it was, and keeps what was finished before it.
+   * <p>On an error every entry keeps its place, and files completed before are kept.
    *
    * @return what was done
-   * @throws StorageException when the device refused, such as a full disk; it may be called again
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @throws StorageException if a device operation failed, such as on a full disk; the call may be
+   *     repeated
+   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   ReclaimReport reclaim();
 
   /**
-   * Reads and checks every byte of every file of the store, as it is at the beginning of the call:
-   * CURRENT and the manifest, every block of every table, every frame and record of the value log.
-   * What is said twice is compared: the order of entries, filters and indexes for every key, what
-   * tables say of themselves and the manifest of them, how much of each file is live; and each
-   * entry whose value is in the log has to lead to the record of its key, from which its value can
-   * be unpacked.
+   * Reads and checks every byte of every file of the store as of the start of the call: CURRENT and
+   * the manifest, every block of every table, every frame and record of the value log. Redundant
+   * data is compared: the order of entries, filters and indexes for every key, statistics in tables
+   * and in the manifest, and the live bytes of each file. For each entry with a value in the log,
+   * the pointer must lead to the record of its key, and the value must decompress.
    *
-   * <p>Damage is never thrown, and what lies behind it is checked as well. Nothing is changed.
-   * Writing, reading and background work go on meanwhile; files that are replaced stay on disk
-   * until the call is over. Works on the calling thread and takes as long as reading all files once
-   * and the values in the log once more. Memory does not grow with the number of entries: one
-   * block, one key and one compressed value are held at a time.
+   * <p>Damage is never thrown; checking continues after it. Nothing is changed. Writes, reads and
+   * background work continue; replaced files stay on disk until the call ends. Runs on the calling
+   * thread and takes as long as reading all files once and the values in the log a second time.
+   * Memory does not grow with the number of entries: one block, one key and one compressed value
+   * are held at a time.
    *
-   * <p>What it cannot see: damage to memory, entries that are in no table yet (the log they came
-   * from is checked), and what was lost together with everything that told of it.
+   * <p>Not detected: memory errors, damage to entries that are in no table yet (the log that holds
+   * them is checked), and data lost together with every reference to it.
    *
    * @return what was checked, and each problem with file and offset
-   * @throws StorageException when the device refused
-   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
+   * @throws StorageException if a device operation failed
+   * @throws io.kvsep.error.StoreClosedException if the store is closed, also during the call
    */
   VerifyReport verify();
 
   /**
-   * Makes a copy of the store as it is at one moment of the call, which is a store of its own: all
-   * that was committed before, and nothing that was committed after that moment. The copy is
+   * Creates a copy of the store in {@code directory} as of one point in time during the call:
+   * everything committed before that point and nothing after. The copy is an independent store and
    * durable on return.
    *
-   * <p>Files that do not change any more, which are nearly all of it, are not copied but get a
-   * second name (a hard link), so that it takes a moment whatever the size of the store, and no
-   * space until one of the two stores drops files that the other one keeps. Where the file systems
-   * cannot do that, files are copied. Neither store ever writes into a file that both have. Writing
-   * and reading go on meanwhile; writers wait for as long as the log takes to go on in a new
-   * segment. The copy may be opened at once, for reading only as well, beside this one.
+   * <p>Immutable files, which are nearly all, are hard-linked rather than copied. The call is
+   * therefore short for any size of store, and the copy uses no space until one of the stores
+   * deletes files that the other keeps. Files are copied if the file systems do not support hard
+   * links. Neither store writes to a shared file. Reads and writes continue; writers wait while the
+   * log switches to a new segment. The copy may be opened at once, also read-only, while this store
+   * is open.
    *
-   * <p>After an error, or a crash before the return, there is nothing of that name, or all of it. A
-   * process that dies may leave a directory of the name with ".partial" behind it, which can be
-   * deleted.
+   * <p>After an error or a crash during the call, {@code directory} is either absent or complete.
+   * If the process dies, a directory with the suffix ".partial" may remain, which can be deleted.
    *
-   * @param directory what is to be made; missing parents are made, too
-   * @throws StorageException when there is anything of that name already, also an empty directory;
-   *     or when the device refused. Nothing was changed then
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @param directory the directory to create; missing parents are created too
+   * @throws StorageException if {@code directory} exists, even empty, or if a device operation
+   *     failed; nothing was changed
+   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void checkpoint(Path directory);
 
   /**
-   * Writes everything in the store, or what has changed since an earlier backup, to a stream, as
-   * the store is at one moment at the beginning of the call: entries of all keyspaces with their
-   * times to live, deletes, and the keyspaces themselves. Every block of it has a checksum, which
-   * also covers what comes before it. Reading and writing go on meanwhile.
+   * Writes the whole store, or its changes since an earlier backup, to a stream, as of one point in
+   * time at the start of the call: the entries of all keyspaces with their expiry, deletes, and the
+   * keyspaces. Every block has a checksum that also covers the preceding blocks. Reads and writes
+   * continue.
    *
-   * <p>A backup of changes is only for a store that holds exactly what the earlier one left. Where
-   * compaction has forgotten of deletes since then, it is everything instead of the changes, to be
-   * restored in the same way. It reads the index of the whole store in any case, but only the
-   * values that it writes.
+   * <p>A backup of changes can be restored only into a store that holds exactly the state of the
+   * earlier backup. If compaction has dropped deletes made since then, the result is a full backup
+   * instead, restored in the same way. Every backup reads the index of the whole store, but only
+   * the values that it writes.
    *
-   * <p>What is in a backup is durable in the store before it is written, as by {@link #sync}. A
-   * store that is open for reading only cannot see to that: back it up so only after it was closed,
-   * or opened to write.
+   * <p>Like {@link #sync}, the call first makes the content durable in the store. A read-only store
+   * cannot do that: back it up read-only only after it was closed, or opened for writing.
    *
-   * <p>Works on the calling thread, a block at a time; memory does not grow with the values, but
-   * for compressed ones, one of which is held at a time. The stream is flushed and not closed.
+   * <p>Runs on the calling thread, one block at a time. Memory does not grow with the values,
+   * except that one compressed value is held at a time. The stream is flushed but not closed.
    *
-   * @param sinceSequence what the earlier backup returned, 0 for everything
-   * @return the sequence number that this backup reaches
-   * @throws IllegalArgumentException when no backup of this store can have returned that number
-   * @throws StorageException when the device or the stream refused; what was written is no backup
-   * @throws CorruptionException when something in the store is damaged; what was written is none
-   * @throws io.kvsep.error.StoreFailedException when a sync of the log failed, now or earlier. One
-   *     of the manifest keeps nobody from backing up what can be read
-   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
+   * @param sinceSequence the result of the earlier backup, 0 for a full backup
+   * @return the sequence number up to which this backup reaches
+   * @throws IllegalArgumentException if no backup of this store can have returned that number
+   * @throws StorageException if the device or the stream failed; the output is not a valid backup
+   * @throws CorruptionException if the store is damaged; the output is not a valid backup
+   * @throws io.kvsep.error.StoreFailedException if a sync of the log failed, now or earlier. After
+   *     a failed sync of the manifest a backup is still possible
+   * @throws io.kvsep.error.StoreClosedException if the store is closed, also during the call
    */
   long backup(OutputStream output, long sinceSequence);
 
   /**
-   * Puts a backup into this store. One of everything needs a store that was never written to. One
-   * of changes needs a store that was restored up to the very number from which it goes on, and in
-   * which nothing was written since and no keyspace made.
+   * Restores a backup into this store. A full backup requires a store that was never written to. A
+   * backup of changes requires a store restored up to exactly the number at which the backup
+   * starts, without later writes or new keyspaces.
    *
-   * <p>The stream is read to the end of the backup, and checked, before anything is changed: one
-   * that is cut, damaged or does not fit leaves the store as it was. It is kept in a temporary file
-   * until the end, so that there has to be room for it twice. Nothing behind the backup is read.
+   * <p>The stream is read to the end of the backup and checked before anything is changed: a
+   * truncated, damaged or unsuitable backup leaves the store unchanged. The backup is kept in a
+   * temporary file during the call, so twice its space is needed. Nothing after the end of the
+   * backup is read.
    *
-   * <p>Then it is written like other writes, so that readers see one part after the other; writing
-   * meanwhile is for no good, and later backups are refused then. When the call returns everything
-   * is durable. Where it fails after the first change, or the process dies, the store remembers
-   * that: it takes the same backup again, or one of everything that reaches the same number, which
-   * completes it, and no other one. Once anything else is written to it, it takes none any more.
+   * <p>It is then applied as ordinary writes, so readers see it in parts. Do not write meanwhile:
+   * later backups would be refused. Everything is durable on return. If the call fails after the
+   * first change, or the process dies, the store remembers that: it then accepts only the same
+   * backup, or a full backup that reaches the same number, which completes the restore. After any
+   * other write it accepts no backup at all.
    *
-   * <p>Memory goes by the longest value. The new store has an identity and sequence numbers of its
-   * own, and backups of it are for stores that are restored from these.
+   * <p>Memory depends on the longest value. The new store has its own identity and sequence
+   * numbers; its backups are for stores restored from them.
    *
-   * @return the sequence number of the backup's store that this store is at
-   * @throws CorruptionException when the stream is cut or damaged; nothing was changed
-   * @throws IncompatibleFormatException when it is no backup, or one of a later format, or does not
-   *     fit this store; nothing was changed
-   * @throws StorageException when the device or the stream refused
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @return the sequence number of the backed-up store that this store has reached
+   * @throws CorruptionException if the stream is truncated or damaged; nothing was changed
+   * @throws IncompatibleFormatException if the stream is not a backup, has a later format, or does
+   *     not fit this store; nothing was changed
+   * @throws StorageException if the device or the stream failed
+   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   long restore(InputStream input);
 
   /**
-   * Puts many entries into the store at once: all of them or, whatever happens, none, durable on
-   * return. Past log and memtable, so that it is several times as fast as writing batches, and what
-   * is written needs no compaction soon.
+   * Adds many entries atomically: all of them or, on any failure, none; durable on return. Bypasses
+   * log and memtable, which is several times as fast as writing batches, and the result needs no
+   * compaction soon.
    *
-   * <p>Keys in ascending order (as unsigned bytes) go straight to where they stay. Others are
-   * sorted first, in as much memory as half a memtable takes and on disk; that costs some speed,
-   * and values of more than 16 KiB stay in the order in which they come. Of a key that comes more
-   * than once the last one counts.
+   * <p>Keys in ascending order (as unsigned bytes) are written directly to their final place. Other
+   * keys are first sorted, in memory of half a memtable and on disk; that costs some speed, and
+   * values of more than 16 KiB stay in input order. Of equal keys the last one wins.
    *
-   * <p>The entries come into force in one moment at the end of the call: they replace what was
-   * written before, also during the call, and nobody sees some of them without the others. Reading
-   * and writing go on meanwhile. Writers wait at the end, for what they wrote last to be flushed
-   * and synced. A snapshot, cursor or transaction from before sees none of them; a transaction that
-   * has read one of the keys meets a conflict. One load is at work at a time, others wait.
+   * <p>All entries become visible at one point at the end of the call. They replace everything
+   * written before, also during the call. Reads and writes continue; at the end writers wait until
+   * the latest writes are flushed and synced. Earlier snapshots, cursors and transactions do not
+   * see the entries; a transaction that has read one of the keys conflicts. Loads run one at a
+   * time; others wait.
    *
-   * <p>The calling thread asks the iterator, and not again once it has ended; another thread writes
-   * meanwhile. The iterator may read and write this store, but not close it. Memory does not grow
-   * with the number of entries, but by some bytes for each 32 MiB of tables and each segment of
-   * values.
+   * <p>The calling thread calls the iterator, and not again once it has ended; another thread
+   * writes concurrently. The iterator may read and write this store, but not close it. Memory does
+   * not grow with the number of entries, except for some bytes per 32 MiB of tables and per segment
+   * of values.
    *
-   * @param entries what to load, {@link ExpiringEntry} where it has an end; arrays must stay as
-   *     they are until the next one is asked for. What it throws ends the call, and nothing is
-   *     loaded
-   * @return how many entries were handed in
-   * @throws io.kvsep.error.LimitExceededException when a key or value is too long, or a key empty
-   * @throws StorageException when the device refused; nothing is loaded
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier. Where it was
-   *     that of the manifest, only the next open shows whether all is loaded or nothing
-   * @throws io.kvsep.error.StoreClosedException when the store is closed, also during the call
-   * @throws IllegalStateException when the store was opened for reading only, or from within the
-   *     iterator of another load
+   * @param entries the entries to load, {@link ExpiringEntry} for those that expire. Their arrays
+   *     must not change until the next entry is requested. If the iterator throws, the call fails
+   *     and nothing is loaded
+   * @return the number of entries passed in
+   * @throws io.kvsep.error.LimitExceededException if a key or value is too long, or a key is empty
+   * @throws StorageException if a device operation failed; nothing is loaded
+   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier. If it was a sync
+   *     of the manifest, only reopening shows whether everything or nothing is loaded
+   * @throws io.kvsep.error.StoreClosedException if the store is closed, also during the call
+   * @throws IllegalStateException if the store is read-only, or if called from the iterator of
+   *     another load
    */
   long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 
-  /** As {@link #bulkLoad(Iterator)}; the stream is closed at the end. */
+  /** As {@link #bulkLoad(Iterator)}; closes the stream at the end. */
   default long bulkLoad(Stream<? extends Map.Entry<byte[], byte[]>> entries) {
     try (entries) {
       return bulkLoad(entries.iterator());
@@ -424,49 +422,49 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * As {@link #bulkLoad(Iterator)}, into a keyspace.
    *
-   * @throws IllegalStateException also when the keyspace is dropped, now or during the call
+   * @throws IllegalStateException also if the keyspace is dropped, before or during the call
    */
   long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 
   /**
-   * The changes of the store that were committed after a moment, as the log has them.
+   * Opens a feed of the changes committed after a given sequence number, read from the log.
    *
-   * <p>The number of that moment is {@link Snapshot#sequence()}, what {@link #backup} returned, or
-   * {@link Change#sequence()}; also of another time that the store was open, if it was durable:
-   * what a power failure takes back may have its number again. That of a backup and of a change is,
-   * and everything committed before the call is when it returns, as by {@link #sync}. A {@link
-   * #checkpoint} has the numbers of the store it was made of.
+   * <p>The number is a {@link Snapshot#sequence()}, the result of {@link #backup}, or a {@link
+   * Change#sequence()}. It remains valid after reopening the store if it was durable: a number
+   * revoked by a power failure may be reused. Numbers of backups and changes are durable, and, like
+   * {@link #sync}, this call makes everything committed before it durable. A {@link #checkpoint}
+   * has the numbers of its source store.
    *
-   * @param afterSequence 0 for all changes that ever were
-   * @throws io.kvsep.error.ChangesLostException when the log does not have them all any more
-   * @throws IllegalArgumentException when the store has not come to that number
-   * @throws io.kvsep.error.StoreFailedException when a sync failed, now or earlier
-   * @throws io.kvsep.error.ReadOnlyStoreException when the store was opened for reading only
+   * @param afterSequence 0 for all changes ever made
+   * @throws io.kvsep.error.ChangesLostException if the log no longer contains all of them
+   * @throws IllegalArgumentException if the store has not reached that number
+   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   ChangeFeed changes(long afterSequence);
 
-  /** Figures of now; cheap: what it costs grows with the number of files. */
+  /** Current statistics. Cheap; the cost grows with the number of files. */
   StoreStats stats();
 
   /**
-   * The files of the value log now, in the order they were begun, with how much of each is live.
-   * Costs a few times as much as {@link #stats}.
+   * The current files of the value log in creation order, with the live bytes of each. Costs a few
+   * times as much as {@link #stats}.
    */
   List<SegmentStats> segments();
 
   /**
-   * Waits for running calls, flushes and syncs what is written, and gives everything back. From
-   * then on every call throws {@link io.kvsep.error.StoreClosedException}; closing again does
-   * nothing. Called from inside {@link KvReader#read}, by the iterator of a bulk load, or by the
-   * stream of a backup or restore, it is an {@link IllegalStateException}.
+   * Waits for running calls, flushes and syncs, and releases all resources. Every later call throws
+   * {@link io.kvsep.error.StoreClosedException}; closing again has no effect. Throws {@link
+   * IllegalStateException} when called inside {@link KvReader#read}, by the iterator of a bulk
+   * load, or by the stream of a backup or restore.
    *
-   * <p>Nothing of a closed store keeps the class loader of kvsep. Where the program makes Chronicle
-   * Bytes, a thread and a shutdown hook of Chronicle do; docs/dependencies.md tells how to end
-   * them.
+   * <p>A closed store does not keep kvsep's class loader reachable. If the program creates
+   * Chronicle Bytes, a thread and a shutdown hook of Chronicle do; docs/dependencies.md says how to
+   * end them.
    *
-   * @throws io.kvsep.error.StoreFailedException when the store has failed, now or earlier: what was
-   *     written without a sync may not be on stable storage. It is closed all the same
-   * @throws StorageException when the device refused; it is closed all the same
+   * @throws io.kvsep.error.StoreFailedException if the store has failed, now or earlier; writes
+   *     that were not synced may not be on stable storage. The store is closed anyway
+   * @throws StorageException if a device operation failed; the store is closed anyway
    */
   @Override
   void close();

@@ -1,8 +1,7 @@
 package io.kvsep;
 
 /**
- * Reading and writing in one keyspace; see {@link KvStore#in}. Thread safe; costs nothing to make
- * and needs no closing. Once the keyspace is dropped every call throws {@link
- * IllegalStateException}.
+ * Reads and writes one keyspace; see {@link KvStore#in}. Thread safe. Costs nothing to create and
+ * needs no closing. Once the keyspace is dropped, every call throws {@link IllegalStateException}.
  */
 public interface KvView extends KvReader, KvWriter {}

@@ -3,30 +3,29 @@ package io.kvsep;
 import java.time.Duration;
 
 /**
- * Writing single entries, each atomic and durable as the store's {@link Durability} says.
+ * Writes of single entries. Each is atomic, and durable according to the store's {@link
+ * Durability}.
  *
  * <p>On return the entry is visible to every reader. Arrays are copied; the caller may reuse them.
  * Errors: {@link io.kvsep.error.LimitExceededException} (nothing was written), {@link
- * io.kvsep.error.StorageException} (the device refused; nothing was written, the store goes on),
- * {@link io.kvsep.error.StoreFailedException} (a sync failed, now or earlier), {@link
- * io.kvsep.error.StoreClosedException}, {@link io.kvsep.error.ReadOnlyStoreException} (the store
- * was opened for reading only; a transaction hears of it from its commit). Thread safe; an
- * interrupt never harms a write, the flag stays set.
+ * io.kvsep.error.StorageException} (a device operation failed; nothing was written, the store stays
+ * usable), {@link io.kvsep.error.StoreFailedException} (a sync failed, now or earlier), {@link
+ * io.kvsep.error.StoreClosedException}, {@link io.kvsep.error.ReadOnlyStoreException} (the store is
+ * read-only; a transaction throws it only from its commit). Thread safe. Interrupts do not abort a
+ * write; the interrupt status is preserved.
  */
 public interface KvWriter {
   /** Sets {@code key} to {@code value}, 0 bytes to 1 GiB. */
   void put(byte[] key, byte[] value);
 
   /**
-   * As {@link #put(byte[], byte[])}; the entry is absent from {@code timeToLive} after now on. Time
-   * is kept in milliseconds; a zero or negative time to live is an {@link
-   * IllegalArgumentException}.
+   * As {@link #put(byte[], byte[])}; the entry expires after {@code timeToLive}. The resolution is
+   * one millisecond; a zero or negative time to live throws {@link IllegalArgumentException}.
    */
   void put(byte[] key, byte[] value, Duration timeToLive);
 
   /**
-   * As {@link #put(byte[], byte[])}; the entry is absent from a moment on, which may have passed
-   * already.
+   * As {@link #put(byte[], byte[])}; the entry expires at a given time, which may be in the past.
    *
    * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
    */
@@ -35,8 +34,8 @@ public interface KvWriter {
   /**
    * As {@link #put(byte[], byte[])}.
    *
-   * @return the version that the entry got, as {@link EntryInfo#version} tells it; 0 in a
-   *     transaction, where the commit gives it one: {@link Transaction#version}
+   * @return the version of the entry, see {@link EntryInfo#version}; 0 in a transaction, where the
+   *     commit assigns it: {@link Transaction#version}
    */
   long putVersioned(byte[] key, byte[] value);
 
@@ -47,26 +46,26 @@ public interface KvWriter {
    */
   long putVersioned(byte[] key, byte[] value, Duration timeToLive);
 
-  /** Removes {@code key}; deleting what is not there is no error. */
+  /** Removes {@code key}; an absent key is not an error. */
   void delete(byte[] key);
 
   /**
-   * Removes every key from {@code fromInclusive} up to and without {@code toExclusive}, as one
-   * atomic write that takes the same time whatever it covers: reads pass over the range from then
-   * on, snapshots made before go on seeing it, and its space comes back as tables are flushed and
-   * compacted, and files of the value log reclaimed. Bounds may be empty (the first key there can
-   * be) and up to 65,535 bytes long; where the first is not below the second, nothing is deleted.
+   * Removes every key from {@code fromInclusive} to {@code toExclusive} in one atomic write. Its
+   * cost does not depend on the number of keys: later reads skip the range, earlier snapshots still
+   * see it, and its space is freed as tables are flushed and compacted and value-log files are
+   * reclaimed. Bounds may be empty (the smallest possible key) and up to 65,535 bytes long. If the
+   * first is not below the second, nothing is deleted.
    */
   void deleteRange(byte[] fromInclusive, byte[] toExclusive);
 
   /**
-   * Adds {@code delta} to the counter under {@code key}, atomic against every other write, and
-   * returns what it is then. A counter is a signed 64-bit number of 8 bytes, big-endian; an absent
-   * key counts as 0. It is a put as any other: a time to live that the key had is gone.
+   * Adds {@code delta} to the counter at {@code key}, atomic with respect to all other writes, and
+   * returns the new value. A counter is a signed 64-bit number, 8 bytes big-endian; an absent key
+   * counts as 0. Like any put, it removes the time to live of the key.
    *
-   * @throws IllegalArgumentException when the value of the key is not 8 bytes long; nothing was
+   * @throws IllegalArgumentException if the value of the key is not 8 bytes long; nothing was
    *     written
-   * @throws ArithmeticException when the sum does not fit into 64 bits; nothing was written
+   * @throws ArithmeticException if the sum does not fit into 64 bits; nothing was written
    */
   long increment(byte[] key, long delta);
 }

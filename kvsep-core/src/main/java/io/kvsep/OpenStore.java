@@ -36,17 +36,16 @@ import java.util.function.Function;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** The store of the API over an engine. */
+/** Implements the store API on an engine. */
 final class OpenStore extends StoreView implements KvStore {
-  /** CURRENT and the manifest it names. */
   private static final int MANIFEST_FILES = 2;
 
-  /** A timer that is due at once, again and again, would take a processor for itself. */
+  /** Keeps the sync timer from occupying a processor. */
   private static final long SYNC_INTERVAL_NANOS_MIN = 1_000_000;
 
   private final TransactionRetry retry;
 
-  /** A test brings an engine of its own, with tiny limits or another storage. */
+  /** For tests that supply their own engine, with small limits or another storage. */
   OpenStore(StorageEngine engine) {
     this(engine, TransactionRetry.standard());
   }
@@ -66,7 +65,7 @@ final class OpenStore extends StoreView implements KvStore {
           "not a directory");
     }
     boolean mayCreate = options.createIfMissing() && !options.readOnly();
-    // For certain: where nobody can tell, the device refuses.
+    // notExists is true only if absence is certain; otherwise opening fails with a device error.
     if (!mayCreate && Files.notExists(directory, LinkOption.NOFOLLOW_LINKS)) {
       throw new IncompatibleFormatException(
           StoreFiles.CURRENT,
@@ -80,7 +79,7 @@ final class OpenStore extends StoreView implements KvStore {
     }
   }
 
-  /** On any storage: for programs that look at, delay or fail what a store does to its files. */
+  /** Opens on any storage, for programs that observe, delay or fail file operations. */
   static KvStore open(Storage storage, KvOptions options) {
     OpenMode mode =
         new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive());
@@ -88,8 +87,8 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   /**
-   * @param mode in place of that of the options
-   * @param clock likewise
+   * @param mode replaces the mode in the options
+   * @param clock replaces the clock in the options
    */
   static EngineConfig config(Storage storage, KvOptions options, OpenMode mode, Clock clock) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;

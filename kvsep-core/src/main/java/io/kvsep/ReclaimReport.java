@@ -3,21 +3,21 @@ package io.kvsep;
 import java.util.List;
 
 /**
- * What a call of {@link KvStore#reclaim} did. Immutable. What reclaim did in the background during
- * the call is counted too.
+ * What a call of {@link KvStore#reclaim} did, including background reclaim during the call.
+ * Immutable.
  *
- * @param filesExamined files of the value log when it began
+ * @param filesExamined files of the value log at the start
  * @param filesRewritten files whose live records were copied to a new one
- * @param filesRemoved those of the examined files that are no part of the store any more, because
- *     they were rewritten or nothing was live in them; one that an open cursor needs is still on
- *     disk until that is closed
- * @param bytesRead bytes of records that were copied; less than what lay in the files
- * @param bytesWritten bytes of the files they were copied to, with what leads to the records there
- * @param bytesFreed by how much the files of the value log that are part of the store became
- *     shorter together; what was written during the call counts against it, at least 0
- * @param seconds how long it took, with flushing and compacting
- * @param damagedFiles names of the files, of the log and tables, that could not be read since the
- *     store was opened, and are kept; empty in a sound store
+ * @param filesRemoved examined files that are no longer part of the store, because they were
+ *     rewritten or had no live data. A file that an open cursor needs stays on disk until the
+ *     cursor is closed
+ * @param bytesRead bytes of the copied records; less than the length of the files
+ * @param bytesWritten bytes of the new files, including their indexes
+ * @param bytesFreed decrease of the total length of the value-log files in the store, at least 0;
+ *     writes during the call count against it
+ * @param seconds duration, including flush and compaction
+ * @param damagedFiles names of log files and tables that could not be read since the store was
+ *     opened and are kept; empty in a sound store
  */
 public record ReclaimReport(
     long filesExamined,

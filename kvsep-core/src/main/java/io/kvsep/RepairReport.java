@@ -6,18 +6,18 @@ import java.util.List;
 /**
  * What a call of {@link KvStore#repair} restored, and what it could not. Immutable.
  *
- * @param manifestUsed whether the manifest told which files were part of the store; without it all
- *     tables and files of the log in the directory were used
- * @param files tables and files of the log that were read as a whole
- * @param bytes bytes of these
+ * @param manifestUsed whether the manifest determined the files of the store; if not, all tables
+ *     and log files in the directory were used
+ * @param files tables and log files that were read completely
+ * @param bytes total length of these files
  * @param keys keys in the new store
  * @param valueBytes bytes of their values
- * @param lossCount how many losses there are
- * @param losses the losses in the order they were found, at most 10,000 of them
- * @param uncertainCount how many keys are uncertain
- * @param uncertain the uncertain keys in order, at most 10,000 of them
- * @param notes sentences that say what else has to be known about the result
- * @param seconds how long it took
+ * @param lossCount number of losses
+ * @param losses the losses in the order they were found, at most 10,000
+ * @param uncertainCount number of uncertain keys
+ * @param uncertain the uncertain keys in order, at most 10,000
+ * @param notes sentences with further information about the result
+ * @param seconds duration
  */
 public record RepairReport(
     boolean manifestUsed,
@@ -33,17 +33,17 @@ public record RepairReport(
     double seconds) {
 
   /**
-   * Bytes of the damaged store that do not hold.
+   * Bytes of the damaged store that are invalid.
    *
-   * @param file name of the file inside the damaged directory
-   * @param from offset of the first of them
-   * @param to offset behind the last of them, about, where that is not known
-   * @param what was there, and what was found instead
-   * @param keyspace of the key, empty for the store's own, and where no key is known
-   * @param keyHex the key whose value was there, in hexadecimal digits; empty when it is not known
+   * @param file name of the file in the damaged directory
+   * @param from offset of the first invalid byte
+   * @param to offset after the last invalid byte, approximate if not known
+   * @param what the expected content, and what was found instead
+   * @param keyspace of the key; empty for the store's own, and if no key is known
+   * @param keyHex the key whose value was there, in hexadecimal; empty if not known
    */
   public record Loss(String file, long from, long to, String what, String keyspace, String keyHex) {
-    /** The key, of no bytes when it is not known. */
+    /** The key; empty if not known. */
     public byte[] key() {
       return HexFormat.of().parseHex(keyHex);
     }
@@ -57,15 +57,14 @@ public record RepairReport(
   }
 
   /**
-   * A key of which something was found, and of which a newer write may be among what is lost.
+   * A key that was found, but whose newer write may be among the lost data.
    *
    * @param keyspace its keyspace, empty for the store's own
-   * @param keyHex the key in hexadecimal digits
-   * @param restored whether the newest value that was found is in the new store; if not, the tables
-   *     say that the key was deleted, and only an old part of the log says otherwise
+   * @param keyHex the key in hexadecimal
+   * @param restored whether the newest value found is in the new store; if not, the tables say that
+   *     the key was deleted, and only an old part of the log contradicts
    */
   public record UncertainKey(String keyspace, String keyHex, boolean restored) {
-    /** The key. */
     public byte[] key() {
       return HexFormat.of().parseHex(keyHex);
     }
@@ -84,7 +83,7 @@ public record RepairReport(
     notes = List.copyOf(notes);
   }
 
-  /** Whether nothing is lost and nothing uncertain. */
+  /** Whether nothing is lost and nothing is uncertain. */
   public boolean isComplete() {
     return lossCount == 0 && uncertainCount == 0;
   }

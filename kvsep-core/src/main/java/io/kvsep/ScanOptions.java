@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** What a cursor walks over. Immutable; the refinements return a new object. */
+/** What a cursor iterates over. Immutable; every refinement returns a new object. */
 public final class ScanOptions {
   private static final ScanOptions ALL =
       new ScanOptions(null, null, false, false, Long.MAX_VALUE, ScanBounds.ADAPTIVE);
@@ -49,7 +49,7 @@ public final class ScanOptions {
         ScanBounds.ADAPTIVE);
   }
 
-  /** Entries from {@code fromInclusive} up to before {@code toExclusive}; null is an open end. */
+  /** Entries from {@code fromInclusive} to {@code toExclusive}; null is an open end. */
   public static ScanOptions range(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
     return new ScanOptions(
         fromInclusive == null ? null : fromInclusive.clone(),
@@ -60,23 +60,22 @@ public final class ScanOptions {
         ScanBounds.ADAPTIVE);
   }
 
-  /** The same entries the other way round: in descending order, or ascending again. */
+  /** The same entries in the opposite order. */
   public ScanOptions reverse() {
     return new ScanOptions(from, to, !reverse, keysOnly, limit, prefetch);
   }
 
-  /** Keys without values: the value log is never touched, {@code value()} is refused. */
+  /** Keys only: the value log is not read, and {@code value()} throws. */
   public ScanOptions keysOnly() {
     return new ScanOptions(from, to, reverse, true, limit, prefetch);
   }
 
   /**
-   * {@code next()} goes no further than this many entries, zero or more; then it is past the end,
-   * and {@code previous()} steps back in. They are counted from where the walk begins, in the
-   * cursor's order: from the first entry, from what a seek found, or from the last entry where
-   * {@code previous()} is the first call. That end stays where it is until the next seek, whichever
-   * way the cursor moves; {@code previous()} is bounded by the front only. With zero the cursor
-   * shows nothing.
+   * Limits {@code next()} to this many entries, zero or more; after them the cursor is past the
+   * end, and {@code previous()} steps back in. Entries are counted in cursor order from the start
+   * of the iteration: the first entry, the result of a seek, or the last entry if {@code
+   * previous()} is the first call. This end is fixed until the next seek, whichever way the cursor
+   * moves; {@code previous()} is bounded only by the front. With zero the cursor is empty.
    */
   public ScanOptions limit(long entries) {
     if (entries < 0) {
@@ -86,11 +85,10 @@ public final class ScanOptions {
   }
 
   /**
-   * Reads the values of about this many entries ahead of the cursor, several at once; 0 never reads
-   * ahead. Without it that is done as soon as values turn out not to be in memory, and costs
-   * nothing as long as they are. Worth setting where most values of a scan are known to come from a
-   * device that answers many reads at once, or where a short scan should not read more than it
-   * needs. At most 4,096 are used.
+   * Reads the values of about this many entries ahead of the cursor, several at once; 0 disables
+   * read-ahead. By default read-ahead starts when values are found not to be in memory, and costs
+   * nothing while they are. Set it if most values of a scan come from a device that serves many
+   * reads in parallel, or if a short scan must not read more than it needs. At most 4,096 are used.
    */
   public ScanOptions prefetch(int entries) {
     if (entries < 0) {
@@ -99,12 +97,11 @@ public final class ScanOptions {
     return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
-  /** The same in one keyspace, as the engine has it. */
   ScanBounds bounds(int keyspace) {
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, limit, prefetch);
   }
 
-  /** The smallest key greater than every key that begins with {@code prefix}; null for none. */
+  /** The smallest key greater than every key that begins with {@code prefix}; null if none. */
   private static byte @Nullable [] firstKeyAfter(byte[] prefix) {
     for (int i = prefix.length - 1; i >= 0; i--) {
       if (prefix[i] != (byte) 0xff) {

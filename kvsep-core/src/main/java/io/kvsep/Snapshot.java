@@ -1,24 +1,22 @@
 package io.kvsep;
 
 /**
- * A fixed, repeatable view of a store: what was committed when it was made, and nothing later.
- * Expiry goes on: an entry whose time comes is absent here too. Thread safe. Old versions this
- * snapshot can see are kept on disk as long as it is open.
+ * A repeatable view of a store: everything committed when it was created, and nothing later. Expiry
+ * continues: an entry that expires later becomes absent here too. Thread safe. Old versions visible
+ * to an open snapshot are kept on disk.
  */
 public interface Snapshot extends KvReader, AutoCloseable {
   /**
-   * The same moment in {@code keyspace}, even if that was dropped meanwhile.
+   * The same view of {@code keyspace}, even if the keyspace was dropped since.
    *
-   * @throws IllegalStateException when it was dropped before this snapshot was made
+   * @throws IllegalStateException if it was dropped before this snapshot was created
    */
   KvReader in(Keyspace keyspace);
 
-  /**
-   * Sequence number of the last write this snapshot sees; later snapshots never have a lower one.
-   */
+  /** Sequence number of the last visible write; never lower in a later snapshot. */
   long sequence();
 
-  /** Releases the view; idempotent. Its cursors stay usable until they are closed. */
+  /** Releases the snapshot; idempotent. Its cursors stay usable until they are closed. */
   @Override
   void close();
 }

@@ -9,15 +9,15 @@ import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The change feed of the API over the engine's reader. */
+/** Implements the change feed API on the engine's reader. */
 final class StoreChangeFeed implements ChangeFeed {
-  /** Who waits longer than a century waits for ever; nanoseconds go up to 292 years. */
+  /** Longer waits count as infinite; nanoseconds in a long end at 292 years. */
   private static final long AGES_DAYS = 36_500;
 
   private final StorageEngine engine;
   private final ChangeReader reader;
 
-  /** Of the keyspace of the last change that was in one with a name. */
+  /** Name of the keyspace of the last change in a named keyspace. */
   private volatile @Nullable String lastName;
 
   StoreChangeFeed(StorageEngine engine, long afterSequence) {

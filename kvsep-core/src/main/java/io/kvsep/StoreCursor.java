@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.OptionalLong;
 
-/** A cursor of the API over one of the engine. */
+/** Implements the cursor API on an engine cursor. */
 final class StoreCursor implements KvCursor {
   private final InternalCursor cursor;
 

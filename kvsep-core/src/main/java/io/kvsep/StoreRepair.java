@@ -26,14 +26,14 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** Repair of a directory into another one; makes the new store beside its place. */
+/** Repairs a store into another directory. Builds the new store in a sibling of the target. */
 final class StoreRepair {
   private static final String SUFFIX = ".repair";
   private static final String STORE = "store";
   private static final String RUNS = "runs";
   private static final String COPIES = "copies";
 
-  /** Two sorters share a quarter of the budget with the new store's own needs beside. */
+  /** Each of two sorters gets an eighth of the budget, in addition to the new store's memory. */
   private static final int BUDGET_PARTS = 8;
 
   private static final long SORT_BYTES_MAX = 64 << 20;
@@ -57,14 +57,14 @@ final class StoreRepair {
    * As {@link KvStore#repair}.
    *
    * @param source locked by the caller
-   * @param place empty or not there
+   * @param place empty or absent
    */
   static RepairReport run(Storage source, Path place, KvOptions options) throws IOException {
     List<Path> made = FileStorage.createDirectories(place.resolveSibling(""));
     try {
       return runBeside(source, place, options);
     } finally {
-      // Those that are empty, because there is no new store.
+      // Deletes only empty ones, which exist if no new store was made.
       FileStorage.deleteDirectories(made);
     }
   }
@@ -83,7 +83,7 @@ final class StoreRepair {
       } catch (StorageException e) {
         report = repairReadable(source, work, options, start, e);
       }
-      // Else files that could not be opened would count as damaged.
+      // If the directory is gone, files that could not be opened would count as damaged.
       source.checkDirectory();
       deleteTree(work.resolve(RUNS));
       deleteTree(work.resolve(COPIES));
@@ -98,7 +98,7 @@ final class StoreRepair {
     return report;
   }
 
-  /** What would fail at the end, as at a place where a file system is mounted, fails at once. */
+  /** Fails early where the final move would fail, such as at a mount point. */
   private static void requireReplaceable(Path place) {
     try {
       if (Files.deleteIfExists(place)) {
@@ -111,9 +111,10 @@ final class StoreRepair {
   }
 
   /**
-   * Once more, if the device does not give some of the files: only then are they read twice.
+   * Second attempt on copies of the readable parts, if some files are unreadable. Only then are
+   * files read twice.
    *
-   * @param failure what came of the first attempt
+   * @param failure the error of the first attempt
    */
   private static RepairReport repairReadable(
       Storage source, Path work, KvOptions options, long start, StorageException failure)
@@ -129,14 +130,14 @@ final class StoreRepair {
     }
   }
 
-  /** Making a lock file would change the directory; who writes would have made it. */
+  /** Creating a lock file would change the directory; a writer would have created it. */
   private static StorageLock lock(FileStorage source) throws IOException {
     return source.exists(StoreFiles.LOCK)
         ? source.lock(StoreFiles.LOCK, /* shared= */ true)
         : () -> {};
   }
 
-  /** Where something is or will be, whatever links lead there. */
+  /** The resolved path of a file that exists or will be created. */
   private static Path realPlace(Path path) throws IOException {
     Path parent = path.getParent();
     if (parent == null || Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
@@ -160,8 +161,8 @@ final class StoreRepair {
   }
 
   /**
-   * @param notes go in front of those of the repair
-   * @param start when the call began, a first attempt included
+   * @param notes precede the notes of the repair
+   * @param start start of the call, including a first attempt
    */
   private static RepairReport repair(
       Storage source, List<String> notes, Path work, KvOptions options, long start)
@@ -171,7 +172,7 @@ final class StoreRepair {
         OpenStore.config(
             new FileStorage(work.resolve(STORE), true),
             options,
-            // Of the store that is made here, whatever the damaged one is opened with.
+            // Mode of the new store, not of the damaged one.
             new OpenMode(
                 /* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ false),
             Clock.fixed(now, ZoneOffset.UTC));
@@ -227,7 +228,7 @@ final class StoreRepair {
         seconds);
   }
 
-  /** Whatever it fails with, what was made stays: that may have taken hours. */
+  /** Keeps the new store on failure, because building it may have taken hours. */
   private static void moveTo(Path made, Path place) {
     try {
       Files.deleteIfExists(place);
@@ -242,7 +243,7 @@ final class StoreRepair {
     }
   }
 
-  /** Only what was made here; a rest that cannot be deleted is in nobody's way. */
+  /** Deletes what repair created; files that cannot be deleted are left. */
   private static void deleteTree(Path work) {
     try (Stream<Path> entries = Files.walk(work)) {
       for (Path entry : entries.sorted(java.util.Comparator.reverseOrder()).toList()) {

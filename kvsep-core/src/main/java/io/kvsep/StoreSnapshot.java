@@ -5,7 +5,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.view.SnapshotLease;
 import java.util.Objects;
 
-/** A snapshot: a reader at a sequence number that the engine holds for it. */
+/** A snapshot: a reader at a sequence number leased from the engine. */
 final class StoreSnapshot extends EngineReader implements Snapshot {
   private final SnapshotLease hold;
 
@@ -33,7 +33,7 @@ final class StoreSnapshot extends EngineReader implements Snapshot {
 
   @Override
   SnapshotLease hold() {
-    // What is closed says so first, whatever else is wrong with the call. Reads ask the store.
+    // A closed snapshot is reported before any other error. Reads check the store.
     hold.heldSequence();
     return hold;
   }

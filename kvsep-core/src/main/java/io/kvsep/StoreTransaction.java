@@ -5,7 +5,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.PageFaults;
 import java.util.Objects;
 
-/** A transaction of the API over one of the engine. */
+/** Implements the transaction API on an engine transaction. */
 final class StoreTransaction extends TransactionView implements Transaction {
   private final StorageEngine engine;
 

@@ -5,7 +5,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import java.time.Duration;
 import java.util.Objects;
 
-/** Reading and writing the present of one keyspace. */
+/** Reads and writes the latest state of one keyspace. */
 class StoreView extends EngineReader implements KvView {
   StoreView(StorageEngine engine, int keyspace) {
     super(engine, keyspace);

@@ -3,11 +3,11 @@ package io.kvsep;
 import java.time.Duration;
 import java.util.Objects;
 
-/** Turns a time to live into milliseconds. */
+/** Converts times to live to milliseconds. */
 final class TimeToLive {
   private TimeToLive() {}
 
-  /** A moment in place of a length of time: the engine takes it as its negative. */
+  /** Encodes an expiry time for the engine, which expects it negated in place of a time to live. */
   static long until(long expiresAtMillis) {
     if (expiresAtMillis <= 0) {
       throw new IllegalArgumentException("expiresAtMillis must be positive: " + expiresAtMillis);
@@ -15,7 +15,7 @@ final class TimeToLive {
     return -Math.min(expiresAtMillis, Long.MAX_VALUE - 1);
   }
 
-  /** Positive; less than a millisecond counts as one, far ends are cut to what a long can hold. */
+  /** Positive; less than a millisecond counts as one. Clamped so that sums fit into a long. */
   static long millis(Duration timeToLive) {
     Objects.requireNonNull(timeToLive, "timeToLive");
     if (timeToLive.isZero() || timeToLive.isNegative()) {

@@ -1,62 +1,62 @@
 package io.kvsep;
 
 /**
- * Reads and writes that take effect together or not at all, as if nobody else had been there in
- * between: serializable. From {@link KvStore#begin} or {@link KvStore#transact}.
+ * A serializable transaction: its reads and writes take effect atomically, as if no other write
+ * happened in between. Obtained from {@link KvStore#begin} or {@link KvStore#transact}.
  *
- * <p><b>Reads</b> see what was committed when the transaction began, with its own writes on top, in
- * every keyspace, also through cursors; a cursor sees those made before it. Like in a {@link
- * Snapshot}, what expires meanwhile is absent. <b>Writes</b> are kept on the Java heap until the
- * commit, as many as fit into a {@link WriteBatch}; one that does not is refused with {@link
- * io.kvsep.error.LimitExceededException} and leaves the transaction as it was. Times to live count
- * from the commit. Nobody is ever waited for or kept waiting.
+ * <p><b>Reads</b>, including cursors, see what was committed when the transaction began plus its
+ * own writes, in every keyspace; a cursor sees own writes made before it was created. As in a
+ * {@link Snapshot}, entries that expire meanwhile are absent. <b>Writes</b> are kept on the Java
+ * heap until the commit, as many as fit into a {@link WriteBatch}; one that does not fit throws
+ * {@link io.kvsep.error.LimitExceededException} and leaves the transaction unchanged. Times to live
+ * start at the commit. A transaction never blocks another thread or waits for one.
  *
- * <p><b>The commit</b> throws {@link io.kvsep.error.ConflictException}, and has written nothing,
- * when a key that was read was written or deleted since the transaction began, whether it was there
- * or not, or any key in a range over which a cursor went. What the transaction wrote itself and
- * then read does not count, nor does what it wrote without reading it. A transaction without writes
- * never conflicts, and its commit costs nothing. What is remembered of reads takes at most some
- * megabytes; of very many keys only the ranges between neighbours are known in the end, which may
- * find a conflict where there is none.
+ * <p><b>The commit</b> throws {@link io.kvsep.error.ConflictException}, with nothing written, if
+ * since the transaction began a key it read, present or absent, or any key in a range covered by
+ * one of its cursors, was written or deleted. Own writes that were read, and keys written without
+ * being read, do not count. A transaction without writes never conflicts, and its commit costs
+ * nothing. The record of reads takes at most some megabytes; for very many keys it is reduced to
+ * ranges between neighbouring keys, which can cause false conflicts.
  *
- * <p>Used by one thread at a time; a second one gets an {@link IllegalStateException} while a call
- * is under way. {@link #commit}, {@link #rollback} and {@link #close} end it, with or without
- * success, and close its cursors; every other use from then on but {@link #version}, by any thread,
- * is a {@link io.kvsep.error.StoreClosedException}. Until then old versions are kept on disk as for
- * a snapshot. The calls that otherwise allocate nothing do so in here.
+ * <p>For one thread at a time; a second thread gets {@link IllegalStateException} while a call is
+ * running. {@link #commit}, {@link #rollback} and {@link #close} end the transaction, whether they
+ * succeed or not, and close its cursors. After that every call except {@link #version}, by any
+ * thread, throws {@link io.kvsep.error.StoreClosedException}. Until then old versions are kept on
+ * disk as for a snapshot. Calls that otherwise do not allocate do so in a transaction.
  */
 public interface Transaction extends KvReader, KvWriter, AutoCloseable {
   /**
-   * The same transaction in {@code keyspace}. When that is dropped, every call throws {@link
-   * IllegalStateException} from then on, the commit of what was written to it included.
+   * The same transaction in {@code keyspace}. Once the keyspace is dropped, every call throws
+   * {@link IllegalStateException}, including the commit of writes to it.
    */
   KvView in(Keyspace keyspace);
 
   /**
-   * Writes everything, as durable as the store's {@link Durability} says, or nothing.
+   * Writes everything, as durably as the store's {@link Durability} says, or nothing.
    *
-   * @throws io.kvsep.error.ConflictException when something it read was changed since it began
+   * @throws io.kvsep.error.ConflictException if something it read has changed since it began
    */
   void commit();
 
   /**
-   * The version ({@link EntryInfo#version}) that its last write got, 0 when it wrote nothing. To be
-   * asked after the commit, also of a transaction that is closed, such as that of {@link
-   * KvStore#transact}.
+   * The version ({@link EntryInfo#version}) of its last write; 0 if it wrote nothing. Available
+   * after the commit, also when closed, such as after {@link KvStore#transact}.
    *
-   * <p>All of its writes have consecutive versions, in the order in which the commit writes them:
-   * first the ranges that it deleted, those that meet as one; then of each key the last write, if
-   * no range that it deleted later covers it. Ranges and keys go by {@link Keyspace#id}, the
-   * store's own keyspace first, and then by key. So where it wrote one key, this is that entry's.
+   * <p>The writes have consecutive versions in commit order: first the deleted ranges, with
+   * adjacent ones merged; then the last write of each key, unless a range deleted later covers it.
+   * Ranges and keys are ordered by {@link Keyspace#id}, the store's own keyspace first, then by
+   * key. If the transaction wrote one key, this is the version of its entry.
    *
-   * @throws IllegalStateException when it was not committed
+   * @throws IllegalStateException if it was not committed
    */
   long version();
 
-  /** Gives everything up. */
+  /** Discards all writes. */
   void rollback();
 
-  /** Rolls back unless it is over already; idempotent. Waits for a call in another thread. */
+  /**
+   * Rolls back unless the transaction has ended; idempotent. Waits for a call in another thread.
+   */
   @Override
   void close();
 }

@@ -11,15 +11,15 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs work in transactions until one commits without a conflict, or there were too many. Between
- * two tries it waits for a random time below a bound that doubles, so that those who met come apart
- * again, and a crowd does. Thread safe.
+ * Runs work in transactions until one commits without a conflict or the limit of attempts is
+ * reached. Waits between attempts for a random time below a bound that doubles, so that conflicting
+ * threads spread out. Thread safe.
  */
 final class TransactionRetry {
-  /** Sixteen threads that all want the same key need some ten tries each. */
+  /** Sixteen threads that contend for one key need about ten attempts each. */
   static final int TRIES_MAX = 64;
 
-  /** About what a commit takes. */
+  /** About the duration of a commit. */
   private static final long PAUSE_NANOS_MIN = 16_000;
 
   private static final long PAUSE_NANOS_MAX = 8_192_000;
@@ -29,7 +29,7 @@ final class TransactionRetry {
 
   /**
    * @param random used under a lock
-   * @param pause waits for so many nanoseconds
+   * @param pause waits for the given number of nanoseconds
    */
   TransactionRetry(RandomGenerator random, LongConsumer pause) {
     this.random = random;
@@ -53,7 +53,7 @@ final class TransactionRetry {
           }
           return result;
         } catch (ConflictException e) {
-          // One of another transaction, inside the work, is the work's own affair.
+          // A conflict of another transaction used inside the work is not retried here.
           if (left == 1 || !transaction.isConflicted()) {
             throw e;
           }

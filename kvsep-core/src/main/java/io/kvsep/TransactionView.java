@@ -14,7 +14,7 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** Reading and writing one keyspace in a transaction. */
+/** Reads and writes one keyspace in a transaction. */
 class TransactionView implements KvView {
   final EngineTransaction transaction;
   private final int keyspace;

@@ -1,9 +1,9 @@
 package io.kvsep;
 
-/** How values are compressed, each alone. */
+/** How values are compressed. Each value is compressed separately. */
 public enum ValueCompression {
-  /** Stored as they are. */
+  /** Stored uncompressed. */
   NONE,
-  /** LZ4, for values from {@code valueCompressionBytesMin} up where it saves at least an eighth. */
+  /** LZ4, for values from {@code valueCompressionBytesMin} up, if it saves at least an eighth. */
   LZ4
 }

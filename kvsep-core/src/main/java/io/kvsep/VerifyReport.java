@@ -5,15 +5,15 @@ import java.util.List;
 /**
  * What a call of {@link KvStore#verify} found. Immutable.
  *
- * @param files files that were read: CURRENT and the manifest, tables, and files of the value log
- * @param bytes bytes of tables and of files of the value log that were read
- * @param entries entries of tables that were checked, every version and tombstone counted
- * @param records records of the value log that were checked, in use or not
- * @param problemCount how many problems there are; 0 in a sound store
- * @param problems the problems in the order they were found; of very many the first 1,000
- * @param unknownFiles names of files in the directory that are no part of the store, or not yet,
- *     because they are just being written; they harm nothing
- * @param seconds how long it took
+ * @param files files that were read: CURRENT, the manifest, tables and value-log files
+ * @param bytes bytes of tables and value-log files that were read
+ * @param entries table entries that were checked, including every version and tombstone
+ * @param records value-log records that were checked, live or not
+ * @param problemCount number of problems; 0 in a sound store
+ * @param problems the problems in the order they were found, at most 1,000
+ * @param unknownFiles names of files in the directory that are not part of the store, or not yet
+ *     because they are being written; harmless
+ * @param seconds duration
  */
 public record VerifyReport(
     long files,
@@ -26,12 +26,12 @@ public record VerifyReport(
     double seconds) {
 
   /**
-   * Something that does not hold.
+   * A failed check.
    *
-   * @param file name of the file inside the store's directory
-   * @param offset bytes from the start of the file to the structure that does not hold
+   * @param file name of the file in the store's directory
+   * @param offset byte offset of the invalid structure in the file
    * @param expected what a sound file holds there
-   * @param found what is there
+   * @param found what was found there
    */
   public record Problem(String file, long offset, String expected, String found) {
     @Override
@@ -45,7 +45,7 @@ public record VerifyReport(
     unknownFiles = List.copyOf(unknownFiles);
   }
 
-  /** Whether there is no problem. */
+  /** Whether no problem was found. */
   public boolean isSound() {
     return problemCount == 0;
   }

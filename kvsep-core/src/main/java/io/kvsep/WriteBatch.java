@@ -9,28 +9,28 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Writes that are applied together: seen and recovered whole or not at all. The order is kept, the
- * last write of a key wins. Keys and values are copied; up to 1 GiB of them fit, where each write
- * counts 16 bytes more; one that does not is refused with {@link
- * io.kvsep.error.LimitExceededException} and leaves the batch as it was.
+ * Writes that are applied atomically: readers and recovery see all of them or none. Order is kept;
+ * the last write of a key wins. Keys and values are copied. A batch holds up to 1 GiB of them, plus
+ * 16 bytes per write; a write that does not fit throws {@link
+ * io.kvsep.error.LimitExceededException} and leaves the batch unchanged.
  *
- * <p>Not thread safe. May be written more than once, and used again after {@link #clear}.
+ * <p>Not thread safe. May be written more than once, and reused after {@link #clear}.
  */
 public final class WriteBatch {
   private final WriteBuffer buffer = new WriteBuffer();
   private final Set<Keyspace> keyspaces = new HashSet<>();
   private int keyspace = Keyspaces.DEFAULT;
 
-  /** What follows goes to {@code target}, until another call of this or {@link #inDefault}. */
+  /** Directs later writes to {@code target}, until the next call of this or {@link #inDefault}. */
   public WriteBatch in(Keyspace target) {
     int id = Objects.requireNonNull(target, "keyspace").id();
-    // First what needs memory: without any, the batch stays as it was.
+    // May run out of memory, so it comes first: on failure the batch is unchanged.
     keyspaces.add(target);
     keyspace = id;
     return this;
   }
 
-  /** What follows goes to the keyspace of the store itself, as in a new batch. */
+  /** Directs later writes to the store's own keyspace, as in a new batch. */
   public WriteBatch inDefault() {
     keyspace = Keyspaces.DEFAULT;
     return this;
@@ -43,9 +43,7 @@ public final class WriteBatch {
     return this;
   }
 
-  /**
-   * As {@link #put(byte[], byte[])}; the time to live counts from the moment the batch is written.
-   */
+  /** As {@link #put(byte[], byte[])}; the time to live starts when the batch is written. */
   public WriteBatch put(byte[] key, byte[] value, Duration timeToLive) {
     buffer.put(
         keyspace,
@@ -56,7 +54,7 @@ public final class WriteBatch {
   }
 
   /**
-   * As {@link #put(byte[], byte[])}; the entry is absent from a moment on.
+   * As {@link #put(byte[], byte[])}; the entry expires at a given time.
    *
    * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
    */
@@ -76,8 +74,8 @@ public final class WriteBatch {
   }
 
   /**
-   * Removes every key from {@code from} up to and without {@code to}, as {@link
-   * KvWriter#deleteRange} does; writes that follow in the batch are not affected.
+   * Removes every key from {@code from} to {@code to}, exclusive, as {@link KvWriter#deleteRange}
+   * does; later writes in the batch are not affected.
    */
   public WriteBatch deleteRange(byte[] from, byte[] to) {
     buffer.deleteRange(
@@ -85,7 +83,7 @@ public final class WriteBatch {
     return this;
   }
 
-  /** Writes in the batch. */
+  /** Number of writes in the batch. */
   public int count() {
     return buffer.count();
   }
@@ -95,14 +93,14 @@ public final class WriteBatch {
     return buffer.payloadBytes();
   }
 
-  /** Empties the batch; what follows goes to the keyspace of the store itself. */
+  /** Empties the batch; later writes go to the store's own keyspace. */
   public void clear() {
     buffer.clear();
     keyspaces.clear();
     keyspace = Keyspaces.DEFAULT;
   }
 
-  /** The writes, for the store that all keyspaces in here belong to. */
+  /** The writes; throws if a keyspace of the batch belongs to another store. */
   WriteBuffer bufferFor(StorageEngine engine) {
     for (Keyspace used : keyspaces) {
       used.idIn(engine);
