@@ -1,9 +1,9 @@
 package io.kvsep.error;
 
 /**
- * A change feed cannot go on: changes that it should give next are not in the log any more, because
- * space was reclaimed, or never were, because they came in a bulk load. Nothing is amiss with the
- * store. Whoever follows it starts again from a copy of what it holds.
+ * A change feed cannot continue: its next changes are no longer in the log, because space was
+ * reclaimed, or never were, because a bulk load made them. The store is not affected. A follower
+ * restarts from a copy of the store.
  */
 public final class ChangesLostException extends KvException {
   private static final long serialVersionUID = 1L;
@@ -23,12 +23,12 @@ public final class ChangesLostException extends KvException {
     this.lost = lost;
   }
 
-  /** The sequence number of the last change that was given, or after which the feed began. */
+  /** Sequence number of the last change returned, or after which the feed began. */
   public long position() {
     return position;
   }
 
-  /** The highest sequence number of a change that is lost: a feed may begin after it. */
+  /** Highest sequence number of a lost change; a new feed may begin after it. */
   public long lostSequence() {
     return lost;
   }

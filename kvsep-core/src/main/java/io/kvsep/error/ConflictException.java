@@ -1,6 +1,6 @@
 package io.kvsep.error;
 
-/** A transaction lost against one that committed first. Nothing was written; retry. */
+/** A transaction conflicts with one that committed first. Nothing was written; retry. */
 public final class ConflictException extends KvException {
   private static final long serialVersionUID = 1L;
 

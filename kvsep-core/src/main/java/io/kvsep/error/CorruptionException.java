@@ -1,8 +1,8 @@
 package io.kvsep.error;
 
 /**
- * A checksum or a structure on disk does not hold. Raised instead of any wrong, empty or missing
- * answer; nothing was changed, and keys that do not lie in the damaged bytes stay readable.
+ * A checksum or a structure on disk is invalid. Thrown instead of any wrong, empty or missing
+ * result. Nothing was changed; keys outside the damaged bytes stay readable.
  */
 public final class CorruptionException extends KvException {
   private static final long serialVersionUID = 1L;
@@ -13,7 +13,7 @@ public final class CorruptionException extends KvException {
   private final String found;
 
   /**
-   * @param offset counts as 0 where what does not hold is an offset below that
+   * @param offset negative values, from a damaged offset, count as 0
    */
   public CorruptionException(String file, long offset, String expected, String found) {
     super(
@@ -25,12 +25,12 @@ public final class CorruptionException extends KvException {
     this.found = found;
   }
 
-  /** Name of the damaged file inside the store's directory. */
+  /** Name of the damaged file in the store's directory. */
   public String file() {
     return file;
   }
 
-  /** Bytes from the start of the file to the structure that does not hold. */
+  /** Byte offset of the invalid structure in the file. */
   public long offset() {
     return offset;
   }
@@ -40,7 +40,7 @@ public final class CorruptionException extends KvException {
     return expected;
   }
 
-  /** What was there. */
+  /** What was found there. */
   public String found() {
     return found;
   }

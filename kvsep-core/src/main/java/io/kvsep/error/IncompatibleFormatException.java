@@ -1,13 +1,13 @@
 package io.kvsep.error;
 
 /**
- * The files are not ones this version can work with: foreign (not kvsep's, or another store's), too
- * old or too new. Nothing was touched.
+ * This version cannot use the files: they are foreign (not kvsep's, or another store's), too old or
+ * too new. Nothing was changed.
  */
 public final class IncompatibleFormatException extends KvException {
   private static final long serialVersionUID = 1L;
 
-  /** Which way the files are incompatible. */
+  /** Why the files are incompatible. */
   public enum Reason {
     /** Not a kvsep file, or a file of another store. */
     FOREIGN,
@@ -26,7 +26,7 @@ public final class IncompatibleFormatException extends KvException {
     this.reason = reason;
   }
 
-  /** Name of the file that gave it away. */
+  /** Name of the incompatible file. */
   public String file() {
     return file;
   }

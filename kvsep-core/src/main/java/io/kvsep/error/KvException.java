@@ -2,7 +2,10 @@ package io.kvsep.error;
 
 import org.jspecify.annotations.Nullable;
 
-/** The root of all errors kvsep raises by itself. Unchecked; the subtypes are the whole list. */
+/**
+ * Superclass of the errors that kvsep throws. Unchecked; the permitted subtypes are the complete
+ * list.
+ */
 public abstract sealed class KvException extends RuntimeException
     permits CorruptionException,
         StorageException,

@@ -1,9 +1,9 @@
 package io.kvsep.error;
 
 /**
- * A call that writes, on a store that was opened for reading only. Nothing was written, and the
- * store can be read as before. As the mistake of the calling code that it is, it is no {@link
- * KvException}; it has a type so that nobody has to look at its text.
+ * A write on a store that was opened read-only. Nothing was written; the store can still be read.
+ * Not a {@link KvException}, because it is a programming error; it has its own type so that callers
+ * need not parse the message.
  */
 public final class ReadOnlyStoreException extends IllegalStateException {
   private static final long serialVersionUID = 1L;

@@ -1,9 +1,9 @@
 package io.kvsep.error;
 
 /**
- * The device or the file system refused; the cause is kept. On a full disk writes fail until space
- * is freed and then go on by themselves; reads go on all the time. The write that got this error
- * has not happened.
+ * An operation of the device or file system failed; the cause is kept. The write that threw this
+ * was not applied. On a full disk, writes fail until space is freed and then succeed again without
+ * reopening; reads are not affected.
  */
 public final class StorageException extends KvException {
   private static final long serialVersionUID = 1L;

@@ -1,6 +1,6 @@
 package io.kvsep.error;
 
-/** Use of a closed store, cursor, snapshot or transaction, from any thread at any time. */
+/** Use of a closed store, cursor, snapshot or transaction, by any thread. */
 public final class StoreClosedException extends KvException {
   private static final long serialVersionUID = 1L;
 

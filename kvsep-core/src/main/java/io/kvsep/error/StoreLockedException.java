@@ -1,6 +1,6 @@
 package io.kvsep.error;
 
-/** The directory is open already, in this process or in another one. Nothing was touched. */
+/** The directory is already open, in this or another process. Nothing was changed. */
 public final class StoreLockedException extends KvException {
   private static final long serialVersionUID = 1L;
 

@@ -1,8 +1,8 @@
 /**
- * What can go wrong, for callers. Every error kvsep raises by itself is a {@link
+ * Errors that callers can handle. Every error that kvsep throws is a {@link
  * io.kvsep.error.KvException}; each subtype is one row of the error table in docs/guide/errors.md
- * and says in its own documentation what the store can still do afterwards. {@link
- * io.kvsep.error.ReadOnlyStoreException} is a mistake of the calling code.
+ * and documents the state of the store after it. {@link io.kvsep.error.ReadOnlyStoreException} is a
+ * mistake of the calling code.
  */
 @NullMarked
 package io.kvsep.error;
