@@ -5,7 +5,7 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.view.ReadState;
 
-/** What the index of one view holds, guessed from counters of memtables and tables. */
+/** Estimated totals of the index of one read state, from counters of memtables and tables. */
 final class IndexTotals {
   private long entries;
   private long keyBytes;
@@ -14,7 +14,7 @@ final class IndexTotals {
 
   private IndexTotals() {}
 
-  /** The caller holds the view. */
+  /** The caller holds {@code view}. */
   static IndexTotals of(ReadState view) {
     IndexTotals totals = new IndexTotals();
     for (Memtable memtable : view.searched) {
@@ -31,10 +31,10 @@ final class IndexTotals {
     return totals;
   }
 
-  /** A tombstone counts for itself and for the entry it deletes. */
+  /** A tombstone cancels itself and the entry it deletes. */
   private void add(long entryCount, long tombstoneCount, long bytesOfKeys) {
     entries += entryCount - 2 * tombstoneCount;
-    // Without the prefix of the keyspace, one byte of nearly all.
+    // Excludes the keyspace prefix, which is one byte for nearly all keys.
     keyBytes += bytesOfKeys - entryCount;
   }
 

@@ -15,21 +15,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds out how much of the log behind the last flush holds, without changing a byte, and then
- * hands its entries out.
+ * Determines how much of the log after the last flush is valid, without changing a byte, and then
+ * replays it.
  *
- * <p>The log is read in order until the first frame that does not hold. If anything says that the
- * log had been synced beyond that place (the manifest, a later frame, the beginning of a later
- * segment's frames, or a table with a part of a frame that is not whole), it is damage, and the
- * store does not open: dropping synced data silently is the one thing that must never happen.
- * Otherwise the rest was never promised to anybody, it is a torn tail, and is cut off.
+ * <p>The log is read in order until the first invalid frame. The log is damaged, and the store does
+ * not open, if anything shows that it had been synced further: the manifest, a later frame, the
+ * first frames of a later segment, or a table with part of an incomplete frame. Synced data must
+ * never be dropped silently. Otherwise the rest was never acknowledged as synced; it is a torn tail
+ * and is cut off.
  */
 final class LogRecovery {
   /**
-   * What holds of one segment.
+   * The valid part of one segment.
    *
-   * @param complete whether the log goes on in the next one
-   * @param lastSequence no record up to here has a higher number
+   * @param complete whether the log continues in the next segment
+   * @param lastSequence no record up to {@code end} has a higher sequence number
    */
   record SoundPart(long segment, long from, long end, boolean complete, long lastSequence) {}
 
@@ -53,13 +53,14 @@ final class LogRecovery {
     this.lastSequence = version.lastSequence();
     for (SegmentState segment : version.segments().values()) {
       if (segment.isLog() && segment.isSealed() && segment.lastSequence() != SegmentState.UNKNOWN) {
-        // Also of those that are not read: a failed write may have taken numbers no frame has.
+        // Includes segments that are not replayed: failed writes may have used numbers without a
+        // frame.
         lastSequence = Math.max(lastSequence, segment.lastSequence());
       }
     }
   }
 
-  /** Reads the log and decides; throws {@link CorruptionException} when it is damaged. */
+  /** Reads the log; throws {@link CorruptionException} if it is damaged. */
   void examine() {
     LogPosition start = version.replayFrom();
     List<SegmentState> segments =
@@ -76,12 +77,12 @@ final class LogRecovery {
         while (!reachedSeal(scanner, segment) && scanner.next(leastSequence)) {
           leastSequence = scanner.endSequence();
         }
-        // What was sound may have been read again since, for its positions and numbers.
+        // Valid frames may have been read again since for their positions and sequence numbers.
         Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
         if (scanner.isComplete()) {
-          // The end knows more of them than there are frames: failed writes took numbers, too.
+          // The end mark accounts for failed writes, which used sequence numbers but left no frame.
           lastSequence = Math.max(lastSequence, scanner.firstSequence() - 1);
         }
         long last = Math.max(lastSequence, leastSequence - 1);
@@ -90,7 +91,7 @@ final class LogRecovery {
         claim = LogPosition.later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
         if (complete) {
-          // Of what the manifest seals it need not know the next one, as in a checkpoint.
+          // A segment sealed in the manifest need not have a successor there, as in a checkpoint.
           endedSegment = segment.isSealed() ? 0 : segment.id();
           continue;
         }
@@ -105,11 +106,11 @@ final class LogRecovery {
       }
     }
     lastSequence = Math.max(lastSequence, leastSequence - 1);
-    // What is in front of the replay position is in tables, of which the version knows.
+    // Everything before the replay position is in tables, whose sequence numbers the version has.
     writtenSequence = Math.max(version.lastSequence(), leastSequence - 1);
   }
 
-  /** Walks all entries that hold, in order; {@code sink} takes one frame at a time. */
+  /** Replays all valid entries in log order, frame by frame. */
   void replay(FrameEntryReader entries, FrameSink sink) {
     for (SoundPart part : parts) {
       try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
@@ -117,7 +118,7 @@ final class LogRecovery {
           scanner.readInto(entries);
           sink.accept(entries, part.segment(), scanner.offset());
         }
-        // Nor may anything have been copied that was not what was checked.
+        // Detects page faults in the copied data.
         Region.requirePagesRead();
         if (scanner.endOffset() != part.end()) {
           throw scanner.damage();
@@ -126,19 +127,16 @@ final class LogRecovery {
     }
   }
 
-  /** Takes the entries of one frame. */
   interface FrameSink {
     void accept(FrameEntryReader entries, long segment, long offset);
   }
 
-  /**
-   * What holds, per segment from the replay position on; never empty unless there is no segment.
-   */
+  /** The valid parts, one per segment from the replay position on; empty only without segments. */
   List<SoundPart> parts() {
     return parts;
   }
 
-  /** How much of a segment of the log holds, negative when it lies behind a torn place. */
+  /** Length of the valid part of a log segment; negative if it is after a torn position. */
   long soundEnd(SegmentState state) {
     for (SoundPart part : parts) {
       if (part.segment() == state.id()) {
@@ -146,26 +144,25 @@ final class LogRecovery {
       }
     }
     if (isTorn() && state.id() > end().segment()) {
-      // Also where it is sealed: that can be durable before what is in it is.
+      // Applies to sealed segments too: the seal may be durable before the content is.
       return -1;
     }
     return state.id() == spareSegment ? Segment.EMPTY_BYTES : state.sealedLength();
   }
 
-  /** No number up to here is given out again. */
+  /** Sequence numbers up to this one are never assigned again. */
   long lastSequence() {
     return lastSequence;
   }
 
   /**
-   * The highest number of an entry. What lies between is of writes that failed: to show it would
-   * look as if somebody had written since.
+   * The highest sequence number of an entry. Numbers between it and {@link #lastSequence} were used
+   * by failed writes; exposing them would look like later writes.
    */
   long writtenSequence() {
     return writtenSequence;
   }
 
-  /** The largest id of a keyspace that was written into. */
   int largestKeyspace() {
     return largestKeyspace;
   }
@@ -174,7 +171,6 @@ final class LogRecovery {
     return replayedBytes;
   }
 
-  /** Bytes that will be cut off. */
   long tornBytes() {
     return tornBytes;
   }
@@ -183,20 +179,19 @@ final class LogRecovery {
     return tornSegment != 0;
   }
 
-  /** A segment behind the log's end that the log may go on in later; 0 if there is none. */
+  /** A pre-allocated segment after the end of the log; 0 if there is none. */
   long spareSegment() {
     return spareSegment;
   }
 
   /**
-   * The last segment that the manifest knows, if the log says that it goes on in another; else 0. A
-   * segment ends only once the edit of the next one is durable.
+   * The last segment in the manifest if it ends with a mark that another one follows, else 0. A
+   * segment ends only after the edit that adds the next one is durable, so that edit was lost.
    */
   long endedSegment() {
     return endedSegment;
   }
 
-  /** The end of what holds. */
   LogPosition end() {
     if (parts.isEmpty()) {
       return version.replayFrom();
@@ -206,8 +201,7 @@ final class LogRecovery {
   }
 
   /**
-   * Whether what lies behind the log's end is at most one segment that was made ahead of need, and
-   * nothing was written into.
+   * Whether at most one segment follows the end of the log, and it was pre-allocated and is empty.
    */
   private boolean isSpare(List<SegmentState> behind) {
     if (behind.size() > 1) {
@@ -246,7 +240,7 @@ final class LogRecovery {
     tornSegment = stop.segment();
   }
 
-  /** The highest number in a table. That of the version may belong to what was never synced. */
+  /** The highest sequence number in a table. The version's may belong to writes never synced. */
   private long sequenceInTables() {
     long highest = 0;
     for (int level = 0; level < Version.LEVELS; level++) {

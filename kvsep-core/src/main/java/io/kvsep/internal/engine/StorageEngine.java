@@ -66,8 +66,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One open store: wires the parts together, opens, maintains and closes them. Reading and writing
- * are offered by {@link #reads} and {@link #writes}. Thread safe.
+ * One open store: creates, opens, maintains and closes its parts. {@link #reads} and {@link
+ * #writes} read and write. Thread safe.
  */
 public final class StorageEngine implements AutoCloseable {
   private static final long TICK_NANOS = 100_000_000;
@@ -105,7 +105,7 @@ public final class StorageEngine implements AutoCloseable {
   private final long replayedBytes;
   private final long tornBytes;
 
-  /** Opens or creates a store; an error leaves the files as they were and closes the storage. */
+  /** Opens or creates a store. On failure the files are unchanged and the storage is closed. */
   public static StorageEngine open(EngineConfig config) {
     ChronicleLogging.silence();
     boolean opened = false;
@@ -117,7 +117,7 @@ public final class StorageEngine implements AutoCloseable {
       throw PageFaults.error("cannot open " + config.storage().location(), e);
     } finally {
       if (!opened) {
-        // What is under way is the error to report.
+        // Must not replace the exception in flight.
         CleanupSteps attempts = new CleanupSteps();
         if (attempts.run(config.scheduler()::close)) {
           attempts.run(() -> closeFile(config.storage()));
@@ -200,7 +200,6 @@ public final class StorageEngine implements AutoCloseable {
     maintain(appender::sync);
   }
 
-  /** Writes all memtables out. */
   public void flush() {
     maintain(
         () -> {
@@ -209,7 +208,7 @@ public final class StorageEngine implements AutoCloseable {
         });
   }
 
-  /** Flushes and compacts everything that can be read, and throws when something cannot. */
+  /** Flushes and compacts everything readable; then throws if a table is damaged. */
   public void compact() {
     maintain(
         () -> {
@@ -222,7 +221,7 @@ public final class StorageEngine implements AutoCloseable {
         });
   }
 
-  /** Fails when the store has, or the directory is another one; not for each write. */
+  /** Fails if the store has failed or its directory was replaced. Too costly for every write. */
   private void checkDirectory() {
     lookAtDirectory();
     failure.check();
@@ -246,7 +245,6 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Flushes, compacts, and rewrites what of the value log is worth it. */
   public ReclaimResult reclaim() {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
@@ -271,7 +269,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Reads and checks every byte of the version in force. Closing makes it give up. */
+  /** Reads and checks every byte of the current version. Stops when the store is closed. */
   public VerifyResult verify() {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
@@ -335,7 +333,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** The files of the value log by ascending number; refused when the store is closed. */
+  /** The files of the value log in ascending id order; throws if the store is closed. */
   public List<EngineStats.SegmentFile> segments() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
@@ -375,7 +373,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean writersGone = attempts.run(writes::close);
     attempts.run(this::checkDirectory);
     if (!config.mode().readOnly() && !failure.hasFailed()) {
-      // First what needs no space, so that a full disk loses nothing.
+      // Steps that need no disk space come first, so that a full disk loses nothing.
       attempts.run(appender::sync);
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
       attempts.run(pipeline::settle);
@@ -394,7 +392,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(() -> closeFile(lock));
       attempts.run(() -> closeFile(config.storage()));
     } else {
-      // Somebody may still be at work with all of it, and write into files that the lock protects.
+      // Threads may still use all of it and write to files that the lock protects.
       attempts.run(live::hide);
     }
     attempts.throwFirst();
@@ -428,7 +426,7 @@ public final class StorageEngine implements AutoCloseable {
     return changes;
   }
 
-  /** Off-heap bytes held; zero after {@link #close}. */
+  /** Owned off-heap bytes; zero after {@link #close}. */
   public long memoryBytes() {
     return ledger.totalBytes();
   }
@@ -502,7 +500,6 @@ public final class StorageEngine implements AutoCloseable {
         () -> changes.readFrom());
   }
 
-  /** Puts what the log holds behind the last flush into memtables, and those into tables. */
   private void replay(LogRecovery recovery) throws IOException {
     boolean readOnly = config.mode().readOnly();
     if (!readOnly) {
@@ -527,7 +524,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private void startTimers() {
     boolean readOnly = config.mode().readOnly();
-    // For readers alone, too: what a long read keeps from being freed keeps others out of caches.
+    // Also in read-only stores: memory that a long read retains blocks the caches.
     config.scheduler().repeat(TICK_NANOS, readOnly ? this::tickToRead : this::tick);
     updateCold();
     if (!readOnly) {
@@ -545,7 +542,7 @@ public final class StorageEngine implements AutoCloseable {
     cold.update(segments.bytes() + versions.liveTables().all().bytes());
   }
 
-  /** What one of them fails of is no reason for the others to stand still. */
+  /** Runs every step even if others fail. */
   private void tick() {
     CleanupSteps steps = new CleanupSteps();
     steps.run(this::lookAtDirectory);
@@ -561,12 +558,12 @@ public final class StorageEngine implements AutoCloseable {
 
   private void flushAll() {
     if (live.get().memtables.size() > 1) {
-      // Before the switch, which otherwise may have to wait for a flush in the background.
+      // Before the switch, which may otherwise have to wait for a background flush.
       background.flushWaitingNow();
     }
     pipeline.exclusively(
         () -> {
-          // The store may have failed with a frame half inserted, behind which the log ends.
+          // A failed store may have inserted half a frame, at which the log ends.
           failure.check();
           if (!live.get().active().isEmpty()) {
             index.switchMemtable(log.end());
@@ -575,7 +572,7 @@ public final class StorageEngine implements AutoCloseable {
     background.flushWaitingNow();
   }
 
-  /** Ends an attempt to open, of which the error is under way. */
+  /** Cleans up after a failed open, whose exception is in flight. */
   private void abandon(@Nullable VersionSet openedVersions) {
     CleanupSteps attempts = new CleanupSteps();
     if (!attempts.run(config.scheduler()::close)) {
@@ -588,25 +585,24 @@ public final class StorageEngine implements AutoCloseable {
     attempts.run(() -> closeFile(lock));
   }
 
-  /** Frees what the constructor made so far, last first. */
   private void freeAll(CleanupSteps attempts) {
     while (!releases.isEmpty()) {
       attempts.run(releases.pop());
     }
   }
 
-  /** Lets nobody in any more and waits for those who are. */
+  /** Admits no more readers and waits for those inside. */
   private void closeView() {
     CleanupSteps attempts = new CleanupSteps();
     attempts.run(live::close);
     attempts.run(reads::closeCursors);
     boolean drained = attempts.run(epochs::drain);
     if (!drained) {
-      // What failed may be a release and not the wait; then there is nothing left to wait for.
+      // A release may have failed rather than the wait; then nothing is left to wait for.
       drained = attempts.run(epochs::drain);
     }
     if (!drained) {
-      // Somebody may be looking at the rest.
+      // Readers may still use the rest, so it is not freed.
       releases.clear();
     }
     attempts.throwFirst();

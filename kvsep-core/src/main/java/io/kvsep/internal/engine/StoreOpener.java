@@ -37,9 +37,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The first half of opening: takes the lock, decides whether there is a store, reads the manifest
- * and examines the log. Until {@link #settle} nothing is changed but by creating a store where
- * there is none, so that a refused open leaves everything as it was.
+ * The first half of opening: takes the lock, decides whether a store exists, reads the manifest and
+ * checks the log. Until {@link #settle} the only change is the creation of a missing store, so a
+ * refused open leaves everything unchanged.
  */
 final class StoreOpener {
   private final Storage storage;
@@ -52,7 +52,7 @@ final class StoreOpener {
     this.ledger = ledger;
   }
 
-  /** Takes the directory's lock, after making sure that it is ours to write into. */
+  /** Locks the directory after checking that it is a kvsep store or may become one. */
   StorageLock lock() throws IOException {
     boolean exists = VersionSet.exists(storage);
     if (!exists) {
@@ -62,14 +62,14 @@ final class StoreOpener {
             StoreFiles.CURRENT, Reason.FOREIGN, "no store in " + storage.location());
       }
     } else {
-      // Before the lock file is made: a folder that is not ours stays as it is.
+      // Before the lock file is created: a foreign directory stays unchanged.
       VersionSet.checkCurrent(storage, ledger);
     }
     if (exists && config.mode().exclusive()) {
       throw storeExists();
     }
     if (config.mode().readOnly() && !storage.exists(StoreFiles.LOCK)) {
-      // Whoever writes would have made the file; making it here would change the directory.
+      // A writer would have created the file; creating it here would change the directory.
       return () -> {};
     }
     StorageLock lock = storage.lock(StoreFiles.LOCK, config.mode().readOnly());
@@ -99,7 +99,6 @@ final class StoreOpener {
         : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete, cache);
   }
 
-  /** Every file the manifest names has to be there, and the manifest has to know every segment. */
   void checkFiles(VersionSet versions) throws IOException {
     Version version = versions.current();
     Set<String> names = new HashSet<>(storage.list());
@@ -109,7 +108,8 @@ final class StoreOpener {
     if (unknown != null) {
       throw lostEdit(versions, "the edit that added " + unknown);
     }
-    // A segment that ends while nothing waits in memory leaves the beginning of the next one.
+    // If a segment ends while the memtable is empty, the replay position is the start of the next
+    // one.
     LogPosition limit = new LogPosition(versions.segmentIdLimitRead(), 0);
     if (version.replayFrom().compareTo(limit) > 0) {
       throw lostEdit(versions, "the edit that added the segment from which the log is replayed");
@@ -125,9 +125,9 @@ final class StoreOpener {
   }
 
   /**
-   * A keyspace is written into only once its edit is durable, and a segment ends only once that of
-   * the next one is: so if the log knows one that the manifest does not, the manifest has lost an
-   * edit. So it has where a table knows of more than log and manifest.
+   * A keyspace is written to only after its edit is durable, and a segment ends only after the edit
+   * of the next one is. If the log refers to a keyspace or segment missing from the manifest, or a
+   * table contains later sequence numbers than log and manifest, the manifest has lost an edit.
    */
   void checkLog(VersionSet versions, LogRecovery recovery) throws IOException {
     if (recovery.largestKeyspace() >= versions.current().nextKeyspace()) {
@@ -159,8 +159,8 @@ final class StoreOpener {
   }
 
   /**
-   * Cuts a torn tail off, seals what the log itself calls complete, and deletes what no manifest
-   * names; from here on files are changed.
+   * Cuts off a torn tail, seals complete segments, and deletes files that are not in the manifest.
+   * Files are changed from here on.
    */
   void settle(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();
@@ -191,7 +191,7 @@ final class StoreOpener {
       try {
         storage.delete(orphan);
       } catch (IOException e) {
-        // It is in nobody's way, as its number is never given out again; the next open tries, too.
+        // Harmless, because its number is never reused; the next open tries again.
       }
     }
   }
@@ -210,9 +210,9 @@ final class StoreOpener {
   }
 
   /**
-   * Replaces a segment by a copy of its first {@code length} bytes. What a sync that failed earlier
-   * left in the system's cache looks sound but is on no device, and no later sync would write it:
-   * only bytes that are written again can be relied on.
+   * Replaces a segment by a copy of its first {@code length} bytes. Bytes of a failed sync may look
+   * valid in the page cache but be on no device, and a later sync would not write them; only bytes
+   * that are written again are reliable.
    */
   private void writeAnew(String name, long length) throws IOException {
     String temporary = StoreFiles.temporary(name);
@@ -223,7 +223,7 @@ final class StoreOpener {
       FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
       storage.rename(temporary, name);
     } catch (IOException | RuntimeException | Error e) {
-      // On a full disk it would take the space that somebody frees for the next try.
+      // On a full disk the partial copy would use the space freed for the next attempt.
       try {
         storage.delete(temporary);
       } catch (IOException | RuntimeException also) {
@@ -235,9 +235,9 @@ final class StoreOpener {
   }
 
   /**
-   * The end of the log, where nothing is replayed: somebody may have cut a failed write off there,
-   * and died before the cut was durable. The device would give that write back after a power
-   * failure, behind what is written there from now on.
+   * Syncs the end of the log if nothing is replayed there. A failed write may have been truncated
+   * there by a process that died before the truncation was durable. After a power failure that
+   * write could reappear after newer data.
    */
   private void makeDurable(String name) throws IOException {
     try (StorageFile file = storage.open(name, /* writable= */ true)) {
@@ -251,7 +251,7 @@ final class StoreOpener {
     }
   }
 
-  /** A directory with somebody else's files in it is not ours to fill. */
+  /** Refuses a directory with foreign files. */
   private void refuseForeignFiles() throws IOException {
     List<String> names = storage.list();
     for (String name : names) {
@@ -263,7 +263,7 @@ final class StoreOpener {
     }
   }
 
-  /** Lists the files of the value log that the store has, as far as they hold. */
+  /** Opens the value-log files, up to the end of their valid parts. */
   void openSegments(
       VersionSet versions, LogRecovery recovery, SegmentDirectory segments, Epochs<?> epochs) {
     Collection<SegmentState> states = versions.current().segments().values();
@@ -288,7 +288,7 @@ final class StoreOpener {
         });
   }
 
-  /** Null behind a torn place, in a store that is open for reading only. */
+  /** Returns null for a segment after a torn position, in a read-only store. */
   private @Nullable Segment openSegment(
       SegmentState state, VersionSet versions, LogRecovery recovery, Epochs<?> epochs) {
     if (state.relocated()) {
