@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How much room the files of the value log take, and how much of that is live. What tables need of
- * a relocated file is counted there and not in the segments that its records once came from. Every
- * figure costs a walk over the files. Thread safe. Where it says what live or pinned files take,
- * the caller is inside the epochs.
+ * Size of the value-log files and of the live data in them. Data of a blob file that tables
+ * reference is counted for the blob file, not for the segments from which its records came. Every
+ * method iterates over all files. Thread safe. Callers of the methods for live or pinned bytes must
+ * be inside the epochs.
  */
 public final class LogSpace {
   private final SegmentDirectory segments;
@@ -30,17 +30,15 @@ public final class LogSpace {
     this.remover = remover;
   }
 
-  /** Bytes of all files that are there. */
   public long bytes() {
     return segments.bytes() + remover.hiddenSegmentBytes();
   }
 
-  /** Files that are there. */
   public int fileCount() {
     return segments.all().size() + remover.hiddenSegments();
   }
 
-  /** Bytes of the files that are part of a version, but for one that was made ahead of need. */
+  /** Bytes of the files in the version, except a pre-allocated segment. */
   public long bytesInForce(Version version) {
     Map<Long, SegmentState> inForce = version.segments();
     long bytes = 0;
@@ -51,12 +49,12 @@ public final class LogSpace {
     return bytes;
   }
 
-  /** Record bytes that the version's tables need, and all that lies behind its last flush. */
+  /** Record bytes that the version's tables reference, plus everything after its last flush. */
   public long liveBytes(Version version) {
     return version.liveBytes() + unflushedBytes(version);
   }
 
-  /** Record bytes behind the version's last flush, which are in memtables alone. */
+  /** Record bytes after the version's last flush, which only memtables reference. */
   public long unflushedBytes(Version version) {
     long bytes = 0;
     for (Segment segment : segments.all()) {
@@ -65,7 +63,10 @@ public final class LogSpace {
     return bytes;
   }
 
-  /** Segments are looked at before the version, which has every one that is not pinned. */
+  /**
+   * Segments are listed before the version is read, so the version contains all that are not
+   * pinned.
+   */
   public EngineStats.Pinned pinned(TableTotal tables, long memtableBytes) {
     List<Segment> there = segments.all();
     Map<Long, SegmentState> inForce = versions.current().segments();
@@ -80,7 +81,7 @@ public final class LogSpace {
     return new EngineStats.Pinned(tables.count(), tables.bytes(), count, bytes, memtableBytes);
   }
 
-  /** Each file, by ascending id. They are looked at before the version, as for what is pinned. */
+  /** All files in ascending id order; listed before the version is read, as in {@link #pinned}. */
   public List<EngineStats.SegmentFile> files() {
     List<Segment> there = segments.all();
     Version version = versions.current();
@@ -106,7 +107,7 @@ public final class LogSpace {
     return state != null && state.hasFile();
   }
 
-  /** What memtables may point to; relocated files have higher numbers and nothing of that. */
+  /** Bytes that memtables may reference. Blob files have higher ids but no unflushed data. */
   private static long unflushedBytes(Segment segment, LogPosition from) {
     if (segment.isRelocated() || segment.id() < from.segment()) {
       return 0;

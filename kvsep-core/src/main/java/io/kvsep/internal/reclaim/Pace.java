@@ -1,13 +1,12 @@
 package io.kvsep.internal.reclaim;
 
-/** Slows a job down so that it leaves the device to others. */
+/** Throttles a job so that it leaves device bandwidth to others. */
 @FunctionalInterface
 public interface Pace {
-  /** Runs as fast as it can. */
   Pace UNLIMITED = bytes -> {};
 
   /**
-   * Called after each piece of work; may wait.
+   * Called after each step; may wait.
    *
    * @param bytes read and written since the last call
    */

@@ -8,14 +8,14 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.function.BooleanSupplier;
 
 /**
- * What a job needs of the store it works for.
+ * What a job needs from its store.
  *
  * @param segments finds the records
- * @param epochs keeps what is found from going away while it is copied
- * @param cancelled whether the job should give up
- * @param readsAhead whether victims may be brought into memory from end to end before their records
- *     are copied one by one
- * @param pieceBytes what is written at once
+ * @param epochs protects segments while their records are copied
+ * @param cancelled whether the job must stop
+ * @param readsAhead whether victims may be read sequentially into memory before their records are
+ *     copied one by one
+ * @param pieceBytes size of one write
  */
 public record ReclaimContext(
     Storage storage,

@@ -25,21 +25,20 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 
 /**
- * Carries out a plan: walks those tables of a version that reference the victims, in key order, and
- * copies each record they reference into one new file.
+ * Executes a plan: iterates in key order over the tables of a version that reference the victims,
+ * and copies each referenced record to one new file.
  *
- * <p>What the tables reference is what lives, so nothing is looked up and nothing guessed: an entry
- * that only a snapshot needs is in a table too. Tables that come later reference no record of a
- * victim that these do not: memtables point behind the victims, and compaction only drops.
+ * <p>A record is live if and only if a table references it, including entries needed only by a
+ * snapshot, so no lookups are needed. Later tables reference no other records of a victim:
+ * memtables point to segments after the victims, and compaction only drops references.
  */
 public final class ReclaimJob {
-  /** Bytes copied between two looks at the world. */
+  /** Bytes copied per stay in the epochs; cancellation is checked in between. */
   private static final long STEP_BYTES = 1 << 20;
 
-  /** Entries walked between two looks at the world. */
+  /** Entries visited per stay in the epochs. */
   private static final int STEP_ENTRIES = 4096;
 
-  /** The new file. */
   public record Output(long fileBytes, long recordBytes) {}
 
   private final ReclaimContext context;
@@ -54,17 +53,17 @@ public final class ReclaimJob {
   }
 
   /**
-   * Writes the file, durable with its directory entry. Nothing refers to it yet; a failure leaves
-   * none behind and the victims as they were.
+   * Writes the file and makes it and its directory entry durable. Nothing refers to it yet. On
+   * failure the file is deleted and the victims are unchanged.
    *
-   * @param version retained by the caller; its tables say what lives
-   * @param fileId the new file's
-   * @throws CorruptionException naming the file that is damaged: a victim, or a table
-   * @throws IncompatibleFormatException naming the one of which the header is
-   * @throws io.kvsep.error.StorageException when the device refused to read one of them
-   * @throws InternalError when it did so in a mapping
-   * @throws IOException when the new file could not be written
-   * @throws CancellationException when the job was told to give up
+   * @param version retained by the caller; its tables define the live records
+   * @param fileId id of the new file
+   * @throws CorruptionException naming the damaged file: a victim or a table
+   * @throws IncompatibleFormatException naming the file whose header is damaged
+   * @throws io.kvsep.error.StorageException if one of them cannot be read
+   * @throws InternalError if a mapped page of one of them cannot be read
+   * @throws IOException if the new file cannot be written
+   * @throws CancellationException if the job was cancelled
    */
   public static Output run(ReclaimContext context, Version version, ReclaimPlan plan, long fileId)
       throws IOException {
@@ -90,7 +89,7 @@ public final class ReclaimJob {
           throw new CancellationException("the store is closing");
         }
       }
-      // The last blocks of the tables too, behind which no other was entered.
+      // Also covers the last blocks of the tables, after which no other block was entered.
       Region.requirePagesRead();
       long bytes = writer.finish();
       return new Output(bytes, recordBytes);
@@ -98,8 +97,8 @@ public final class ReclaimJob {
   }
 
   /**
-   * Where most of the victims' bytes are going to be copied, in the order of keys, those that are
-   * not in memory would have to be fetched one by one.
+   * Reads the victims sequentially into memory. Use it if most of their bytes will be copied in key
+   * order, which would otherwise fetch absent pages one by one.
    */
   private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
     PageWarmer files = new PageWarmer(context.segments());
@@ -119,7 +118,6 @@ public final class ReclaimJob {
     }
   }
 
-  /** Copies for a while inside the epochs; returns how many bytes. */
   private <C extends SlotContext> long copySome(
       Epochs<C> epochs, InternalIterator entries, BlobFileWriter writer) throws IOException {
     long copied = 0;

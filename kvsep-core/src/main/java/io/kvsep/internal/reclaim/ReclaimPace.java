@@ -7,10 +7,9 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Lets background reclaim move a limited number of bytes a second: few when there is hardly more
- * garbage than there may be, more the nearer it comes to the limit, and any number beyond. "Few" is
- * in proportion to what is being written, for that is what turns values into garbage: a pace that
- * is too slow for it only makes writers wait later on.
+ * Limits the rate at which background reclaim moves bytes: low when garbage is just due, higher as
+ * it approaches the limit, unlimited beyond. The rate is proportional to the write rate, because
+ * writes turn values into garbage; a slower pace would only make writers wait later.
  *
  * <p>Used by one thread at a time.
  */
@@ -19,22 +18,22 @@ final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MAX = 100_000_000;
   private static final long REST_NANOS = 60_000_000;
 
-  /** What is owed beyond that is let go of: the next steps are not to pay for one for ever. */
+  /** Debt beyond this is forgiven, so that one step does not delay later ones forever. */
   private static final long OWED_NANOS_MAX = 1_000_000_000;
 
   /**
-   * The least pressure that counts. Of a store of some size it is never less; where next to nothing
-   * is live it has no bounds, and a step would take years.
+   * Lower bound of the pressure. Pressure is unbounded below if almost nothing is live; one step
+   * could then take years. In stores of some size it never falls below this value.
    */
   private static final double PRESSURE_MIN = -1;
 
-  /** Over which it is measured how much is written. */
+  /** Interval over which the write rate is measured. */
   private static final long SAMPLE_NANOS = 50_000_000;
 
   /**
-   * Bytes moved for each one written. In files that are worth it about two fifths are garbage, so
-   * giving one byte back takes the reading and the writing of one and a half. The rest is for not
-   * falling behind after garbage of many writes has shown at once.
+   * Bytes moved per byte written. Files worth rewriting are about two fifths garbage, so freeing
+   * one byte takes reading and writing one and a half. The rest is a reserve for garbage of many
+   * writes that becomes known at once.
    */
   private static final double MOVED_PER_WRITTEN = 4;
 
@@ -50,10 +49,10 @@ final class ReclaimPace implements Pace {
   private double writtenPerSecond;
 
   /**
-   * @param bytesPerSecondMin what may be moved when there is no pressure and nothing is written
-   * @param pressure 0 when a job has just become due, 1 and more for no limit
-   * @param writtenBytes what has been appended to the log so far
-   * @param park waits for so many nanoseconds, or less
+   * @param bytesPerSecondMin rate without pressure and without writes
+   * @param pressure 0 if a job has just become due; 1 or more for no limit
+   * @param writtenBytes total bytes appended to the log
+   * @param park waits for at most the given number of nanoseconds
    */
   ReclaimPace(
       Ticker ticker,
@@ -70,7 +69,7 @@ final class ReclaimPace implements Pace {
     this.sampledBytes = writtenBytes.getAsLong();
   }
 
-  /** Waits for a moment, for which nothing is owed and nothing is gained. */
+  /** Pauses briefly; does not affect the debt. */
   static void rest() {
     Uninterruptibles.pause(REST_NANOS);
   }
@@ -85,7 +84,7 @@ final class ReclaimPace implements Pace {
     }
     double bytesPerSecond =
         Math.max((double) bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond);
-    // What was not used up to now is lost: no bursts after a pause.
+    // Unused time is lost, so a pause does not permit a burst.
     double owed = Math.max(paidUntil - now, 0) + bytes * 1e9 * rest * rest / bytesPerSecond;
     long owedNanos = (long) Math.min((double) OWED_NANOS_MAX, owed);
     paidUntil = now + owedNanos;

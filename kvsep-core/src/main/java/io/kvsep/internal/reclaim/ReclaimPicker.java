@@ -20,23 +20,21 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the files of the value log that are worth rewriting: those with the largest part of
- * garbage, for they give back most for each byte that is copied (the cost-benefit idea of
- * log-structured file systems; M. Rosenblum, J. Ousterhout, SOSP 1991). Pure: the answer depends on
- * the arguments alone.
+ * Chooses the value-log files that are worth rewriting: those with the largest fraction of garbage,
+ * which free the most bytes per byte copied. This is the cost-benefit policy of log-structured file
+ * systems (M. Rosenblum, J. Ousterhout, SOSP 1991). Pure: the result depends only on the arguments.
  *
- * <p>Only files that nothing but tables points into are candidates: those that reclaim wrote, and
- * segments of the log that lie wholly before the position from which it would be replayed, as far
- * as they are not retained.
+ * <p>Candidates are files into which only tables point: blob files, and log segments entirely
+ * before the replay position that are not retained.
  */
 public final class ReclaimPicker {
-  /** Bounds the memory for old and new places: eight bytes each. */
+  /** Bounds the memory for old and new positions, eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
 
-  /** Files that one job rewrites at most. */
+  /** Maximum number of files per job. */
   public static final int FILES_MAX = 64;
 
-  /** What must be left alone, because it cannot be read. */
+  /** Files and tables to skip because they cannot be read. */
   public record Damage(Set<Long> segmentFiles, Set<Long> tables) {
     public static final Damage NONE = new Damage(Set.of(), Set.of());
   }
@@ -50,14 +48,13 @@ public final class ReclaimPicker {
   /**
    * Garbage and needed bytes in all candidates.
    *
-   * @param retainedBytes bytes of files that would be candidates if they were not retained, beyond
-   *     what tables need in them
+   * @param retainedBytes garbage in files that are not candidates only because they are retained
    */
   public record Balance(long garbageBytes, long neededBytes, long retainedBytes) {}
 
   /**
-   * What rewriting everything would give back; costs a walk over the segments, and counts the
-   * relocations that a rewrite would need as garbage.
+   * What rewriting everything would free. Iterates over the segments; counts the relocation entries
+   * of a rewrite as garbage.
    */
   public Balance balance(Version version) {
     long retainedFrom = version.retainedFrom(goal.retainedBytes());
@@ -78,8 +75,8 @@ public final class ReclaimPicker {
   }
 
   /**
-   * Bytes in all candidates of records that nobody needs any more, at least: what the frames of the
-   * others may take is not counted. Costs a walk over segments and tables.
+   * Lower bound of the bytes of dead records in all candidates: possible frame overhead of the live
+   * ones is not counted. Iterates over segments and tables.
    */
   public long replacedBytes(Version version) {
     long bytes = 0;
@@ -91,16 +88,12 @@ public final class ReclaimPicker {
     return bytes;
   }
 
-  /** Whether there is more garbage than there may be. */
   public boolean isDue(Version version) {
     Balance balance = balance(version);
     return balance.garbageBytes > goal.dueBytes(balance.neededBytes);
   }
 
-  /**
-   * The next job on the way to the goal, with at most so many files; null when it is reached, or
-   * nothing can be done.
-   */
+  /** The next job towards the goal; null if the goal is reached or no file qualifies. */
   public @Nullable ReclaimPlan pick(Version version, Damage damage, int filesMax) {
     if (!isDue(version)) {
       return null;
@@ -114,9 +107,9 @@ public final class ReclaimPicker {
   }
 
   /**
-   * Segments of the log of which the order of records matters, garbage or not.
+   * Log segments whose record order matters, with or without garbage.
    *
-   * @param before no later segments than this one
+   * @param before exclusive upper bound of the segment ids
    */
   public Set<Long> orderable(Version version, Damage damage, long before) {
     Set<Long> ids = new TreeSet<>();
@@ -125,11 +118,11 @@ public final class ReclaimPicker {
   }
 
   /**
-   * A job that puts files of the log in the order of keys; null when there is none.
+   * A job that rewrites log segments in key order; null if there is none.
    *
-   * @param before no later segments than this one
-   * @param scattered whether the records of a segment do not lie in that order
-   * @param bytesMax length of a file that it writes
+   * @param before exclusive upper bound of the segment ids
+   * @param scattered whether the records of a segment are out of key order
+   * @param bytesMax maximum length of the output file
    */
   public @Nullable ReclaimPlan pickScattered(
       Version version, Damage damage, long before, LongPredicate scattered, long bytesMax) {
@@ -151,10 +144,10 @@ public final class ReclaimPicker {
   }
 
   /**
-   * The next job on the way to no garbage at all; null when hardly any is left.
+   * The next job towards no garbage at all; null if hardly any is left.
    *
-   * @param last no later files than this one
-   * @param filesMax no more files than that
+   * @param last inclusive upper bound of the file ids
+   * @param filesMax maximum number of files
    */
   public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last, int filesMax) {
     Records records = new Records(version);
@@ -163,14 +156,14 @@ public final class ReclaimPicker {
     return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax(), filesMax);
   }
 
-  /** What is written before anything can be deleted is little beside what is there. */
+  /** Small compared to the needed bytes, because it is written before anything is deleted. */
   private long outputBytes(long neededBytes) {
     return Math.min(goal.outputBytesMax(), Math.max(goal.slackBytes(), neededBytes / 8));
   }
 
   /**
-   * Half of the garbage that there may be: a scan goes on in as many places at once as there are
-   * files with keys of the same range, and such a job has hardly any garbage beside it.
+   * Half of the allowed garbage. Large, because a scan reads from as many places at once as there
+   * are files with its key range, and such a job has hardly any other garbage at the same time.
    */
   private long orderedBytes(long neededBytes) {
     return Math.max(
@@ -196,7 +189,7 @@ public final class ReclaimPicker {
           file.neededBytes() <= outputBytesMax - output
               && file.records() <= RECORDS_MAX - copied
               && files.size() < filesMax;
-      // A file that is too long for any job is a job of its own.
+      // A file too long for any job gets a job of its own.
       if (garbage >= garbageWanted || (!fits && !files.isEmpty())) {
         break;
       }
@@ -212,8 +205,8 @@ public final class ReclaimPicker {
   private List<LogFile> candidates(
       Version version, Records records, Damage damage, double shareMin) {
     Set<Long> spared = new HashSet<>();
-    // A file that was rewritten and is kept by a cursor is still the first place that records of
-    // its segment are looked for, by a job that rewrites their new home too.
+    // A rewritten file that a cursor pins is still the first place where records of its segment are
+    // looked up, also by a job that rewrites their new file.
     damage.segmentFiles.forEach(file -> spared.add(homeOf(version, file)));
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
@@ -262,7 +255,7 @@ public final class ReclaimPicker {
     return state == null ? segment : state.home();
   }
 
-  /** How many records of each segment the tables reference. */
+  /** Number of records of each segment that tables reference. */
   private static final class Records {
     private final Map<Long, Long> bySegment = new HashMap<>();
 
@@ -276,7 +269,7 @@ public final class ReclaimPicker {
       }
     }
 
-    /** How many records tables reference in a file, and from how many segments. */
+    /** Number of referenced records in a file, and of the segments they come from. */
     record Count(long records, long segments) {
       static final Count NONE = new Count(0, 0);
 
@@ -293,7 +286,7 @@ public final class ReclaimPicker {
       return counts;
     }
 
-    /** Those at home in the files, as far as anything of them is referenced. */
+    /** The segments located in {@code files} that have referenced records. */
     Map<Long, Long> of(Version version, Set<Long> files) {
       Map<Long, Long> counts = new HashMap<>();
       bySegment.forEach(

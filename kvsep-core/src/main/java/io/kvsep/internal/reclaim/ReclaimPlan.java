@@ -7,9 +7,9 @@ import java.util.Set;
  * Files to rewrite into one.
  *
  * @param files the victims
- * @param segments the segments whose records are in them, each with how many of its records tables
- *     reference
- * @param victimBytes length of the victims together
+ * @param segments the segments whose records are in the victims, each with its number of referenced
+ *     records
+ * @param victimBytes total length of the victims
  */
 public record ReclaimPlan(Set<Long> files, Map<Long, Long> segments, long victimBytes) {
   public ReclaimPlan {

@@ -11,20 +11,16 @@ import io.kvsep.internal.vlog.LogWriter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much garbage the value log holds in relation to what it may hold. Computed once a version.
- * Thread safe.
+ * Garbage in the value log relative to the allowed amount, computed once per version. Thread safe.
  */
 public final class ReclaimPressure {
   /**
-   * Of one version.
-   *
-   * @param room for garbage of all kinds, in bytes
-   * @param startBytes how much had been written to the log when there was no garbage, if all that
-   *     is garbage had been written since
+   * @param room allowed garbage of all kinds, in bytes
+   * @param startBytes the log's counter of written bytes minus all garbage
    */
   private record Measured(Version version, double pressure, double room, double startBytes) {}
 
-  /** While writers are at it, there may be so many times what reclaim comes back to. */
+  /** While writers are active, allowed garbage is this multiple of reclaim's target. */
   private static final double ROOM = 2;
 
   private final VersionSet versions;
@@ -58,23 +54,22 @@ public final class ReclaimPressure {
   }
 
   /**
-   * What garbage there may be at this moment. What comes of writes of the last two seconds is let
-   * be in a store so small that they are a large part of it: its files would be copied over and
-   * over while they are about to be overwritten.
+   * The amount of garbage currently allowed. In a small store this includes garbage from the writes
+   * of the last two seconds; otherwise files about to be overwritten would be copied repeatedly.
    */
   ReclaimGoal goal() {
     return limits.goal().letting(Math.min(limits.pendingBytesMax(), recent.bytes()));
   }
 
-  /** 0 when a job has just become due, 1 when as much is there as may be; no bounds. */
+  /** 0 if a job has just become due, 1 at the maximum of allowed garbage; unbounded. */
   public double get() {
     return measured().pressure;
   }
 
   /**
-   * Part of the room for garbage that is taken by all there may be: what is known of, what hides
-   * behind newer versions, and what was written since. Files that are there for an open cursor
-   * alone come on top of what there may be: waiting gives nothing of them back.
+   * Fraction of the allowed garbage in use: known garbage, garbage hidden by newer versions, and
+   * bytes written since. Files kept only for an open cursor are not counted, because waiting does
+   * not free them.
    */
   public double crowding() {
     Measured now = measured();
@@ -91,7 +86,7 @@ public final class ReclaimPressure {
     return measured;
   }
 
-  /** Whether a job is at work, so that waiting helps. */
+  /** Whether a job is running, so that waiting helps. */
   public boolean isRelieved() {
     return relieved;
   }

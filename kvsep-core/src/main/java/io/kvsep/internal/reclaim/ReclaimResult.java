@@ -6,18 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/**
- * What a call of reclaim did.
- *
- * @param filesExamined files of the value log that were there at the beginning
- * @param filesRewritten those of them whose live records were moved
- * @param filesRemoved those of them that are no part of the store any more
- * @param bytesRead bytes of records that were copied
- * @param bytesWritten bytes of the files they were copied to
- * @param bytesFreed by how much the files of the value log together became shorter
- * @param nanos how long it took
- * @param damagedFiles names of files that are kept because they cannot be read
- */
+/** What a call of reclaim did; the components are those of {@code ReclaimReport}. */
 public record ReclaimResult(
     long filesExamined,
     long filesRewritten,
@@ -28,7 +17,6 @@ public record ReclaimResult(
     long nanos,
     List<String> damagedFiles) {
 
-  /** How things were before. */
   public record Start(
       Set<Long> files, long logBytes, long filesRewritten, long bytesRead, long bytesWritten) {
     public static Start of(Version version, long logBytes, ReclaimScheduler work) {

@@ -9,11 +9,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Files that reclaim tries to read and cannot, time after time. They are spared then, so that
- * others have their turn. Where a job of several files fails, each is tried by itself from then on,
- * so that those that can be read are not taken for stubborn. When none of these can be read either,
- * it is not for the files, and all are tried again. When others can, they are tried once more: what
- * was wrong with the device may have ended meanwhile. Used by one job at a time.
+ * Quarantines files that reclaim repeatedly fails to read, so that it can proceed with the others.
+ * After a job with several files fails, files are tried one by one. If no file can be read, the
+ * device is at fault and all are tried again. If others can, quarantined files get one more
+ * attempt, because a device fault may have ended. Used by one job at a time.
  */
 final class ReclaimRetries {
   private static final int TRIES = 3;
@@ -21,13 +20,13 @@ final class ReclaimRetries {
   private final FileQuarantine spared;
   private final Map<Long, Integer> failures = new HashMap<>();
 
-  /** Spared since a job succeeded last. */
+  /** Quarantined since the last successful job. */
   private final Set<Long> suspects = new HashSet<>();
 
-  /** Tried once more since others could be read. */
+  /** Files that got their additional attempt. */
   private final Set<Long> triedAgain = new HashSet<>();
 
-  /** Whether a job of several files failed since no job was left. */
+  /** Whether a job of several files has failed since no job was left. */
   private boolean oneByOne;
 
   private @Nullable Throwable lastFailure;
@@ -36,12 +35,11 @@ final class ReclaimRetries {
     this.spared = spared;
   }
 
-  /** Files that the next job may have. */
   int filesMax() {
     return oneByOne ? 1 : ReclaimPicker.FILES_MAX;
   }
 
-  /** After a job that could not read; whether the next one will be another. */
+  /** Records a job that could not read; returns whether the next job will be a different one. */
   boolean failed(Set<Long> victims, Throwable cause) {
     lastFailure = cause;
     if (victims.size() > 1) {
@@ -69,7 +67,8 @@ final class ReclaimRetries {
   }
 
   /**
-   * When no other job is left: throws when there are some again, which could not be read either.
+   * Called when no job is left. Throws if files are quarantined while none could be read, and
+   * releases them.
    */
   void requireOthers() {
     Throwable cause = lastFailure;

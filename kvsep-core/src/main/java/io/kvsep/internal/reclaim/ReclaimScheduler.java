@@ -41,13 +41,13 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rewrites files of the value log: in the background as soon as there is more garbage than there
- * may be, on the caller's thread until hardly any is left. One job at a time, on a lane of its own,
- * so that compaction neither starves it nor is starved.
+ * Rewrites value-log files: in the background once there is more garbage than allowed, and on the
+ * caller's thread until hardly any is left. Runs one job at a time, on its own lane, so that
+ * compaction and reclaim do not starve each other.
  *
- * <p>A failed job leaves the victims in place. A file that turns out to be damaged is spared from
- * then on, until the store is opened again, and so are victims that cannot be read time after time;
- * others go on. Thread safe.
+ * <p>A failed job leaves the victims in place. Damaged files are quarantined until the store is
+ * reopened. Victims that repeatedly cannot be read are quarantined too. Other files are still
+ * processed. Thread safe.
  */
 public final class ReclaimScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 64;
@@ -68,29 +68,29 @@ public final class ReclaimScheduler {
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
-  /** Made once: there may be no memory for it when it is scheduled already. */
+  /** Preallocated: scheduling must not allocate. */
   private final Runnable dueJob = this::runDue;
 
-  /** Held by the one job that runs. */
+  /** Held by the running job. */
   private final NonAllocatingLock jobLock = new NonAllocatingLock();
 
   private final FileQuarantine spared;
 
-  /** Of the job that runs. */
+  /** Accessed only by the running job. */
   private final ReclaimRetries stubborn;
 
-  /** What was spared when the job under way was chosen. */
+  /** Names of the quarantined files when the running job was chosen. */
   private List<String> sparedBefore = List.of();
 
   private volatile @Nullable Throwable error;
 
   /**
-   * Whether there was too much garbage when the last job was chosen, out of all files; later there
-   * may be.
+   * Whether garbage was due when the last job was chosen from all files. The pressure may change it
+   * later.
    */
   private boolean dueAtLook;
 
-  /** Where nothing was found to do: as long as it is in force, looking again is no use. */
+  /** Version in which no job was found; while it is current there is no point in looking again. */
   private volatile @Nullable Version fruitless;
 
   private volatile boolean cancelled;
@@ -139,7 +139,7 @@ public final class ReclaimScheduler {
     this.ordering = new ValueReordering(config, epochs, ledger, space, followedFrom);
   }
 
-  /** Starts a job if one is due. That there is no thread for it is a job that failed. */
+  /** Schedules a job if one is due. A refused execution counts as a failed job. */
   void needed() {
     if (cancelled || failure.hasFailed() || scheduled.get()) {
       return;
@@ -160,7 +160,7 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Looks again at intervals, in longer ones after what failed.
+   * Checks whether a job is due. Called at intervals; backs off after failures.
    *
    * @param quiet whether nothing was written for a while
    */
@@ -172,15 +172,15 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Whether no job runs or is about to. */
+  /** Whether no job runs or is scheduled. */
   public boolean isAtRest() {
     return !scheduled.get() && !jobLock.isLocked();
   }
 
   /**
-   * Rewrites all that is worth it of the files that are there, on the calling thread. Not those
-   * that come meanwhile, its own among them: others may make garbage as fast as it is rewritten,
-   * and then this might never end.
+   * Rewrites all existing files that are worth it, on the calling thread. Newer files, including
+   * its own output, are excluded: concurrent writers may create garbage as fast as it is rewritten,
+   * and the call might never end.
    */
   public void runToEnd() {
     jobLock.lock();
@@ -198,18 +198,17 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Files that come later have higher numbers. */
   private static OptionalLong lastFile(Version version) {
     SortedMap<Long, SegmentState> segments = version.segments();
     return segments.isEmpty() ? OptionalLong.empty() : OptionalLong.of(segments.lastKey());
   }
 
-  /** Makes a running job give up and starts no more. */
+  /** Stops a running job and starts no more. */
   public void cancel() {
     cancelled = true;
   }
 
-  /** Names of the files in which something cannot be read, so that nothing is done with them. */
+  /** Names of the files that are skipped because parts of them cannot be read. */
   List<String> damagedFiles() {
     return spared.namesIn(versions.current());
   }
@@ -239,7 +238,7 @@ public final class ReclaimScheduler {
     jobLock.lock();
     try {
       scheduled.set(false);
-      // Jobs are at work from now on, so waiting for them helps.
+      // Waiting writers are relieved from now on, because a job runs.
       pressure.relieved(true);
       activeSegment.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
@@ -261,25 +260,24 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Garbage in the active segment for the sake of which it is sealed. */
+  /** Bytes of garbage at which the active segment is sealed. */
   private long sealBytes(Version version) {
     return pressure.goal().sealBytes(version.liveBytes());
   }
 
-  /** By what garbage there may be at this moment. */
   private ReclaimPicker picker() {
     return new ReclaimPicker(pressure.goal());
   }
 
-  /** What cannot be read, and files that a job must not touch for other reasons. */
+  /** Unreadable files, and files that a job must not touch for other reasons. */
   private ReclaimPicker.Damage damage(Set<Long> others) {
     return new ReclaimPicker.Damage(spared.logFilesAnd(others), spared.tableNumbers());
   }
 
   /**
-   * Does the next job; whether there was one.
+   * Runs the next job; returns whether there was one.
    *
-   * @param last for all that is worth it up to this file; empty for what is due
+   * @param last last file to consider when rewriting everything worth it; empty for due jobs
    */
   private boolean runOne(OptionalLong last, Pace jobPace) throws IOException {
     failure.check();
@@ -323,7 +321,7 @@ public final class ReclaimScheduler {
         : picker.pick(version, damage, filesMax);
   }
 
-  /** One job that puts values in order, if any: whoever waits for the lock comes between them. */
+  /** Runs at most one reordering job, so that threads waiting for the lock can run in between. */
   private void order() {
     try {
       Version looked = versions.retainCurrent();
@@ -356,17 +354,16 @@ public final class ReclaimScheduler {
     } catch (CancellationException e) {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
-      // Whoever needs what cannot be read or written finds out himself.
+      // Operations that need the unreadable data or the full disk report the error themselves.
       ordering.failed();
     }
   }
 
-  /** Whether the job that runs is in the way of something. */
+  /** Whether the running job delays other work. */
   private boolean isAwaited() {
     return cancelled || jobLock.hasQueuedThreads() || picker().isDue(versions.current());
   }
 
-  /** A job from its first byte on. */
   private final class Rewrite {
     private final @Nullable ReclaimEvent event = FlightEvents.beginReclaim();
     private final long file = versions.newSegmentId();
@@ -419,7 +416,7 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Puts the new file in force, for all segments of the victims that are still there. */
+  /** Installs the new file for all segments of the victims that still exist. */
   private void install(ReclaimPlan plan, long file, long bytes) {
     boolean named = false;
     try {
@@ -442,7 +439,7 @@ public final class ReclaimScheduler {
         live.installVersion(null);
       }
     } finally {
-      // After an error it may be in force all the same, and values are found in it alone later on.
+      // After an error it may be current anyway; then its values will be found only in it.
       if (!versions.current().segments().containsKey(file)) {
         withdraw(file, /* unknown= */ !named);
       }
@@ -450,22 +447,22 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Has the file mapped before anybody is led to it. Where the edit fails, its name goes before it
-   * is withdrawn, and by then it could not be mapped any more.
+   * Maps the file before readers can reach it. If the edit fails, the file's name is deleted before
+   * it is withdrawn, and it could no longer be mapped.
    */
   private static void requireReadable(Segment relocated) {
     try {
       relocated.relocatedBytes();
     } catch (CorruptionException e) {
-      // No file of the store's, which would be left alone from now on.
+      // Not a file of the store, so it must not be quarantined.
       throw new StorageException("cannot read what was written to " + relocated.name(), e);
     }
   }
 
   /**
-   * Takes a file back that is not in force. Somebody may have read in it meanwhile.
+   * Withdraws a file that is not part of the current version. Readers may have used it meanwhile.
    *
-   * @param unknown whether no edit ever named it, so that it is for us to delete
+   * @param unknown whether no edit ever named it, so that it must be deleted here
    */
   private void withdraw(long file, boolean unknown) {
     Segment unlisted = segments.unlist(file);

@@ -27,32 +27,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets compactions write pointers that lead straight into relocated files, and keeps reclaim from
- * rewriting such a file meanwhile: a job knows only the names under which the tables of its version
- * point to a record.
+ * Lets compactions write pointers directly into blob files, and keeps reclaim from rewriting such a
+ * file meanwhile: a job finds only the records to which the tables of its version point.
  *
- * <p>Invariant: no file is both pinned by a compaction whose result is not in force yet and a
- * victim of a job whose result is not in force yet; and a job's version is at least as new as the
- * result of each compaction that pinned one of its victims before.
+ * <p>Invariants:
+ *
+ * <ul>
+ *   <li>I1: No file is both pinned by a compaction whose result is not installed yet and a victim
+ *       of a job whose result is not installed yet.
+ *   <li>I2: The version of a job is at least as new as the result of every compaction that had
+ *       pinned one of its victims before.
+ * </ul>
  *
  * <p>Only files with hardly any garbage are pinned, which no job would rewrite: where values die
- * soon after they were moved, compactions leave pointers alone and jobs wait for nobody. Thread
- * safe.
+ * soon after they were moved, compactions leave pointers alone and jobs need not wait. Thread safe.
  */
 public final class RefreshTargets implements PointerTargets {
-  /** With more live bytes than that no job takes a file. */
+  /** No job rewrites a file with a larger live fraction. */
   private static final double LIVE_SHARE_MIN = 1 - ReclaimGoal.SHARE_MIN_ASKED;
 
   private final VersionSet versions;
   private final SegmentDirectory segments;
   private final Epochs<?> epochs;
 
-  /** Guards the two below. */
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** By file, the compactions that write pointers into it. */
+  /** Number of compactions that write pointers into each file. Guarded by lock. */
   private Map<Long, Integer> pinned = new HashMap<>();
 
+  /** Files of the current job. Guarded by lock. */
   private Set<Long> victims = Set.of();
 
   public RefreshTargets(VersionSet versions, SegmentDirectory segments, Epochs<?> epochs) {
@@ -61,12 +64,12 @@ public final class RefreshTargets implements PointerTargets {
     this.epochs = epochs;
   }
 
-  /** Files that a compaction may point into, until this is closed. */
+  /** Pins the files into which a compaction may point, until closed. */
   private final class HomePins implements Pins {
-    /** By the segment that used to have the records. */
+    /** Blob file by original segment of its records. */
     private final Map<Long, Segment> homes;
 
-    /** The files; made ahead, since there may be no memory left when they are given back. */
+    /** The pinned files. Preallocated, because unpinning must not allocate. */
     private final Long[] files;
 
     HomePins(Map<Long, Segment> homes) {
@@ -84,7 +87,7 @@ public final class RefreshTargets implements PointerTargets {
           pointers.refresh(entry.payloadRegion(), pointerOffset, target, targetOffset);
     }
 
-    /** After the compaction's result was put in force, or given up. */
+    /** Called after the compaction's result was installed or discarded. */
     @Override
     public void close() {
       lock.lock();
@@ -99,14 +102,14 @@ public final class RefreshTargets implements PointerTargets {
   }
 
   /**
-   * The next job of reclaim, if any, on a version that is retained for it.
+   * The next reclaim job, if any, on a version retained for it.
    *
-   * @param hindered whether files were left out because compactions point into them
+   * @param hindered whether files were excluded because compactions point into them
    */
   record Claim(
       Version version, @Nullable ReclaimPlan plan, boolean hindered, RefreshTargets targets)
       implements AutoCloseable {
-    /** After the job's result was put in force, or given up. */
+    /** Called after the job's result was installed or discarded. */
     @Override
     public void close() {
       targets.forgetVictims();
@@ -114,7 +117,7 @@ public final class RefreshTargets implements PointerTargets {
     }
   }
 
-  /** Pins the files in which values of the plan's tables are now, as far as they are settled. */
+  /** Pins the files that now hold values of the plan's tables, if they have hardly any garbage. */
   @Override
   public Pins pin(CompactionPlan plan) {
     if (plan.move()) {
@@ -137,7 +140,7 @@ public final class RefreshTargets implements PointerTargets {
       for (Long file : pins.files) {
         more.merge(file, 1, Integer::sum);
       }
-      // Only now, when nothing can fail any more, for nobody would unpin them.
+      // Assigned last, when nothing can fail: after a failure no pins would be closed.
       pinned = more;
       return pins;
     } finally {
@@ -146,14 +149,14 @@ public final class RefreshTargets implements PointerTargets {
   }
 
   /**
-   * Has a job chosen by the current version and the pinned files, one at a time.
+   * Chooses a job from the current version and the pinned files, one at a time.
    *
-   * @param choice must not choose one of the files it is given
+   * @param choice must not choose a file from the given set
    */
   Claim claim(BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice) {
     lock.lock();
     try {
-      // What compactions that have ended wrote is in this version.
+      // This version contains the output of all compactions that have ended.
       Version version = versions.retainCurrent();
       boolean chosen = false;
       try {
@@ -186,9 +189,8 @@ public final class RefreshTargets implements PointerTargets {
   }
 
   /**
-   * The next table to be rewritten because its values have moved, as {@link
-   * IndirectPointerPicker#pick}: into files that {@link #pin} takes, or the rewrite would be in
-   * vain.
+   * The next table to rewrite because its values have moved, as {@link IndirectPointerPicker#pick}.
+   * Only moves to files that {@link #pin} accepts count; otherwise the rewrite would be pointless.
    */
   @Override
   public @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
@@ -197,7 +199,7 @@ public final class RefreshTargets implements PointerTargets {
         () -> IndirectPointerPicker.pick(version, new SettledFiles(version)::test, mayRewrite));
   }
 
-  /** Inside the epochs, as nothing keeps the files yet. */
+  /** Runs {@code work} inside the epochs, because nothing else protects the files yet. */
   private static <C extends SlotContext, T extends @Nullable Object> T inside(
       Epochs<C> epochs, Supplier<T> work) {
     EpochSlot<C> slot = epochs.vacant();
@@ -225,7 +227,7 @@ public final class RefreshTargets implements PointerTargets {
     return homes;
   }
 
-  /** Which files have hardly any garbage in a version. To be asked inside the epochs. */
+  /** Decides which files have hardly any garbage in a version. Used inside the epochs. */
   private final class SettledFiles {
     private final Version version;
     private final Map<Long, Boolean> known = new HashMap<>();
@@ -247,7 +249,7 @@ public final class RefreshTargets implements PointerTargets {
         return found != null
             && liveBytes.getOrDefault(file, 0L) >= LIVE_SHARE_MIN * found.relocatedBytes();
       } catch (KvException | InternalError e) {
-        // A read of a value in it reports the error.
+        // Reads of values in it report the error.
         return false;
       }
     }

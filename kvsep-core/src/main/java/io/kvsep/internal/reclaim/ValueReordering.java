@@ -14,42 +14,45 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides when values are put in the order of their keys, and which: when nobody writes. In a store
- * that is too large to be in memory as a whole all of them, so that scans read the device from end
- * to end (docs/decisions/11). In one that is not, but is too large for a processor's caches, those
- * that are likely to stay: the newest part is left as it is, and so is a store whose values are
- * being replaced, as reclaim puts in order what it leaves of them (docs/decisions/11).
+ * Decides when and which values are rewritten in key order while the store is idle. In a store
+ * larger than memory all values are reordered, so that scans read the device sequentially. In a
+ * store that fits into memory but not into processor caches, only values likely to stay are: the
+ * newest part is left alone, and so is a store whose values are being replaced, because reclaim
+ * orders the rest of them anyway. See docs/decisions/11.
  *
- * <p>Nobody needs it, so nobody hears of it when it fails, and it is not tried again before
- * something was written. {@link #tick} is the timer's, {@link #isDue} anybody's; the rest is for
- * one job at a time.
+ * <p>Reordering is optional, so failures are not reported; after one it is not retried until
+ * something was written. {@link #tick} is called by the timer, {@link #isDue} by any thread, the
+ * rest by one job at a time.
  */
 final class ValueReordering {
-  /** So many times as fast as reclaim usually goes. */
+  /** Speed relative to normal reclaim. */
   private static final int SPEED = 4;
 
-  /** In memory: bytes read and written for which the job rests once, beside readers. */
+  /** In memory: bytes moved between two rests while readers are active. */
   private static final long REST_BYTES = 512 << 10;
 
-  /** In memory: rests in a row, however much one step was. */
+  /** In memory: maximum number of consecutive rests after one step. */
   private static final long RESTS_MAX = 4;
 
-  /** A smaller store is in memory whatever there is of it, which costs some time to find out. */
+  /** A smaller store is always in memory; avoids the cost of checking. */
   private static final long STORE_BYTES_MIN = 1 << 20;
 
   /**
-   * In memory: the newest part of all values, which is left as it is. With it a store that is
-   * filled with values of 1 KiB and left alone writes less than twice what it was given.
+   * In memory: one part of this many, the newest, is left alone. A store that is filled with values
+   * of 1 KiB and then idle thus writes less than twice its input.
    */
   private static final int NEWEST_PARTS = 6;
 
   /**
-   * In memory: nothing is moved before such a part is out of order, so that each file holds many
-   * values of any range of keys.
+   * In memory: at least one part of this many must be out of order, so that each output file holds
+   * many values of any key range.
    */
   private static final int SCATTERED_PARTS = 8;
 
-  /** In memory: where replaced values take more than such a part, others are being replaced. */
+  /**
+   * In memory: replaced values of more than one part of this many mean that values are being
+   * replaced.
+   */
   private static final int REPLACED_PARTS = 10;
 
   private final Epochs<?> epochs;
@@ -60,10 +63,10 @@ final class ValueReordering {
   private final LongSupplier orderFromBytes;
   private final long orderWarmFromBytes;
 
-  /** The oldest segment that a reader of changes may still want. */
+  /** The oldest segment that a change feed may still need. */
   private final LongSupplier followedFrom;
 
-  /** Asked once; negative until then. */
+  /** Computed once; negative until then. */
   private volatile long orderFrom = -1;
 
   /** Whether nothing was written for a while. */
@@ -74,7 +77,6 @@ final class ValueReordering {
   /** In memory: whether enough was out of order, so that all of it is moved. */
   private volatile boolean begun;
 
-  /** Where nothing was left to do, in front of which segment: looking again is no use then. */
   private record Ordered(Version version, long before) {}
 
   private volatile @Nullable Ordered ordered;
@@ -124,7 +126,7 @@ final class ValueReordering {
     return known != null && known.version == version && known.before == before(version);
   }
 
-  /** The oldest segment that stays as it is, with all after it. */
+  /** The oldest segment left alone, together with all later ones. */
   private long before(Version version) {
     long followed = followedFrom.getAsLong();
     return isLarge(version) ? followed : Math.min(followed, newestFrom(version));
@@ -142,8 +144,8 @@ final class ValueReordering {
   }
 
   /**
-   * Finds out which segments are out of order, as far as it has to; without a lock, since it reads
-   * tables.
+   * Determines which segments are out of order, as far as needed. Runs without a lock, because it
+   * reads tables.
    *
    * @param version retained by the caller
    */
@@ -168,7 +170,7 @@ final class ValueReordering {
     }
   }
 
-  /** The next job among what {@link #look} has found; null when there is none. */
+  /** The next job from what {@link #look} has found; null if there is none. */
   @Nullable ReclaimPlan choose(Version version, ReclaimPicker.Damage damage) {
     return begun && isDue(version)
         ? picker.pickScattered(
@@ -177,11 +179,11 @@ final class ValueReordering {
   }
 
   /**
-   * Faster for as long as it is in no writer's way. In memory nothing but the processor limits it,
-   * most of which it leaves to readers as long as some are at work.
+   * Faster than normal reclaim while there are no writes. In memory the job leaves most of the
+   * processor to active readers.
    *
-   * @param rest waits for a moment, which is no work and so does not count as such
-   * @param awaited whether somebody waits for the job's end, so that it is not to rest
+   * @param rest pauses briefly; not counted as work
+   * @param awaited whether another thread waits for the job to end, so that it must not rest
    */
   Pace pace(Pace usual, Runnable rest, Version version, BooleanSupplier awaited) {
     boolean sparesReaders = !isLarge(version);
@@ -198,7 +200,7 @@ final class ValueReordering {
     return quiet && !awaited.getAsBoolean() && epochs.isAnybodyInside();
   }
 
-  /** Nothing was changed, and nothing is until something was written. */
+  /** Records a failure. Nothing was changed; no retry until something is written. */
   void failed() {
     failed = true;
   }
@@ -216,7 +218,7 @@ final class ValueReordering {
     return picker.replacedBytes(version) > version.liveBytes() / REPLACED_PARTS;
   }
 
-  /** Whether little is kept of what was replaced, as cursors may do. */
+  /** Whether little replaced data is retained, for example by cursors. */
   private boolean isLittleReplaced(Version version) {
     return space.bytes() - space.bytesInForce(version) < goal.dueBytes(version.liveBytes());
   }

@@ -16,25 +16,24 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /**
- * Tells of which segments the records lie in another order than their keys, by a walk over the
- * beginning of the table that uses most of a segment: a record is in order when the next key's
- * value lies right behind it. One such walk tells of all segments that come up often enough. What
- * was found is kept for as long as the segment is there. Of a segment that does not come up in that
- * table's beginning it is held that it is in order.
+ * Detects segments whose records are not in key order. Walks the beginning of the table that
+ * references most of a segment: a record is in order if the value of the next key directly follows
+ * it. One walk covers every segment that occurs often enough. Results are kept while the segment
+ * exists. A segment that does not occur in the beginning of that table counts as ordered.
  *
  * <p>Not thread safe.
  */
 public final class WriteOrderMerge {
-  /** Records of a segment that tell, if its own table was not looked at. */
+  /** Minimum number of records to judge a segment in a walk for another segment. */
   private static final int RECORDS_MIN = 64;
 
-  /** Entries of a table that are walked. */
+  /** Entries visited per table. */
   private static final int ENTRIES_MAX = 1 << 15;
 
-  /** Entries walked between two looks at the world. */
+  /** Entries visited between two checks for cancellation. */
   private static final int STEP_ENTRIES = 1 << 12;
 
-  /** Tables that are walked before there is a first answer, and something to do. */
+  /** Tables visited per call, so that a first result, and work, is available soon. */
   private static final int TABLES_MAX = 8;
 
   private final MemoryLedger ledger;
@@ -44,16 +43,16 @@ public final class WriteOrderMerge {
     this.ledger = ledger;
   }
 
-  /** Whether it is known of a segment that most of its records are out of order. */
+  /** Whether most records of the segment are known to be out of order. */
   public boolean isScattered(long segment) {
     return scattered.getOrDefault(segment, false);
   }
 
   /**
-   * Looks at some of the segments of which nothing is known yet.
+   * Examines some of the segments that are not known yet.
    *
    * @param version retained by the caller
-   * @return whether something is known of all of them now
+   * @return whether all segments are known now
    */
   public boolean learn(Version version, Set<Long> segments, BooleanSupplier cancelled) {
     scattered.keySet().retainAll(version.segments().keySet());
@@ -85,7 +84,6 @@ public final class WriteOrderMerge {
     return true;
   }
 
-  /** How many records of a segment came up, and how many of these lie in order. */
   private static final class Tally {
     private int records;
     private int inOrder;
@@ -100,7 +98,7 @@ public final class WriteOrderMerge {
     }
   }
 
-  /** By segment, the table that uses most records of it. */
+  /** By segment, the table that references most of its records. */
   private static Map<Long, TableFile> largestUsers(Version version) {
     Map<Long, TableFile> users = new HashMap<>();
     Map<Long, Long> most = new HashMap<>();
@@ -118,7 +116,7 @@ public final class WriteOrderMerge {
   }
 
   /**
-   * Outside the epochs: the iterator pins its table, and the pointers in it are compared and not
+   * Runs outside the epochs: the iterator pins its table, and pointers are compared but not
    * followed.
    */
   private Map<Long, Tally> tallies(TableFile table, BooleanSupplier cancelled) {
@@ -138,7 +136,6 @@ public final class WriteOrderMerge {
     }
   }
 
-  /** Where a walk over a table is. */
   private static final class Walk {
     private final Map<Long, Tally> tallies = new HashMap<>();
     private long segment;

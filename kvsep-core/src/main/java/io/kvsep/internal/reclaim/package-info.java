@@ -1,7 +1,7 @@
 /**
- * Reclaims the space of dead values: when it is due, which files of the value log are worth
- * rewriting, and the job that copies their live values, in key order, to a new file. Tables are
- * never touched. Also orders values by key where a store is larger than memory.
+ * Reclaims the space of dead values: decides when it is due and which value-log files are worth
+ * rewriting, and copies their live values in key order to a new file. Never changes tables. Also
+ * orders values by key in stores larger than memory.
  */
 @NullMarked
 package io.kvsep.internal.reclaim;
