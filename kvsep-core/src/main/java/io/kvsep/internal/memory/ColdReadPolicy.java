@@ -4,32 +4,32 @@ import java.nio.ByteBuffer;
 import java.util.function.Predicate;
 
 /**
- * Decides whether a store is cold: its files are larger than the memory that the system has for
- * them, so that much of what is read comes from the device.
+ * Decides whether a store is cold: larger than the memory available for its files, so that many
+ * reads go to the device.
  *
- * <p>Files are read through mappings. A page fault reads around itself, up to the read-ahead of the
- * device, which may be megabytes. In a store that fits into memory that is the fastest way to fill
- * it. In one that does not, each fault reads a thousand times what is needed and evicts what other
- * readers need. So in a cold store each reader asks whether the pages it needs are in memory, and
- * has exactly these read if they are not, see {@code Storage.load}. The question costs most of a
- * microsecond, which is little beside a read from the device.
+ * <p>Files are read through mappings. A page fault reads up to the read-ahead of the device,
+ * possibly megabytes. That fills memory fastest for a store that fits. For one that does not, each
+ * fault reads a thousand times what is needed and evicts pages that other readers need. In a cold
+ * store readers therefore check whether their pages are in memory and read exactly the missing
+ * ones, see {@code Storage.load}. The check costs almost a microsecond, little compared to a device
+ * read.
  *
- * <p>Sizes decide, at intervals. Page faults that wait for the device decide where the sizes are
- * wrong, for example because other processes use the same files: a store that fits has so many of
- * them as bring it into memory, and then no more.
+ * <p>Sizes decide, at intervals. Major page faults decide where sizes are misleading, for example
+ * because other processes use the same files: a store that fits causes only as many faults as bring
+ * it into memory.
  *
- * <p>Thread safe: one thread updates, any number ask.
+ * <p>Thread safe: one thread updates, any number read.
  */
 public final class ColdReadPolicy {
-  /** What the system says of memory. */
+  /** Memory statistics of the system. */
   public interface Memory {
     /**
-     * Bytes of files that the system can keep in memory for this process, beside what this and
-     * other processes use otherwise now. {@link Long#MAX_VALUE} where the system does not tell.
+     * Bytes that the system can use to cache files for this process, beyond other current use;
+     * {@link Long#MAX_VALUE} if unknown.
      */
     long fileBytes();
 
-    /** Page faults of this process that waited for a device, since it began; 0 where unknown. */
+    /** Major page faults of this process since its start; 0 if unknown. */
     long majorFaults();
   }
 
@@ -46,39 +46,42 @@ public final class ColdReadPolicy {
         }
       };
 
-  /** Of files that are in memory, or are read from end to end. */
+  /** For files that are in memory or read sequentially. */
   public static final ColdReadPolicy WARM = new ColdReadPolicy(UNLIMITED, part -> false);
 
-  /** A store is cold above 3/4 of the memory for files, and warm again below 1/2. */
+  /** A store becomes cold above 3/4 of the memory for files, and warm again below 1/2. */
   private static final int COLD_QUARTERS = 3;
 
   private static final int WARM_QUARTERS = 2;
 
-  /** A fault reads at least so much around itself, unless the device is set to less. */
+  /** A fault reads at least this much, unless the device is configured for less. */
   private static final long FAULT_BYTES_MIN = 64 << 10;
 
-  /** Faults for each fault that is needed to bring the store into memory once. */
+  /** Allowed faults per fault needed to bring the store into memory once. */
   private static final int FAULTS_FACTOR = 2;
 
-  /** Faults that any store may have. */
+  /** Faults allowed for any store. */
   private static final long FAULTS_MIN = 2000;
 
-  /** Samples for which faults alone keep a store cold: about a minute. */
+  /** Samples for which faults alone keep a store cold, about a minute. */
   private static final int COLD_SAMPLES = 120;
 
-  /** The system is asked at one in so many updates. */
+  /** Updates per sample. */
   private static final int SAMPLE_UPDATES = 5;
 
   private final Memory memory;
   private final Predicate<ByteBuffer> load;
 
-  /** Not volatile: a reader may see a change late, and then only reads the slower way. */
+  /** Not volatile: a reader that sees a change late only reads more slowly. */
   private boolean cold;
 
-  /** Not exact: threads that count at the same time lose some. */
+  /** Approximate: concurrent increments may be lost. */
   private long deviceReads;
 
-  /** Page faults at the last update, and those counted since the store was last cold. */
+  /**
+   * Page faults at the last sample; {@code faultsWhileWarm} counts those since the store was last
+   * cold.
+   */
   private long faultsSeen = -1;
 
   private long faultsWhileWarm;
@@ -93,7 +96,7 @@ public final class ColdReadPolicy {
     this.load = load;
   }
 
-  /** Whether pages should be looked for in memory before they are touched. */
+  /** Whether readers should check that pages are in memory before touching them. */
   public boolean isCold() {
     return cold;
   }
@@ -101,7 +104,7 @@ public final class ColdReadPolicy {
   /**
    * Brings a part of a mapping into memory if the store is cold.
    *
-   * @return whether that took a read from the device
+   * @return whether the device was read
    */
   public boolean load(Region mapping, long offset, long count) {
     boolean isRead = cold && count > 0 && mapping.test(offset, (int) count, load);
@@ -111,15 +114,15 @@ public final class ColdReadPolicy {
     return isRead;
   }
 
-  /** Loads that took a read from the device, without those that other threads counted meanwhile. */
+  /** Approximate number of loads that read the device. */
   public long deviceReads() {
     return deviceReads;
   }
 
   /**
-   * Decides anew; called some ten times a second.
+   * Re-evaluates the state; called about ten times a second.
    *
-   * @param storeBytes all files of the store
+   * @param storeBytes total size of the store's files
    */
   public void update(long storeBytes) {
     if (--updatesToSample <= 0) {

@@ -3,18 +3,18 @@ package io.kvsep.internal.memory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Which threads may have read mapped pages without asking afterwards whether these could be read:
- * through a view of a value, or as they went over a block of a table. Java tells such a thread
- * late, see {@link Region#requirePagesRead}, and so it has to ask before it begins what must not be
- * interrupted. Others need not, which saves them an array.
+ * Tracks threads that may have read mapped pages without checking for page faults afterwards:
+ * through a view of a value, or while walking a block of a table. The JVM reports the fault
+ * asynchronously, see {@link Region#requirePagesRead}, so these threads must check before an
+ * operation that must not be interrupted. Other threads skip the check and its array allocation.
  *
- * <p>Whose cursor is open, or whose callback with a view is under way, asks each time: what is read
- * may be another store's than the one that is written to. A cursor counts for the thread that used
- * it last.
+ * <p>A thread with an open cursor or inside a callback with a view checks every time, because it
+ * may read another store than the one it writes to. A cursor counts for the thread that used it
+ * last.
  *
- * <p>What a thread reads by is one number: {@link #TO_ASK}, and {@link #OPEN} for each cursor and
- * callback. A plain number of the JDK, since a thread may outlive the class loader of kvsep: an
- * object of a class of ours in its {@link ThreadLocal} would keep that loader.
+ * <p>The state of a thread is one number: {@link #TO_ASK}, plus {@link #OPEN} per cursor and
+ * callback. It is a JDK type, because a thread may outlive kvsep's class loader, which a value of a
+ * kvsep class in the {@link ThreadLocal} would keep reachable.
  */
 public final class DeferredPageFaults {
   private static final int TO_ASK = 1;
@@ -25,9 +25,9 @@ public final class DeferredPageFaults {
   private DeferredPageFaults() {}
 
   /**
-   * The calling thread may read mapped pages at any time until the end of it.
+   * Marks the calling thread as reading mapped pages until {@link #end}.
    *
-   * @return for {@link #end}
+   * @return token for {@link #end}
    */
   public static AtomicInteger begin() {
     AtomicInteger use = USES.get();
@@ -35,9 +35,7 @@ public final class DeferredPageFaults {
     return use;
   }
 
-  /**
-   * Ends what {@link #begin} began, in whatever thread; the one that began it has to ask once more.
-   */
+  /** Ends {@link #begin}, from any thread; the thread that began must check once more. */
   public static void end(AtomicInteger use) {
     int seen = use.get();
     while (!use.compareAndSet(seen, (seen | TO_ASK) - OPEN)) {
@@ -45,7 +43,7 @@ public final class DeferredPageFaults {
     }
   }
 
-  /** The calling thread reads mapped pages and does not ask. */
+  /** Records that the calling thread reads mapped pages without checking. */
   public static void mayFollow() {
     AtomicInteger use = USES.get();
     int seen = use.get();
@@ -54,12 +52,14 @@ public final class DeferredPageFaults {
     }
   }
 
-  /** Whether the calling thread has to ask. */
+  /** Whether the calling thread must check. */
   public static boolean areExpected() {
     return USES.get().get() != 0;
   }
 
-  /** The calling thread has asked. Where something is open it has to ask again. */
+  /**
+   * Records a check by the calling thread. While a cursor or callback is open it must check again.
+   */
   public static void wereAsked() {
     USES.get().compareAndSet(TO_ASK, 0);
   }

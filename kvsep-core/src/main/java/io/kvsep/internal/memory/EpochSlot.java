@@ -3,30 +3,27 @@ package io.kvsep.internal.memory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/**
- * One thread's place in the {@link Epochs}, with the scratch space that reader works with while it
- * is inside.
- */
+/** The place of one thread in the {@link Epochs}, with the scratch space it uses while inside. */
 public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   static final long IDLE = 0;
   private static final long NOBODY = 0;
   private static final int OWNER_BITS = 24;
   private static final long OWNER_MASK = (1L << OWNER_BITS) - 1;
 
-  /** In place of an epoch: the thread keeps its slot, and nothing that is retired waits for it. */
+  /** In place of an epoch: the thread keeps its slot but delays no release. */
   private static final long RESTING = -1L >>> OWNER_BITS;
 
   private static final VarHandle STATE = stateHandle();
 
   /**
-   * Epoch the reader inside entered in, and the last bits of its thread's id: by one instruction,
-   * so that nobody is ever inside unknown. {@link #IDLE} when there is none.
+   * Epoch at which the reader entered and the low bits of its thread id, written atomically so that
+   * a thread inside is always identifiable. {@link #IDLE} if vacant.
    */
   private volatile long state;
 
   /**
-   * Id of the thread inside. Not the thread itself: storing a reference makes the collector mark a
-   * card, and the cards of all slots share cache lines.
+   * Id of the thread inside. Not a reference: storing one makes the garbage collector mark a card,
+   * and the cards of all slots share cache lines.
    */
   private long ownerId;
 
@@ -36,7 +33,6 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     this.context = context;
   }
 
-  /** The scratch space of whoever is inside. */
   public C context() {
     return context;
   }
@@ -53,14 +49,13 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     return false;
   }
 
-  /** The first half of entering. */
   boolean announce(long now, long threadId) {
     // The compare-and-set is also the full fence between announcing the epoch and reading anything
     // that the epoch protects.
     return STATE.compareAndSet(this, IDLE, (now << OWNER_BITS) | (threadId & OWNER_MASK));
   }
 
-  /** Does nothing where another thread is inside, or nobody. */
+  /** No effect unless the calling thread is inside. */
   void leave(long threadId) {
     if (isOwnedBy(threadId)) {
       ownerId = NOBODY;
@@ -68,25 +63,24 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
     }
   }
 
-  /** Ends the epoch and keeps the slot. Does nothing where another thread is inside, or none. */
+  /** Ends the epoch but keeps the slot. No effect unless the calling thread is inside. */
   void rest(long threadId) {
     if (isOwnedBy(threadId)) {
       STATE.setRelease(this, (RESTING << OWNER_BITS) | (threadId & OWNER_MASK));
     }
   }
 
-  /** Whether the thread inside rests. */
   public boolean isResting() {
     return state >>> OWNER_BITS == RESTING;
   }
 
-  /** {@link #IDLE} where no thread is inside, or one that rests. */
+  /** {@link #IDLE} if vacant or resting. */
   long epoch() {
     long epoch = state >>> OWNER_BITS;
     return epoch == RESTING ? IDLE : epoch;
   }
 
-  /** Whether this thread is inside, or half inside: others never write its id. */
+  /** Whether this thread is inside or entering; other threads never write its id. */
   boolean isOwnedBy(long threadId) {
     long owner = ownerId;
     if (owner != NOBODY) {
@@ -109,11 +103,9 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   }
 }
 
-/**
- * Keeps the epochs of two slots out of one cache line, which readers would otherwise fight over.
- */
+/** Padding that keeps the epochs of two slots in separate cache lines. */
 class EpochSlotPadding {
-  @SuppressWarnings("unused") // never read: only there to take up space
+  @SuppressWarnings("unused") // Never read; takes up space.
   long p0;
 
   @SuppressWarnings("unused")

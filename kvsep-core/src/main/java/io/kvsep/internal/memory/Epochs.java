@@ -15,19 +15,20 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * Says when memory that readers may still be looking at can be given back (epoch-based reclamation;
- * K. Fraser, Practical lock-freedom, 2004). A reader enters a slot, reads whatever is current, and
- * leaves; that costs one uncontended compare-and-set and no shared counter.
+ * Decides when memory that readers may still use can be freed (epoch-based reclamation; K. Fraser,
+ * Practical lock-freedom, 2004). A reader enters a slot, reads whatever is current, and leaves;
+ * this costs one uncontended compare-and-set and no shared counter.
  *
  * <p>Invariants:
  *
- * <ol>
- *   <li>A reader announces its epoch before it loads anything shared, with a full fence between.
- *   <li>Whoever retires something has unlinked it first: a reader that enters later cannot find it.
- *   <li>Something retired in epoch e is released only when no slot holds an epoch below e.
- * </ol>
+ * <ul>
+ *   <li>I1: A reader announces its epoch before it loads anything shared, with a full fence
+ *       between.
+ *   <li>I2: An object is unlinked before it is retired: a reader that enters later cannot find it.
+ *   <li>I3: An object retired in epoch e is released only when no slot holds an epoch below e.
+ * </ul>
  *
- * Thread safe. {@link #retire} and {@link #collect} take a lock that no reader ever takes.
+ * <p>Thread safe. {@link #retire} and {@link #collect} take a lock that no reader takes.
  */
 public final class Epochs<C extends SlotContext> {
   private static final int SLOTS_INITIAL = 32;
@@ -39,36 +40,30 @@ public final class Epochs<C extends SlotContext> {
   private final AtomicInteger visits = new AtomicInteger();
   private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /**
-   * Linked, since one that grows as an array does is left broken where there is no memory for that.
-   */
+  /** Linked: an array queue is left broken if it cannot allocate memory to grow. */
   @SuppressWarnings("JdkObsolete")
   private final Queue<Retired> retired = new LinkedList<>();
 
-  /** Threads that run a release; guarded by lock, as the queue they took it from. */
+  /** Threads that run a release. Guarded by {@link #lock}, like {@link #retired}. */
   private final Set<Thread> releasing = new HashSet<>();
 
   private volatile EpochSlot<C>[] slots;
 
   /**
-   * @param newContext makes the scratch space of a slot. All are made with their slots, which are
-   *     added when all are taken, and kept: in whoever reads there is no branch for the first use
-   *     of a slot, of which the JVM's compiler would hear only when it has compiled the whole read
-   *     without
+   * @param newContext creates the scratch space of a slot. All contexts are created with their
+   *     slots, so that the read path has no branch for the first use of a slot, which the JIT
+   *     compiler would see only after compiling the read without it
    */
-  @SuppressWarnings({
-    "unchecked",
-    "rawtypes"
-  }) // an array of a generic type cannot be made otherwise
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Generic arrays cannot be created otherwise.
   public Epochs(Supplier<C> newContext) {
     this.newContext = newContext;
     this.slots = moreSlots((EpochSlot<C>[]) new EpochSlot[0], SLOTS_INITIAL);
   }
 
   /**
-   * A slot to {@link #enter(EpochSlot)} next. In two steps, since what an unreadable page of a
-   * mapping raises late ({@link Region#requirePagesRead}) may surface as a method returns, and a
-   * slot that nobody knows of would be taken for ever:
+   * Returns a slot for {@link #enter(EpochSlot)}. There are two steps because a deferred page fault
+   * ({@link Region#requirePagesRead}) may be thrown when a method returns, and a slot unknown to
+   * the caller would stay occupied forever:
    *
    * <pre>{@code
    * EpochSlot<C> slot = epochs.vacant();
@@ -96,21 +91,21 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Enters; what is reachable then stays valid until {@link #exit}.
+   * Enters; everything reachable then stays valid until {@link #exit}.
    *
-   * @param slot just found to be {@link #vacant}, so that the calling thread is not in it
-   * @return the slot it is in now: another one where somebody else was faster
+   * @param slot from {@link #vacant}, so that the calling thread is not in it
+   * @return the slot entered: another one if the given one was taken meanwhile
    */
   public EpochSlot<C> enter(EpochSlot<C> slot) {
     if (tryEnter(slot)) {
       return slot;
     }
-    // The other one is known to the caller only on return.
+    // The caller learns of another slot only on return, so no fault may be pending.
     Region.requirePagesRead();
     return enter();
   }
 
-  /** Both steps in one, for those who asked before whether pages could be read. */
+  /** Both steps in one, for callers that have just checked for page faults. */
   public EpochSlot<C> enter() {
     EpochSlot<C> slot = vacant();
     while (!tryEnter(slot)) {
@@ -123,37 +118,35 @@ public final class Epochs<C extends SlotContext> {
     return slot.tryEnter(current.get(), currentThreadId());
   }
 
-  /** Leaves the slot, if the calling thread is in it. */
+  /** Leaves the slot if the calling thread is in it. */
   public void exit(EpochSlot<C> slot) {
     try {
       slot.leave(currentThreadId());
     } catch (InternalError e) {
-      // Of a page that was read before; it comes once.
+      // A fault of an earlier page read; it is thrown once.
       slot.leave(currentThreadId());
       throw e;
     }
   }
 
   /**
-   * From here on the calling thread looks at nothing that the epochs protect, and nothing that is
-   * retired waits for it. It keeps its slot until {@link #exit}, for which {@link #drain} waits.
-   * For code of users that runs for as long as it likes.
+   * Ends the protection but keeps the slot: the calling thread must not use protected memory any
+   * more and delays no release. {@link #drain} still waits for its {@link #exit}. For user code of
+   * unbounded duration.
    *
-   * @param slot that the calling thread is in
+   * @param slot occupied by the calling thread
    */
   public void rest(EpochSlot<C> slot) {
     slot.rest(currentThreadId());
   }
 
-  /** Whether the calling thread is in the slot. */
   public boolean isIn(EpochSlot<C> slot) {
     return slot.isOwnedBy(currentThreadId());
   }
 
   /**
-   * Hands the scratch space of the next slot to {@code visit}, one slot after the other from call
-   * to call, so that what somebody left there can be taken back. Does nothing where somebody is
-   * inside.
+   * Passes the scratch space of the next slot to {@code visit}, round robin, to free memory left
+   * there. Skips the slot if a thread is inside.
    */
   public void visitNext(Consumer<? super C> visit) {
     EpochSlot<C>[] candidates = slots;
@@ -170,7 +163,7 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
-  /** Adds up a figure of the scratch space of all slots, which others may be at work with. */
+  /** Sums a statistic over the scratch space of all slots, which may be in use. */
   public long sum(ToLongFunction<? super C> figure) {
     long sum = 0;
     for (EpochSlot<C> slot : slots) {
@@ -180,8 +173,8 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Runs {@code release} once every reader that is inside now has left; perhaps at once. A release
-   * may retire more, which then waits for its turn: however many do, calls do not nest.
+   * Runs {@code release} once every reader now inside has left, possibly at once. Releases may
+   * retire more; such calls do not nest.
    */
   public void retire(Runnable release) {
     lock.lock();
@@ -194,9 +187,9 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Releases what no reader can reach any more; returns how much is still waiting, or being
-   * released by somebody else. Called by a release it leaves the rest to whoever runs that. A
-   * release that throws is done with; what it threw is thrown when the others have had their turn.
+   * Releases what no reader can reach. Returns the number of objects still waiting or being
+   * released by other threads. A call from a release leaves the rest to the enclosing call. If a
+   * release throws, the others still run and the exception is thrown at the end.
    */
   public int collect() {
     CleanupSteps releases = new CleanupSteps();
@@ -233,7 +226,7 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
-  /** Whether the calling thread is inside, which means that waiting for readers would never end. */
+  /** Whether the calling thread is inside; waiting for readers would then never end. */
   public boolean isInside() {
     for (EpochSlot<C> slot : slots) {
       if (isIn(slot)) {
@@ -243,15 +236,15 @@ public final class Epochs<C extends SlotContext> {
     return false;
   }
 
-  /** Whether a reader was inside, and did not rest, at this moment; looks at each slot. */
+  /** Whether a reader that does not rest is inside at this moment; checks every slot. */
   public boolean isAnybodyInside() {
     return oldestReader() != Long.MAX_VALUE;
   }
 
   /**
-   * Waits until all threads that are inside now, and those that {@link #rest}, have left and
-   * everything retired is released. A thread that enters later must not be able to find shared
-   * memory any more, and is not waited for. What a release throws is thrown at the end.
+   * Waits until all threads inside, including resting ones, have left and everything retired is
+   * released. Threads that enter later must be unable to find shared memory and are not waited for.
+   * An exception of a release is thrown at the end.
    */
   public void drain() {
     long now = current.incrementAndGet();
@@ -319,8 +312,8 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Where a thread looks for a slot first. The top bits of a Fibonacci hash keep threads that were
-   * started one after another far apart, so that none looks at a slot that is busy with another's.
+   * First slot that a thread tries. The top bits of a Fibonacci hash spread consecutive thread ids,
+   * so that threads do not probe each other's slots.
    *
    * @param slotCount a power of two, above one
    */
@@ -328,7 +321,7 @@ public final class Epochs<C extends SlotContext> {
     return (int) ((threadId * 0x9e3779b97f4a7c15L) >>> (Long.numberOfLeadingZeros(slotCount) + 1));
   }
 
-  @SuppressWarnings("deprecation") // threadId() exists from 19 on only
+  @SuppressWarnings("deprecation") // threadId() exists only since 19.
   private static long currentThreadId() {
     return Thread.currentThread().getId();
   }

@@ -1,9 +1,8 @@
 package io.kvsep.internal.memory;
 
 /**
- * The 64-bit hash of keys that filters are built on: multiply and fold eight bytes at a time, in
- * the manner of the wyhash family. Persisted in filters: changing it is a change of the table
- * format.
+ * The 64-bit key hash for filters: multiplies and folds eight bytes at a time, like the wyhash
+ * family. Persisted in filters, so a change breaks the table format.
  */
 public final class KeyHash {
   private static final long K0 = 0x9e3779b97f4a7c15L;
@@ -26,7 +25,7 @@ public final class KeyHash {
     return fold(hash, K0);
   }
 
-  /** Both halves of the 128-bit product, combined: every input bit reaches every output bit. */
+  /** Combines both halves of the product, so that every input bit affects every output bit. */
   private static long fold(long a, long b) {
     return a * b ^ Math.multiplyHigh(a, b) ^ a >>> 32;
   }

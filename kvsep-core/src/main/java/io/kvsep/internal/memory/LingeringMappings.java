@@ -9,22 +9,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Mappings that their store has done with and of which somebody may still hold a view. Until the
- * garbage collector has found that nobody does, the system keeps their pages, and of a file that
- * was deleted its space on the device, too. A heap of which little is asked may not be collected
- * for hours; so this counts them, for whoever decides whether to hand out more views. Thread safe.
+ * Counts mappings that their store no longer uses but whose views may still be referenced. Until
+ * the garbage collector finds the views unreachable, the system keeps their pages, and the disk
+ * space of deleted files. A mostly idle heap may not be collected for hours; the count limits
+ * handing out more views. Thread safe.
  */
 final class LingeringMappings {
   private final long bytesMax;
   private final ReferenceQueue<ByteBuffer> collected = new ReferenceQueue<>();
 
-  /** Keeps the references, which nobody else does. */
+  /** Keeps the references reachable. */
   private final Set<Lingering> lingering = ConcurrentHashMap.newKeySet();
 
   private final AtomicLong bytes = new AtomicLong();
 
   /**
-   * @param bytesMax more are many
+   * @param bytesMax limit for {@link #areMany}
    */
   LingeringMappings(long bytesMax) {
     this.bytesMax = bytesMax;
@@ -39,14 +39,13 @@ final class LingeringMappings {
     }
   }
 
-  /** Takes a mapping to which its owner drops all references. */
   void add(ByteBuffer mapping) {
     Lingering added = new Lingering(mapping, collected);
     lingering.add(added);
     bytes.addAndGet(added.bytes);
   }
 
-  /** Bytes of mappings that linger, as far as the garbage collector has told. */
+  /** Bytes of mappings that the garbage collector has not reported yet. */
   long bytes() {
     for (Reference<?> gone = collected.poll(); gone != null; gone = collected.poll()) {
       if (gone instanceof Lingering mapping && lingering.remove(mapping)) {
@@ -56,9 +55,7 @@ final class LingeringMappings {
     return bytes.get();
   }
 
-  /**
-   * Whether there are so many that no more should come; costs one read as long as there are not.
-   */
+  /** Whether no more views should be handed out; one read while below the limit. */
   boolean areMany() {
     return bytes.get() > bytesMax && bytes() > bytesMax;
   }

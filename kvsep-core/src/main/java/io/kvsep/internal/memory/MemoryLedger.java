@@ -6,16 +6,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Counts every off-heap byte a store owns, by purpose, and hands the memory out. Mapped files are
- * not counted: their pages belong to the operating system's cache. Only what of them outlives its
- * use for the sake of views is known, apart from the rest. Thread safe.
+ * Allocates the off-heap memory of a store and counts it by purpose. Mapped files are not counted,
+ * because their pages belong to the page cache; mappings kept only for views are counted
+ * separately. Thread safe.
  *
- * <p>Not final, so that memory can run out where a test wants it.
+ * <p>Not final, so that tests can simulate running out of memory.
  */
 public class MemoryLedger {
   private static final MemoryPurpose[] PURPOSES = MemoryPurpose.values();
 
-  /** By judgement: two files of a store of a gigabyte. */
+  /** An estimate: two files of a store of one gigabyte. */
   private static final long LINGERING_BYTES_MAX = 64 << 20;
 
   private final LingeringMappings lingering;
@@ -28,23 +28,20 @@ public class MemoryLedger {
   }
 
   /**
-   * As above.
-   *
-   * @param lingeringBytesMax bytes of mappings that views may keep beyond their time before no
-   *     views of others are handed out
+   * @param lingeringBytesMax bytes of mappings kept only for views; above it no more mappings are
+   *     exposed
    */
   MemoryLedger(long lingeringBytesMax) {
     this.lingering = new LingeringMappings(lingeringBytesMax);
   }
 
-  /** Zero-filled memory of {@code length} bytes; whoever asked must {@link Region#free} it. */
+  /** Allocates {@code length} zeroed bytes; the caller must {@link Region#free} them. */
   public Region allocate(MemoryPurpose purpose, long length) {
     return count(Region.allocate(this, purpose, length), purpose);
   }
 
   /**
-   * As {@link #allocate}, with whatever the memory held before: for what is written before it is
-   * read. The system gives pages of it only as they are touched.
+   * As {@link #allocate}, but uninitialized. The system commits pages only when they are touched.
    */
   public Region allocateUncleared(MemoryPurpose purpose, long length) {
     return count(Region.allocateUncleared(this, purpose, length), purpose);
@@ -63,22 +60,20 @@ public class MemoryLedger {
     total.addAndGet(-length);
   }
 
-  /** What is mapped for the sake of views alone. */
+  /** Mappings kept only for views. */
   LingeringMappings lingering() {
     return lingering;
   }
 
-  /** Bytes held now. */
   public long totalBytes() {
     return total.get();
   }
 
-  /** Bytes held now for one purpose. */
   public long bytes(MemoryPurpose purpose) {
     return bytesByPurpose.get(purpose.ordinal());
   }
 
-  /** The most that was ever held at once. */
+  /** Maximum number of bytes held at once. */
   public long peakBytes() {
     return peak.get();
   }

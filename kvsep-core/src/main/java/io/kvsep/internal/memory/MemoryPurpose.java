@@ -1,19 +1,19 @@
 package io.kvsep.internal.memory;
 
-/** What off-heap memory is held for; the keys of {@code StoreStats.memoryBytes()}. */
+/** Purposes of off-heap memory; the keys of {@code StoreStats.memoryBytes()}. */
 public enum MemoryPurpose {
   /** Skip-list arenas. */
   MEMTABLE,
-  /** Encoded writes on their way to the log. */
+  /** Encoded writes before they are appended to the log. */
   COMMIT,
-  /** Keys, values and blocks a read or a cursor works with. */
+  /** Keys, values and blocks used by reads and cursors. */
   READ,
   /** Blocks, indexes and filters of tables being written. */
   TABLE_BUILD,
   /** Records being copied out of old segments. */
   RECLAIM,
-  /** Entries that are sorted for a bulk load, and records of one on their way to a file. */
+  /** Entries sorted for a bulk load, and its records before they are written. */
   BULK_LOAD,
-  /** Unpacked blocks of tables. */
+  /** Decompressed table blocks. */
   BLOCK_CACHE
 }

@@ -5,14 +5,14 @@ import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
- * Lets JDK calls that take only a {@link ByteBuffer} work on a {@link Region} without allocating:
- * checksums and file I/O. Not thread safe; each slot, iterator and writer has its own.
+ * Lets JDK calls that take only a {@link ByteBuffer}, such as checksums and file I/O, work on a
+ * {@link Region} without allocating. Not thread safe; each slot, iterator and writer has its own.
  *
- * <p>The buffers it returns are valid until the next call on this window and only while the region
- * is not freed; they are for handing straight to such a call and must not be kept.
+ * <p>Returned buffers are valid until the next call on this window and while the region is not
+ * freed. Pass them directly to such a call; do not keep them.
  */
 public final class NativeWindow {
-  /** In the machine's order, as LZ4's Java code wants it: of another it makes a duplicate. */
+  /** In native byte order; LZ4's Java code would duplicate a buffer of another order. */
   private final ByteBuffer buffer = Region.newWindow().order(ByteOrder.nativeOrder());
 
   private final CRC32C crc = new CRC32C();
@@ -33,12 +33,11 @@ public final class NativeWindow {
     region.requireReadable(offset, count, probe);
   }
 
-  /** Starts a checksum that {@link #crc32cMore} continues. */
   public void crc32cReset() {
     crc.reset();
   }
 
-  /** Adds a range to the checksum begun by {@link #crc32cReset} and returns it so far. */
+  /** Adds a range to the checksum and returns the value so far. */
   public int crc32cMore(Region region, long offset, long count) {
     region.requireReadable(offset, count, probe);
     long at = offset;
@@ -53,7 +52,7 @@ public final class NativeWindow {
     return (int) crc.getValue();
   }
 
-  /** The range as a direct buffer from position 0 to its limit, in the machine's byte order. */
+  /** The range as a direct buffer from position 0 to its limit, in native byte order. */
   public ByteBuffer over(Region region, long offset, int count) {
     region.aim(buffer, offset, count);
     return buffer;

@@ -3,19 +3,18 @@ package io.kvsep.internal.memory;
 import io.kvsep.error.StorageException;
 
 /**
- * A page of a mapped file that the device could not give. The JVM raises an {@link InternalError},
- * often as late as when the method that read has returned; so it is caught where calls of users
- * come in, and not where the page is read. Where that would be too late, {@link
- * Region#requirePagesRead} has it raised. Other errors of that class, as code of users may throw
- * them, pass through as they are.
+ * Converts page faults of mapped files to exceptions. The JVM throws an {@link InternalError},
+ * often only when the method that read the page has returned, so it is caught at the API boundary
+ * and not at the read. Where that is too late, {@link Region#requirePagesRead} forces it. Other
+ * instances of {@link InternalError}, for example from user code, propagate unchanged.
  */
 public final class PageFaults {
   private PageFaults() {}
 
   /**
-   * Asks, as {@link Region#requirePagesRead}.
+   * Checks for a pending fault, as {@link Region#requirePagesRead}.
    *
-   * @throws StorageException if there was one
+   * @throws StorageException if there is one
    */
   public static void requireNone() {
     try {
@@ -26,15 +25,15 @@ public final class PageFaults {
   }
 
   /**
-   * What to throw in place of an error.
+   * The exception to throw for an error.
    *
-   * @throws InternalError the error itself, if it is not one of such a page
+   * @throws InternalError the error itself, if it is not a page fault
    */
   public static StorageException error(InternalError cause) {
     return error("cannot read a page of a mapped file", cause);
   }
 
-  /** As {@link #error(InternalError)}, also of what the device refused otherwise. */
+  /** As {@link #error(InternalError)}; also for other I/O failures. */
   public static StorageException error(String message, Throwable cause) {
     if (cause instanceof InternalError error && !PageFault.is(error)) {
       throw error;

@@ -3,18 +3,18 @@ package io.kvsep.internal.memory;
 import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
 
 /**
- * Finds out whether the pages of a range can be read, without asking Java, as {@link
- * Region#requirePagesRead} does: a copy leaves its target alone where a page cannot be read. A byte
- * is copied from each page.
+ * Checks whether the pages of a range can be read, without relying on the JVM to report the fault
+ * as {@link Region#requirePagesRead} does: copying an unreadable page leaves the target unchanged.
+ * Copies one byte per page.
  *
- * <p>Into arrays and into native memory by methods of their own: where a compiler does not know
- * which of both it is, it reads and writes everything around it anew.
+ * <p>Arrays and native memory have separate methods: if a compiler cannot distinguish them, it must
+ * reload and store everything around the copy.
  */
 final class PageProbe {
-  /** No system has shorter pages. */
+  /** The smallest page size of any system. */
   private static final int PAGE_BYTES_MIN = 4096;
 
-  /** No byte is equal to both it and its complement; most are not equal to it. */
+  /** No byte equals both this and its complement; most do not equal this. */
   private static final byte UNLIKELY = (byte) 0xa7;
 
   private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
@@ -24,8 +24,8 @@ final class PageProbe {
   /**
    * Copies into an array.
    *
-   * @param target the first byte of which is overwritten
-   * @throws InternalError as Java does for pages that cannot be read
+   * @param target its first byte is overwritten
+   * @throws InternalError for an unreadable page, as the JVM does
    */
   static void require(long address, long count, byte[] target) {
     long end = address + count;
@@ -39,8 +39,8 @@ final class PageProbe {
   /**
    * Copies into native memory.
    *
-   * @param target where one byte is overwritten
-   * @throws InternalError as Java does for pages that cannot be read
+   * @param target address of one byte that is overwritten
+   * @throws InternalError for an unreadable page, as the JVM does
    */
   static void require(long address, long count, long target) {
     long end = address + count;

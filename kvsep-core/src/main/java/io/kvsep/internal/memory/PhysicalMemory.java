@@ -2,13 +2,11 @@ package io.kvsep.internal.memory;
 
 import java.lang.management.ManagementFactory;
 
-/** The memory of this machine or, where that is limited, of the container. */
+/** The memory of this machine or, if limited, of the container. */
 public final class PhysicalMemory {
   private PhysicalMemory() {}
 
-  /**
-   * Its bytes, as the JVM knows them; {@link Long#MAX_VALUE} where it does not. Costs some time.
-   */
+  /** Its size in bytes according to the JVM; {@link Long#MAX_VALUE} if unknown. Not cheap. */
   public static long bytes() {
     try {
       return ManagementFactory.getOperatingSystemMXBean()
@@ -16,7 +14,7 @@ public final class PhysicalMemory {
           ? system.getTotalMemorySize()
           : Long.MAX_VALUE;
     } catch (RuntimeException | LinkageError e) {
-      // Such as a runtime that was put together without management.
+      // For example in a runtime image without the management module.
       return Long.MAX_VALUE;
     }
   }

@@ -10,16 +10,16 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run of off-heap or mapped bytes. Every access is checked against the region's length; the check
- * cannot be switched off, since a stray address would take the JVM down or worse. Multi-byte values
- * are little-endian whatever the platform.
+ * A range of off-heap or mapped bytes. Every access is bounds-checked; the check cannot be turned
+ * off, because a stray address would crash the JVM or worse. Multi-byte values are little-endian on
+ * every platform.
  *
- * <p>Lifetime: {@link #free} gives the bytes back at once and leaves an empty region behind, so
- * that a late access fails its check. The owner must make sure that no other thread is inside an
- * access at that moment; regions readers share are freed through {@link Epochs}.
+ * <p>Lifetime: {@link #free} releases the bytes at once and leaves an empty region, so that a later
+ * access fails its check. The owner must ensure that no other thread is inside an access at that
+ * moment; regions shared with readers are freed through {@link Epochs}.
  *
- * <p>Thread safety: as plain memory. The {@code Volatile} and {@code Release} methods are for the
- * places that publish.
+ * <p>Thread safety: as plain memory. The {@code Volatile} and {@code Release} methods are for
+ * publication.
  */
 public final class Region {
   private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
@@ -30,26 +30,26 @@ public final class Region {
 
   private static final int CACHE_LINE_BYTES = 64;
 
-  /** Up to here a loop costs less than a call that copies. */
+  /** Up to this length a loop is cheaper than a copying call. */
   private static final int LOOP_BYTES_MAX = 64;
 
-  /** No system has shorter pages. */
+  /** The smallest page size of any system. */
   private static final int PAGE_BYTES_MIN = 4096;
 
-  /** From so many bytes on {@link #touchApart} does not do what {@link #touch} does. */
+  /** Below this length {@link #touchApart} equals {@link #touch}. */
   public static final int APART_BYTES_MIN = PAGE_BYTES_MIN;
 
-  /** As the loop in {@link #touchApart} has it. */
+  /** Number of parts in the loop of {@link #touchApart}. */
   private static final int TOUCHED_PARTS = 8;
 
   private static final long UNLIKELY_LONG = 0xa75c_39d1_6be4_028fL;
 
-  /** Longs that {@link #copyLine} copies. */
+  /** Longs copied by {@link #copyLine}. */
   public static final int LINE_LONGS = CACHE_LINE_BYTES / 8;
 
   private static final long LONGS_BASE = UNSAFE.arrayBaseOffset(long[].class);
 
-  /** Not final, so that no compiler knows the length. */
+  /** Not final, so that the compiler cannot assume the value. */
   private static int nothing = 0;
 
   private long address;
@@ -62,10 +62,10 @@ public final class Region {
 
   private @Nullable ByteBuffer mapping;
 
-  /** The mapping as its views are cut from it. */
+  /** The buffer from which views of the mapping are sliced. */
   private @Nullable ByteBuffer readOnly;
 
-  /** Whether the mapping was handed out as a buffer whose lifetime nobody controls. */
+  /** Whether a view of unknown lifetime was handed out. */
   private volatile boolean exposed;
 
   private Region(
@@ -98,18 +98,16 @@ public final class Region {
         UNSAFE.allocateMemory(length), length, ledger, purpose, null, /* exposable= */ false);
   }
 
-  /**
-   * Takes over {@code mapping}, a direct buffer as the storage returned it, from 0 to its limit.
-   */
+  /** Takes ownership of {@code mapping}, a direct buffer from the storage, from 0 to its limit. */
   public static Region ofMapping(ByteBuffer mapping) {
     return ofMapping(mapping, /* ledger= */ null, /* exposable= */ true);
   }
 
   /**
-   * As above.
+   * As {@link #ofMapping(ByteBuffer)}.
    *
-   * @param ledger hears of the mapping when it outlives the region; null for nobody
-   * @param exposable whether it may outlive the region
+   * @param ledger records the mapping if it outlives the region; may be null
+   * @param exposable whether views may outlive the region
    */
   public static Region ofMapping(
       ByteBuffer mapping, @Nullable MemoryLedger ledger, boolean exposable) {
@@ -120,14 +118,14 @@ public final class Region {
         UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), ledger, null, mapping, exposable);
   }
 
-  /** Bytes in the region; 0 once it is freed. */
+  /** Length in bytes; 0 once freed. */
   public long length() {
     return length;
   }
 
   /**
-   * Gives the bytes back. A mapping that was handed out by {@link #expose} is left to the garbage
-   * collector instead, because somebody may still hold that buffer. Calling it again does nothing.
+   * Releases the bytes. A mapping with views from {@link #expose} is left to the garbage collector,
+   * because a view may still be referenced. Idempotent.
    */
   public void free() {
     long freed = length;
@@ -149,22 +147,21 @@ public final class Region {
     readOnly = null;
   }
 
-  /** Whether this is a mapping of which views can be handed out. */
   public boolean isExposable() {
     return mapping != null && exposable;
   }
 
   /**
-   * Whether this is one of which a view should be handed out: not the first one while many others
-   * wait for the garbage collector.
+   * Whether a view should be handed out: false for a first view while many mappings await the
+   * garbage collector.
    */
   public boolean mayExpose() {
     return isExposable() && (exposed || ledger == null || !ledger.lingering().areMany());
   }
 
   /**
-   * A read-only buffer over part of a mapping that stays valid as long as somebody holds it: from
-   * now on the pages are unmapped by the garbage collector only.
+   * A read-only buffer over part of a mapping, valid while it is referenced: from now on only the
+   * garbage collector unmaps the pages.
    */
   public ByteBuffer expose(long offset, int count) {
     checkRange(offset, count);
@@ -172,7 +169,7 @@ public final class Region {
     if (source == null || !exposable) {
       throw new IllegalStateException("only mappings can be exposed");
     }
-    // Written once only: readers of one mapping would take its cache line from each other.
+    // Written only once, because readers of one mapping would contend for the cache line.
     if (!exposed) {
       exposed = true;
     }
@@ -181,8 +178,7 @@ public final class Region {
   }
 
   /**
-   * Reads a byte of each cache line, so that all of them are on their way before the first is
-   * needed.
+   * Reads one byte of each cache line, so that all are being fetched before the first is needed.
    */
   public void touch(long offset, int count) {
     checkRange(offset, count);
@@ -190,9 +186,9 @@ public final class Region {
   }
 
   /**
-   * As {@link #touch}, for a range whose neighbours were not read before it. In the order of its
-   * lines a processor has but one or two pages in sight, and waits for the address of each anew; of
-   * several pages eight parts are read side by side. Figures: docs/decisions/06.
+   * As {@link #touch}, for a range whose neighbourhood was not read before. In address order a
+   * processor prefetches only one or two pages ahead and waits for each address translation;
+   * reading eight parts in parallel avoids that. Figures: docs/decisions/06.
    */
   public void touchApart(long offset, int count) {
     checkRange(offset, count);
@@ -221,14 +217,14 @@ public final class Region {
     return sum;
   }
 
-  /** It always is, but a compiler that knew would leave out the reads. */
+  /** Never throws; keeps the compiler from eliminating the reads. */
   private static void requireTouched(long sum) {
     if (sum == Long.MIN_VALUE) {
       throw new AssertionError(sum);
     }
   }
 
-  /** Answers a question about a part of a mapping. The buffer must not be kept. */
+  /** Applies a predicate to a part of a mapping. It must not keep the buffer. */
   public boolean test(long offset, int count, Predicate<ByteBuffer> question) {
     checkRange(offset, count);
     ByteBuffer source = readOnly;
@@ -239,16 +235,16 @@ public final class Region {
   }
 
   /**
-   * Throws if a page of a mapping that was read before this call could not be: for those who draw
-   * conclusions from bytes that no checksum covers, who keep a copy of them, or who are about to
-   * say that they are damaged. Java goes on with bytes that are not those of the page, and a copy
-   * leaves its target alone. It throws when this thread next comes back to Java code from the
-   * runtime; from Java 25 on, when compiled code next returns, which may be far up the callers,
-   * past those who would have caught the error. Making an array of two dimensions takes Java to its
-   * runtime; one without elements costs least, see docs/decisions/07. That takes 16 bytes of the
-   * heap, so lookups go by {@link #copyLine} and {@link #requireReadable} instead.
+   * Throws if a page of a mapping read before this call could not be read. For code that interprets
+   * or copies bytes not covered by a checksum, or that is about to report corruption. After a fault
+   * the JVM continues with wrong bytes, and a copy leaves its target unchanged. The error is thrown
+   * when the thread next returns from the JVM runtime to Java code; since Java 25, when compiled
+   * code next returns, possibly beyond the callers that would have caught it. Creating a
+   * two-dimensional array enters the runtime; an empty one is cheapest, see docs/decisions/07. It
+   * allocates 16 bytes of heap, so lookups use {@link #copyLine} and {@link #requireReadable}
+   * instead.
    *
-   * @throws InternalError as Java does for such pages
+   * @throws InternalError for an unreadable page, as the JVM does
    */
   public static void requirePagesRead() {
     byte[][] made = new byte[nothing][nothing];
@@ -258,11 +254,11 @@ public final class Region {
   }
 
   /**
-   * Throws if a page of this range is one of a mapping and cannot be read: for those who hand the
-   * range to code of the JVM that takes the whole process down at such a page, as its checksums do.
+   * Throws if the range is in a mapping and a page cannot be read. For ranges passed to JVM
+   * intrinsics, such as checksums, that crash the process on such a page.
    *
-   * @param probe where bytes are copied to
-   * @throws InternalError as Java does for such pages
+   * @param probe its first byte is overwritten
+   * @throws InternalError for an unreadable page, as the JVM does
    */
   void requireReadable(long offset, long count, byte[] probe) {
     checkRange(offset, count);
@@ -272,17 +268,17 @@ public final class Region {
   }
 
   /**
-   * Copies 64 bytes that lie within a page, as words in the order of {@link #getLong}: for those
-   * who draw conclusions from bytes that no checksum covers, and do not want to ask afterwards
-   * whether they could be read, as {@link #requirePagesRead} does.
+   * Copies 64 bytes within one page, as words in the order of {@link #getLong}. For code that
+   * interprets bytes not covered by a checksum without calling {@link #requirePagesRead}
+   * afterwards.
    *
-   * @param target of at least {@link #LINE_LONGS}
-   * @throws InternalError as Java does for pages that cannot be read
+   * @param target at least {@link #LINE_LONGS} long
+   * @throws InternalError for an unreadable page, as the JVM does
    */
   public void copyLine(long offset, long[] target) {
     checkRange(offset, CACHE_LINE_BYTES);
     Objects.checkFromIndexSize(0, LINE_LONGS, target.length);
-    // No line begins with both, and most do not with the first.
+    // No line begins with both values, and most do not begin with the first.
     if (isUnchanged(offset, target, UNLIKELY_LONG) && isUnchanged(offset, target, ~UNLIKELY_LONG)) {
       requirePagesRead();
       throw PageFault.ofProbe();
@@ -298,7 +294,7 @@ public final class Region {
     return target[0] == filler;
   }
 
-  /** Whether this is a mapping rather than memory of our own. */
+  /** Whether this is a mapping rather than allocated memory. */
   public boolean isMapping() {
     return purpose == null;
   }
@@ -336,8 +332,8 @@ public final class Region {
   }
 
   /**
-   * Reads with the effect of a volatile read; {@code offset} is a multiple of eight, and the region
-   * begins at one: not every processor reads a long that is not aligned in one piece.
+   * Volatile read. {@code offset} and the address of the region must be multiples of eight: not
+   * every processor reads an unaligned long atomically.
    */
   public long getLongVolatile(long offset) {
     check(offset, 8);
@@ -345,29 +341,29 @@ public final class Region {
     return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
 
-  /** Reads with the effect of a volatile read; {@code offset} is a multiple of four. */
+  /** Volatile read; {@code offset} must be a multiple of four. */
   public int getIntVolatile(long offset) {
     check(offset, 4);
     int value = UNSAFE.getIntVolatile(null, address + offset);
     return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
   }
 
-  /** Whoever reads the value as a volatile sees all that was written before it. */
+  /** A volatile read of the value also sees everything written before it. */
   public void putIntRelease(long offset, int value) {
     check(offset, 4);
     UNSAFE.putOrderedInt(null, address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
   }
 
   /**
-   * Whoever reads the value as a volatile sees all that was written before it. Aligned as for
-   * {@link #getLongVolatile}.
+   * A volatile read of the value also sees everything written before it. Alignment as for {@link
+   * #getLongVolatile}.
    */
   public void putLongRelease(long offset, long value) {
     check(offset, 8);
     UNSAFE.putOrderedLong(null, address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
   }
 
-  /** The first up to eight bytes of a key as one number that orders like the bytes (unsigned). */
+  /** The first bytes of a key, at most eight, as a number with the same unsigned order. */
   public long keyPrefix(long offset, int keyLength) {
     checkRange(offset, keyLength);
     if (keyLength >= 8) {
@@ -386,10 +382,7 @@ public final class Region {
     UNSAFE.copyMemory(null, address + offset, target, BYTES_BASE + targetIndex, count);
   }
 
-  /**
-   * As {@link #get}, faster for few bytes: where source and target have them, up to seven more are
-   * copied.
-   */
+  /** As {@link #get}, faster for few bytes: copies up to seven more if both sides have them. */
   public void getFew(long offset, byte[] target, int targetIndex, int count) {
     if ((offset | targetIndex | count) < 0
         || count > LOOP_BYTES_MAX
@@ -418,7 +411,7 @@ public final class Region {
     UNSAFE.copyMemory(source, BYTES_BASE + sourceIndex, null, address + offset, count);
   }
 
-  /** Copies from another region; the two ranges must not overlap. */
+  /** Copies from another region; the ranges must not overlap. */
   public void put(long offset, Region source, long sourceOffset, long count) {
     checkRange(offset, count);
     source.checkRange(sourceOffset, count);
@@ -426,8 +419,9 @@ public final class Region {
   }
 
   /**
-   * Copies from native memory that the caller vouches for, such as a user's off-heap bytes. They
-   * may lie in a mapping; what a page was not read of would else be what the target had before.
+   * Copies from native memory for which the caller is responsible, such as a user's off-heap bytes,
+   * possibly in a mapping. Probed first, because copying an unreadable page would leave the old
+   * bytes of the target.
    *
    * @throws InternalError as {@link #requireReadable} does
    */
@@ -437,7 +431,7 @@ public final class Region {
     UNSAFE.copyMemory(sourceAddress, address + offset, count);
   }
 
-  /** Copies to native memory that the caller vouches for, such as a user's off-heap bytes. */
+  /** Copies to native memory for which the caller is responsible. */
   public void getNative(long offset, long targetAddress, long count) {
     checkRange(offset, count);
     UNSAFE.copyMemory(address + offset, targetAddress, count);
@@ -448,7 +442,7 @@ public final class Region {
     UNSAFE.setMemory(address + offset, count, value);
   }
 
-  /** Orders two keys as unsigned bytes, a shorter one before its extensions. */
+  /** Compares two keys as unsigned bytes; a prefix precedes its extensions. */
   public static int compare(
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
     a.checkRange(aOffset, aLength);
@@ -474,7 +468,7 @@ public final class Region {
     return aLength - bLength;
   }
 
-  /** Orders a key here against one on the heap, as {@link #compare}. */
+  /** Compares a key here to one on the heap, as {@link #compare}. */
   public int compareTo(long offset, int keyLength, byte[] key) {
     checkRange(offset, keyLength);
     long start = address + offset;
@@ -489,7 +483,7 @@ public final class Region {
     return keyLength - key.length;
   }
 
-  /** Whether the bytes here are the first {@code count} of an array. */
+  /** Whether the bytes here equal the first {@code count} bytes of an array. */
   public boolean holds(long offset, byte[] bytes, int count) {
     checkRange(offset, count);
     checkArray(bytes, 0, count);
@@ -506,7 +500,7 @@ public final class Region {
     return i == count;
   }
 
-  /** Length of the common beginning of two byte runs. */
+  /** Length of the common prefix of two byte ranges. */
   public static int commonPrefix(
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
     a.checkRange(aOffset, aLength);
@@ -527,7 +521,7 @@ public final class Region {
     return i;
   }
 
-  /** Points a buffer made by {@link #newWindow} at a range of this region. */
+  /** Points a buffer from {@link #newWindow} at a range of this region. */
   void aim(ByteBuffer window, long offset, int count) {
     checkRange(offset, count);
     UNSAFE.putLong(window, BUFFER_ADDRESS, address + offset);
@@ -535,8 +529,8 @@ public final class Region {
   }
 
   /**
-   * A buffer that {@link #aim} can point anywhere, for the JDK calls that take nothing else. It
-   * must never leave this package's own classes and their direct callers' I/O calls.
+   * A buffer for {@link #aim}, for JDK calls that take only buffers. It must not leave the classes
+   * of this package and the I/O calls of their direct callers.
    */
   static ByteBuffer newWindow() {
     ByteBuffer window = WINDOW_BASE.slice();
@@ -545,7 +539,7 @@ public final class Region {
   }
 
   private void check(long offset, int count) {
-    // Neither side can wrap: a length is never negative, and an offset is not by then.
+    // Cannot overflow: the length is never negative, and neither is the offset at that point.
     if (offset < 0 || length - offset < count) {
       throw outOfBounds(offset, count);
     }

@@ -3,10 +3,10 @@ package io.kvsep.internal.memory;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bounds the scratch space of slots, of which there are as many as there ever were calls at once:
- * what calls under way take together, and apart from that what slots keep from one call to the
- * next. A call that needs no more than its slot has kept touches nothing shared. Thread safe; a
- * {@link Share} is for whoever is inside the slot.
+ * Bounds the scratch space of slots, whose number is the maximum of concurrent calls so far:
+ * separately the total used by running calls and the total that slots keep between calls. A call
+ * that needs no more than its slot keeps touches no shared state. Thread safe; a {@link Share} is
+ * used only by the thread inside the slot.
  */
 public final class ScratchBudget {
   private final long takenBytesMax;
@@ -16,9 +16,9 @@ public final class ScratchBudget {
   private final AtomicLong kept = new AtomicLong();
 
   /**
-   * @param takenBytesMax of all calls under way
-   * @param keptBytesMax of all slots between their calls
-   * @param slotBytesMax of one slot between its calls
+   * @param takenBytesMax total for all running calls
+   * @param keptBytesMax total for all slots between calls
+   * @param slotBytesMax limit for one slot between calls
    */
   public ScratchBudget(long takenBytesMax, long keptBytesMax, long slotBytesMax) {
     this.takenBytesMax = takenBytesMax;
@@ -26,7 +26,6 @@ public final class ScratchBudget {
     this.slotBytesMax = slotBytesMax;
   }
 
-  /** Of a slot that has nothing yet. */
   public Share newShare() {
     return new Share();
   }
@@ -42,14 +41,16 @@ public final class ScratchBudget {
     return false;
   }
 
-  /** What of the budget one slot has. */
   public final class Share {
     private long takenBytes;
     private long keptBytes;
 
     private Share() {}
 
-    /** Whether the call may hold so much, all in all; it then counts until {@link #release}. */
+    /**
+     * Reserves {@code bytes} in total for the call until {@link #release}; returns whether they
+     * fit.
+     */
     public boolean take(long bytes) {
       if (bytes <= keptBytes || bytes <= takenBytes) {
         return true;
@@ -62,11 +63,11 @@ public final class ScratchBudget {
     }
 
     /**
-     * Has the slot keep what a call needed, if that is little. False when others keep too much for
-     * that, some of whom may not need it any more.
+     * Lets the slot keep what the call needed, if that is little. Returns false if other slots,
+     * possibly unused ones, keep too much.
      */
     public boolean keep(long heldBytes) {
-      // What the next call takes, if it is as long as this one; else at least what is there.
+      // What the next call takes if it is as long as this one; at least what is held.
       long wanted = takenBytes <= slotBytesMax ? Math.max(takenBytes, heldBytes) : heldBytes;
       if (wanted <= keptBytes || wanted > slotBytesMax) {
         return true;
@@ -78,17 +79,20 @@ public final class ScratchBudget {
       return true;
     }
 
-    /** Whether the call took nothing, and what is held may stay: then there is nothing to end. */
+    /**
+     * Whether the call reserved nothing and everything held may be kept, so that nothing must be
+     * ended.
+     */
     public boolean isWithinKept(long heldBytes) {
       return takenBytes == 0 && heldBytes <= keptBytes;
     }
 
-    /** How much may be held between two calls. */
+    /** Bytes that may be held between calls. */
     public long keptBytes() {
       return keptBytes;
     }
 
-    /** Ends the call, which holds no more than {@link #keptBytes} now. */
+    /** Ends the call, which now holds at most {@link #keptBytes}. */
     public void release() {
       long bytes = takenBytes;
       if (bytes > 0) {
@@ -97,7 +101,7 @@ public final class ScratchBudget {
       }
     }
 
-    /** The slot keeps nothing any more; it holds nothing. */
+    /** Gives up the kept bytes; the slot must hold nothing. */
     public void giveBack() {
       long bytes = keptBytes;
       if (bytes > 0) {

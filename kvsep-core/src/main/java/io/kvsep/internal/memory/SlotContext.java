@@ -1,7 +1,7 @@
 package io.kvsep.internal.memory;
 
-/** The scratch space of one {@link EpochSlot}, used only by the thread that is inside it. */
+/** The scratch space of one {@link EpochSlot}, used only by the thread inside it. */
 public interface SlotContext {
-  /** Gives back what the context holds; nobody is inside the slot any more. */
+  /** Frees the context; the slot is not in use any more. */
   void free();
 }

@@ -7,11 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads what the system says of memory: how much this process may use, and how much of that can
- * hold the contents of files. Linux tells both in files of /proc and of the control groups (version
- * 1 and 2); elsewhere only the JVM's figure for all of the memory is known.
+ * Reads the system's memory statistics: how much memory this process may use, and how much of it
+ * can cache files. On Linux from /proc and the control groups (version 1 and 2); elsewhere only the
+ * JVM's figure for total memory is known.
  *
- * <p>Thread safe. Each call reads a few small files, some 100 microseconds together.
+ * <p>Thread safe. Each call reads a few small files, about 100 microseconds in total.
  */
 public final class SystemMemory implements ColdReadPolicy.Memory {
   private static final String NO_LIMIT = "max";
@@ -24,8 +24,8 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   }
 
   /**
-   * @param proc where the process file system is mounted
-   * @param groups where the control groups are mounted
+   * @param proc mount point of the process file system
+   * @param groups mount point of the control groups
    */
   SystemMemory(Path proc, Path groups) {
     this.proc = proc;
@@ -33,8 +33,8 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   }
 
   /**
-   * Bytes of memory that this process may use: those of the machine, or of a control group it is in
-   * that has fewer. {@link Long#MAX_VALUE} where the system does not tell.
+   * Bytes of memory that this process may use: those of the machine or of the smallest enclosing
+   * control group. {@link Long#MAX_VALUE} if unknown.
    */
   public long limitBytes() {
     long limit = field(proc.resolve("meminfo"), "MemTotal:", 1024);
@@ -57,7 +57,7 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   public long majorFaults() {
     try {
       String stat = Files.readString(proc.resolve("self/stat"));
-      // The name of the program, in parentheses, may contain anything.
+      // The program name, in parentheses, may contain anything.
       String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
       return Long.parseLong(fields[9]);
     } catch (IOException | RuntimeException e) {
@@ -65,7 +65,7 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     }
   }
 
-  /** The groups of this process with their parents, of the version that accounts for memory. */
+  /** The control groups of this process and their parents, of the version that accounts memory. */
   private List<Group> groups() {
     List<Group> found = new ArrayList<>();
     for (String line : lines(proc.resolve("self/cgroup"))) {
@@ -84,8 +84,8 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   }
 
   /**
-   * A group and its parents up to the root of the mount. Within a container the path may be that on
-   * the host, which is not there: the container's own group is the root then.
+   * A group and its parents up to the mount root. In a container the path may be the host's and not
+   * exist; the root is then the container's own group.
    */
   private static List<Path> upwards(Path root, String path) {
     List<Path> found = new ArrayList<>();
@@ -101,9 +101,9 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   /**
    * A control group.
    *
-   * @param limit name of the file with the limit
-   * @param usage name of the file with what the group and those below use, file contents included
-   * @param prefix of the fields in memory.stat that count those below, too
+   * @param limit name of the limit file
+   * @param usage name of the usage file, which includes subgroups and cached files
+   * @param prefix of the fields in memory.stat that include subgroups
    */
   private record Group(Path directory, String limit, String usage, String prefix) {
     static Group ofFirstVersion(Path directory) {
@@ -118,7 +118,7 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
       return number(directory.resolve(limit));
     }
 
-    /** What is left of the limit for files. */
+    /** Bytes of the limit that are left for files. */
     long fileBytes() {
       long most = limitBytes();
       long used = number(directory.resolve(usage));
@@ -135,7 +135,7 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     }
   }
 
-  /** The only number in a file; {@link Long#MAX_VALUE} for none, or for no limit. */
+  /** The only number in a file; {@link Long#MAX_VALUE} if absent or unlimited. */
   private static long number(Path file) {
     List<String> lines = lines(file);
     return lines.isEmpty() ? Long.MAX_VALUE : parsed(lines.get(0));

@@ -1,9 +1,9 @@
 package io.kvsep.internal.memory;
 
 /**
- * Unsigned variable-length integers, seven bits a byte, lowest first, the high bit meaning that
- * more follow. Values are always written in the fewest bytes, so a reader learns the encoded length
- * from the value: {@code next = offset + Varint.length(value)}.
+ * Unsigned variable-length integers, seven bits per byte, lowest first; the high bit means that
+ * more follow. Always minimal, so the encoded length follows from the value: {@code next = offset +
+ * Varint.length(value)}.
  */
 public final class Varint {
   /** Longest encoding of a long. */
@@ -11,12 +11,12 @@ public final class Varint {
 
   private Varint() {}
 
-  /** Bytes {@code value} takes, 1 to {@link #BYTES_MAX}. */
+  /** Encoded length of {@code value}, 1 to {@link #BYTES_MAX}. */
   public static int length(long value) {
     return (70 - Long.numberOfLeadingZeros(value | 1)) / 7;
   }
 
-  /** Writes {@code value} and returns the offset behind it. */
+  /** Writes {@code value} and returns the offset after it. */
   public static long put(Region region, long offset, long value) {
     long rest = value;
     long at = offset;
@@ -28,7 +28,6 @@ public final class Varint {
     return at;
   }
 
-  /** Reads the value at {@code offset}. */
   public static long get(Region region, long offset) {
     long first = region.getByte(offset);
     if (first >= 0) {
@@ -46,19 +45,18 @@ public final class Varint {
   }
 
   /**
-   * Of seven bytes in a word the high bits of those that end a value. With none, the first value is
-   * a longer one.
+   * High bits of those of the lower seven bytes that end a value. If zero, the first value is
+   * longer.
    */
   public static long ends(long word) {
     return ~word & 0x80_8080_8080_8080L;
   }
 
-  /** Bytes that the first value in a word takes. */
   public static int lengthTo(long ends) {
     return (Long.numberOfTrailingZeros(ends) >>> 3) + 1;
   }
 
-  /** The first value in a word, packed from seven bits each in three steps. */
+  /** The first value in a word; packs groups of seven bits in three steps. */
   public static long first(long word, long ends) {
     long groups = word & (ends ^ ends - 1) & 0x7f_7f7f_7f7f_7f7fL;
     groups = (groups & 0x7f_007f_007f_007fL) | (groups & 0x7f00_7f00_7f00L) >>> 1;
