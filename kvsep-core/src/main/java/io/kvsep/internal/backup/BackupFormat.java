@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import java.util.zip.CRC32C;
 
 /**
- * Bytes of a backup, little-endian. Authority: docs/formats/backup.md.
+ * Byte format of a backup, little-endian. Specification: docs/formats/backup.md.
  *
  * <pre>
  * backup := header block* trailer
@@ -29,11 +29,11 @@ import java.util.zip.CRC32C;
  *                                              16     8 bytes of all payloads
  * </pre>
  *
- * A <em>chained</em> crc covers the crc before it, four bytes, then all of the block or trailer but
- * the crc itself: so blocks that are missing, doubled or in another order do not pass.
+ * A <em>chained</em> crc covers the preceding crc, four bytes, then the whole block or trailer
+ * except the crc itself. It detects missing, duplicate and reordered blocks.
  *
  * <pre>
- * the payloads, one behind the other := record*      numbers are varints, an expiry is eight bytes
+ * the payloads, concatenated := record*        numbers are varints, an expiry is eight bytes
  *  1 keyspace  id nameLength name
  *  2 range     fromLength from toLength to           deleted before all that follows
  *  3 delete    keyLength key
@@ -41,11 +41,11 @@ import java.util.zip.CRC32C;
  *  5 expiring  keyLength key expiresAtMillis valueLength value
  * </pre>
  *
- * Keys and bounds are stored keys. The records come in the order of their kinds; the last three
- * kinds come keyspace by keyspace, and within each in the order of their keys.
+ * Keys and bounds are stored keys. Keyspace records come first, then ranges. Deletes and puts
+ * follow, ordered by keyspace and key.
  */
 final class BackupFormat {
-  /** What errors call the stream, which has no name. */
+  /** Name of the stream in errors. */
   static final String NAME = "backup";
 
   static final int FORMAT_VERSION = 1;
@@ -54,7 +54,7 @@ final class BackupFormat {
   static final int TRAILER_BYTES = 24;
   static final int BLOCK_BYTES = 64 << 10;
 
-  /** What a reader takes. */
+  /** Maximum that a reader accepts. */
   static final int BLOCK_BYTES_MAX = 1 << 20;
 
   static final int KEYSPACE = 1;
@@ -70,11 +70,11 @@ final class BackupFormat {
   private BackupFormat() {}
 
   /**
-   * What a backup is of.
+   * Identity and extent of a backup.
    *
-   * @param complete whether it stands for everything, and not only for what has changed
-   * @param since the sequence number from which it goes on
-   * @param until the one it reaches
+   * @param complete whether it is a full backup rather than one of changes
+   * @param since the sequence number at which it starts
+   * @param until the sequence number that it reaches
    */
   record Header(StoreId source, boolean complete, long since, long until) {}
 
@@ -89,8 +89,8 @@ final class BackupFormat {
   }
 
   /**
-   * What a stream is whose first bytes are these, with another magic: a damaged backup where the
-   * checksum holds with the right one, else somebody else's.
+   * The error for a header with a wrong magic: a damaged backup if the checksum matches with the
+   * correct magic, else a foreign file.
    */
   static KvException otherMagic(byte[] encoded) {
     byte[] mended = encoded.clone();
@@ -103,7 +103,7 @@ final class BackupFormat {
         NAME, 0, "magic " + hex.formatHex(mended, 0, 8), "magic " + hex.formatHex(encoded, 0, 8));
   }
 
-  /** Of a backup, whose magic was looked at. */
+  /** Decodes a header whose magic has been checked. */
   static Header header(byte[] encoded) {
     ByteBuffer bytes = buffer(encoded).position(Long.BYTES);
     int version = bytes.getInt();
@@ -139,7 +139,10 @@ final class BackupFormat {
     return (int) crc.getValue();
   }
 
-  /** The crc of a length and of what follows the crc itself, up to {@code count} bytes in all. */
+  /**
+   * The crc of {@code before}, the length field, and everything after the crc field, up to {@code
+   * count} bytes in all.
+   */
   static int chained(int before, byte[] bytes, int count) {
     CRC32C crc = new CRC32C();
     byte[] first = new byte[4];

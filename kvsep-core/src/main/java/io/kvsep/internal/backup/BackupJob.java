@@ -20,12 +20,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Writes what a store holds at one moment to a stream, or what has changed since an earlier one.
+ * Writes the content of a store as of one point in time, or the changes since an earlier backup, to
+ * a stream.
  *
- * <p>Changes are found in the index: of each key the newest version, if it is newer than that, also
- * when it is a delete. Compaction drops deletes that have nothing left to hide in this store, but
- * something in whatever was restored from the earlier backup; the manifest remembers the highest
- * such number, and where it is too high, everything is written in place of the changes.
+ * <p>Changes are found in the index: the newest version of each key, including deletes, if it is
+ * newer than the earlier backup. Compaction drops deletes that hide nothing in this store, but such
+ * a delete may hide an entry in a store restored from the earlier backup. The manifest records the
+ * highest sequence number of a dropped delete; if it is too high, a full backup is written instead.
  */
 final class BackupJob {
   private final EngineConfig config;
@@ -43,19 +44,19 @@ final class BackupJob {
   /**
    * Writes a backup.
    *
-   * @param since the sequence number an earlier one reached, 0 for everything
-   * @param pulse is called often and throws when the store is being closed
+   * @param since the sequence number that an earlier one reached, 0 for a full backup
+   * @param pulse called often; throws when the store is being closed
    * @return the sequence number that this one reaches
    */
   long run(OutputStream output, long since, Runnable pulse) throws IOException {
     while (true) {
       SortedMap<String, Integer> keyspaces = names();
       try (PinnedReadState moment = reads.moment()) {
-        // Where nobody made or dropped one meanwhile, these are those of the moment.
+        // Unchanged, so these are the keyspaces of the pinned read state.
         if (keyspaces.equals(names())) {
           if (!config.mode().readOnly()) {
-            // Numbers that a power failure takes back are given out again, to other writes: the
-            // next backup would pass these over.
+            // Sequence numbers revoked by a power failure are reused; the next backup would skip
+            // the writes that reuse them.
             appender.sync();
           }
           return write(output, since, moment, keyspaces, pulse);
@@ -93,13 +94,13 @@ final class BackupJob {
     for (int id : keyspaces.values()) {
       writeEntries(writer, moment, id, complete, since, pulse);
     }
-    // The last blocks and records too, behind which no other was read.
+    // Also covers the last blocks and records, after which nothing else was read.
     Region.requirePagesRead();
     writer.finish();
     return until;
   }
 
-  /** Fragments that follow each other are one again. What has no name any more is gone anyway. */
+  /** Merges adjacent fragments. Skips dropped keyspaces. */
   private static void writeRanges(
       BackupWriter writer, PinnedReadState moment, Set<Integer> named, long since)
       throws IOException {

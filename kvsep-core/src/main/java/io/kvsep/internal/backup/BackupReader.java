@@ -12,12 +12,11 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Reads a backup as {@link BackupFormat} has it. Every block is checked before anything of it is
- * handed out, and that the backup is whole before {@link #readAll} returns. Reads nothing behind
- * its end. Memory goes by the longest value at most. Not thread safe.
+ * Reads a backup in {@link BackupFormat}. Every block is checked before any of it is returned, and
+ * {@link #readAll} returns only if the backup is complete. Reads nothing after its end. Uses at
+ * most the memory of the longest value. Not thread safe.
  */
 final class BackupReader {
-  /** Takes the records. */
   interface Sink {
     void keyspace(int id, String name);
 
@@ -25,7 +24,7 @@ final class BackupReader {
 
     void delete(byte[] storedKey);
 
-    /** Whether to read values; if not, they are checked, and empty ones handed out. */
+    /** Whether to read values; if not, they are checked and passed as empty. */
     boolean wantsValues();
 
     void put(byte[] storedKey, long expiresAtMillis, byte[] value);
@@ -40,7 +39,6 @@ final class BackupReader {
   private int chain;
   private boolean ended;
 
-  /** Where in the stream the block begins that was read last. */
   private long blockOffset;
 
   private long nextOffset;
@@ -50,13 +48,13 @@ final class BackupReader {
   /**
    * Reads the header.
    *
-   * @param pulse is called often and may throw
+   * @param pulse called often; may throw
    */
   BackupReader(InputStream input, Runnable pulse) throws IOException {
     this.input = input;
     this.pulse = pulse;
     byte[] encoded = new byte[BackupFormat.HEADER_BYTES];
-    // Eight bytes first, so that a shorter file of another program is told from a cut one.
+    // Eight bytes first, to distinguish a shorter foreign file from a truncated backup.
     fill(encoded, 0, Long.BYTES);
     if (BackupFormat.buffer(encoded).getLong() != BackupFormat.MAGIC) {
       input.readNBytes(encoded, Long.BYTES, encoded.length - Long.BYTES);
@@ -71,7 +69,7 @@ final class BackupReader {
     return header;
   }
 
-  /** Hands out all records; called once. */
+  /** Passes all records to {@code sink}; called once. */
   void readAll(Sink sink) throws IOException {
     int last = 0;
     while (hasMore()) {
@@ -250,7 +248,7 @@ final class BackupReader {
     }
   }
 
-  /** What is wrong with the record that was read last. */
+  /** An error in the last record read. */
   CorruptionException damage(String expected, String found) {
     return new CorruptionException(BackupFormat.NAME, blockOffset, expected, found);
   }

@@ -7,11 +7,11 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Writes a backup as {@link BackupFormat} has it, one block after the other. Not thread safe. */
+/** Writes a backup in {@link BackupFormat}, block by block. Not thread safe. */
 final class BackupWriter {
   private final OutputStream output;
 
-  /** The block that is being filled, behind room for its header. */
+  /** The current block, including its header. */
   private final byte[] block = new byte[BackupFormat.BLOCK_HEADER_BYTES + BackupFormat.BLOCK_BYTES];
 
   private int used = BackupFormat.BLOCK_HEADER_BYTES;
@@ -44,9 +44,9 @@ final class BackupWriter {
   }
 
   /**
-   * One entry.
+   * Writes one entry.
    *
-   * @param expiresAtMillis {@link SnapshotCursor#NEVER} when it does not
+   * @param expiresAtMillis {@link SnapshotCursor#NEVER} if it does not expire
    */
   void put(byte[] storedKey, long expiresAtMillis, ByteBuffer value) throws IOException {
     boolean expires = expiresAtMillis != SnapshotCursor.NEVER;
@@ -66,7 +66,7 @@ final class BackupWriter {
     }
   }
 
-  /** Ends the backup; what is behind it belongs to somebody else. */
+  /** Ends the backup and flushes, but does not close, the stream. */
   void finish() throws IOException {
     writeBlock();
     byte[] bytes = new byte[BackupFormat.TRAILER_BYTES];

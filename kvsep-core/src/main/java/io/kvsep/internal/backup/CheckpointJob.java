@@ -15,12 +15,12 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Makes a directory that holds the store as it is at one moment, and is a store of its own. Writers
- * are kept out only while the log goes on in another segment: everything committed then lies in
- * files that nobody writes into any more, and these are linked. What is in memtables is not
- * flushed, as the log has it; whoever opens the copy replays it.
+ * Creates an independent copy of the store as of one point in time. Writers are blocked only while
+ * the log switches to a new segment: everything committed before is then in immutable files, which
+ * are linked. Memtables are not flushed, because the log has their content; opening the copy
+ * replays it.
  *
- * <p>Works on the calling thread.
+ * <p>Runs on the calling thread.
  */
 final class CheckpointJob {
   private final EngineConfig config;
@@ -43,12 +43,12 @@ final class CheckpointJob {
   }
 
   /**
-   * Makes the copy; after an error there is nothing in its place.
+   * Creates the copy; after an error {@code target} does not exist.
    *
-   * @param pulse is called often and throws when the store is being closed
+   * @param pulse called often; throws when the store is being closed
    */
   void run(Path target, Runnable pulse) throws IOException {
-    // First, so that nothing is done to the store when the name is taken.
+    // First, so that an existing target leaves the store untouched.
     try (NewDirectory copy = config.storage().newDirectory(target)) {
       Version version = rotation.endSegment();
       try {
@@ -69,7 +69,7 @@ final class CheckpointJob {
         FileCopy.copy(config.storage(), name, copy.storage(), name, file.getValue(), ledger, pulse);
       }
     }
-    // Made now, so that whoever opens the copy for reading only keeps writers away from it.
+    // Created now, so that a read-only opener of the copy can lock out writers.
     StorageLock lock = copy.storage().lock(StoreFiles.LOCK, /* shared= */ false);
     lock.close();
     VersionCopy.write(versions, version, copy.storage(), ledger);

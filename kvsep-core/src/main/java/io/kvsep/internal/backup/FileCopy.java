@@ -9,17 +9,17 @@ import io.kvsep.internal.memory.Region;
 import java.io.EOFException;
 import java.io.IOException;
 
-/** Copies files a piece at a time. */
+/** Copies files in pieces. */
 public final class FileCopy {
   private static final int PIECE_BYTES = 256 << 10;
 
   private FileCopy() {}
 
   /**
-   * Makes {@code target} of the first {@code length} bytes of {@code name} and syncs it, but not
-   * its name.
+   * Creates {@code target} from the first {@code length} bytes of {@code name} and syncs it, but
+   * not its directory entry.
    *
-   * @param pulse is called before each piece and may throw
+   * @param pulse called before each piece; may throw
    */
   public static void copy(
       Storage from,

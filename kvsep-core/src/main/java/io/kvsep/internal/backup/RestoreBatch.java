@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Some records of a backup, to be written together. Not thread safe. */
+/** Records of a backup that are written together. Not thread safe. */
 final class RestoreBatch extends RecordSource {
   private static final int RECORDS_MAX = 4096;
   private static final long PAYLOAD_BYTES_MAX = 1 << 20;
@@ -25,8 +25,8 @@ final class RestoreBatch extends RecordSource {
   private int next;
 
   /**
-   * Adds a record with a stored key, but no delete of a key that nobody can have: older backups
-   * have such beside a range, and whoever follows the changes could not carry them out.
+   * Adds a record with a stored key. Skips deletes of impossible keys, which older backups contain
+   * next to ranges and followers of the change feed could not apply.
    */
   void add(int kind, byte[] storedKey, byte @Nullable [] value, long expiresAtMillis) {
     int id = Keyspaces.of(storedKey);
@@ -45,7 +45,6 @@ final class RestoreBatch extends RecordSource {
     }
   }
 
-  /** Whether there is enough for a write. */
   boolean isFull() {
     return entries.size() >= RECORDS_MAX || payloadBytes >= PAYLOAD_BYTES_MAX;
   }

@@ -33,18 +33,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts a backup into a store: all of one into a store that was never written to, changes into one
- * that is exactly where they begin.
+ * Restores a backup: a full one into a store that was never written to, changes into a store
+ * exactly at their start.
  *
- * <p>The stream is first read to its end, and checked, into a temporary file; until then nothing is
- * changed. Then the manifest says that a restore is under way, the records are written like those
- * of any writer, and the manifest says that it is done. A restore that dies in between leaves a
- * store that takes the same backup again, or all of the source up to the same number, and nothing
- * else: writing all of it once more leads to the same content, as ranges are deleted before
- * anything is put. That is so until somebody else writes, which the manifest says first: from then
- * on the store takes none, so that nobody's write is lost and nothing is called exact that is not.
+ * <p>The stream is first read into a temporary file and checked; until then nothing is changed.
+ * Then the manifest records that a restore has begun, the records are written as ordinary writes,
+ * and the manifest records the end. After a failure in between, the store accepts only the same
+ * backup, or a full one of the source up to the same number. Writing all of it again leads to the
+ * same content, because ranges are deleted before anything is put. Before the first other write,
+ * the manifest records that the restore is mixed; from then on no backup is accepted, so that no
+ * write is lost and no state is wrongly called exact.
  *
- * <p>Thread safe; one restore at a time writes. Whoever comes next finds what that one has left.
+ * <p>Thread safe. One restore writes at a time; the next one sees its result.
  */
 final class RestoreJob {
   private final EngineConfig config;
@@ -58,7 +58,7 @@ final class RestoreJob {
   private final CommitPipeline pipeline;
 
   /**
-   * Held from the first change to the last, and not while a stream is read: that may take hours.
+   * Held from the first to the last change, but not while reading a stream, which may take hours.
    */
   private final ReentrantLock oneAtATime = new ReentrantLock();
 
@@ -89,8 +89,8 @@ final class RestoreJob {
   /**
    * Restores a backup.
    *
-   * @param pulse is called often and throws when the store is being closed
-   * @return the sequence number of the source that this store is at
+   * @param pulse called often; throws when the store is being closed
+   * @return the sequence number of the source that this store has reached
    */
   long run(InputStream input, Runnable pulse) throws IOException {
     long number = versions.newFileNumber();
@@ -116,7 +116,7 @@ final class RestoreJob {
     Restored restored = version.history().restored();
     Restored ofSource =
         restored != null && restored.source().equals(header.source()) ? restored : null;
-    // An earlier backup of the same store may have had keyspaces and nothing in them.
+    // An earlier backup of the same store may have contained only empty keyspaces.
     boolean keyspacesOfSource = ofSource != null && ofSource.sequence() != Restored.MIXED;
     boolean untouched =
         reads.visibleSequence() == 0
@@ -139,8 +139,8 @@ final class RestoreJob {
   }
 
   /**
-   * Whether a backup of the same store leads to what is under way. One of changes does so only if
-   * these changes are: while everything is, what was there before may be gone.
+   * Whether a backup of the same store completes the interrupted restore. A backup of changes does
+   * so only for the same changes: an interrupted full restore may have deleted older content.
    */
   private static boolean completes(Restored restored, Header header) {
     return restored.isUnderWay()
@@ -160,7 +160,7 @@ final class RestoreJob {
     return place + what + (changed ? ", and changed" : "");
   }
 
-  /** Ids are those of the source, so they must not have been used here for others. */
+  /** Ids are those of the source, so they must not be in use here for other keyspaces. */
   private void requireFits(Map<String, Integer> names, Version version) {
     Set<Integer> there = new HashSet<>(version.keyspaces().values());
     for (Map.Entry<String, Integer> name : names.entrySet()) {
@@ -178,7 +178,7 @@ final class RestoreJob {
   private void apply(Header header, Map<String, Integer> names, BackupReader backup)
       throws IOException {
     AtomicReference<Start> begun = new AtomicReference<>();
-    // Nobody may take an id that the backup brings.
+    // Keeps other threads from allocating ids that the backup contains.
     catalog.exclusively(
         () -> {
           Start start = begin(header, names);
@@ -216,10 +216,10 @@ final class RestoreJob {
     }
   }
 
-  /** What the store was like when nothing of the backup was in it. */
+  /** State of the store before the restore. */
   private record Start(long sequence, Map<String, Integer> keyspaces) {}
 
-  /** With nobody writing: reading the stream may have taken hours, and all may have changed. */
+  /** Excludes writers and checks again: reading the stream may have taken hours. */
   private Start begin(Header header, Map<String, Integer> names) {
     AtomicReference<Start> start = new AtomicReference<>();
     alone(
@@ -236,8 +236,8 @@ final class RestoreJob {
   }
 
   /**
-   * Says where the store is now. With anybody else's writes in between, that is a number that it
-   * has left behind; one that was used up by a write that failed makes no difference.
+   * Records the state reached. If other writes happened in between, records a sequence number that
+   * the store has passed; numbers used only by failed writes do not matter.
    */
   private void end(Header header, Start start) {
     alone(
@@ -245,27 +245,25 @@ final class RestoreJob {
           boolean others = underWay() == null;
           long left = reads.visibleSequence() > start.sequence ? start.sequence : Restored.MIXED;
           long sequence = others ? left : reads.visibleSequence();
-          // All of the backup was synced, by which a log that ends before that is known as damaged.
+          // The whole backup is synced, so a log that ends before that point is damaged.
           Restored done = new Restored(header.source(), header.since(), header.until(), sequence);
           note(new VersionEdit().restored(done).syncedLog(appender.durable()));
           pipeline.firstOfOthers(null);
         });
   }
 
-  /** With nobody writing, or making a keyspace. */
   private void alone(Runnable action) {
     catalog.exclusively(() -> pipeline.exclusively(action));
   }
 
   /**
-   * Before the first write of anybody else while one is under way, whether it is at work or has
-   * failed: what it would lead to is not what the source has any more, or would not have that
-   * write.
+   * Runs before the first other write while a restore is running or has failed. Completing the
+   * restore would then lose that write, or not reproduce the source.
    */
   private void noteOthers() {
     Restored restored = underWay();
     if (restored == null) {
-      // To say that failed, and the next open may find it said all the same.
+      // Recording it failed, but the next open may find it recorded.
       failure.guard(versions::settle);
     } else {
       note(new Restored(restored.source(), restored.since(), restored.until(), Restored.MIXED));
@@ -285,11 +283,11 @@ final class RestoreJob {
     failure.guard(() -> versions.apply(edit));
   }
 
-  /** Takes the names, and looks whether everything else belongs to one of them. */
+  /** Collects the keyspaces and checks that every record belongs to one of them. */
   private static final class Names implements BackupReader.Sink {
     final Map<String, Integer> ids = new HashMap<>();
 
-    /** Those in the map: each record asks for one. */
+    /** The values of the map, for fast lookup per record. */
     private final Set<Integer> known = new HashSet<>();
 
     private final BackupReader survey;
@@ -339,7 +337,6 @@ final class RestoreJob {
     }
   }
 
-  /** Writes records a batch at a time. */
   private final class Records implements BackupReader.Sink {
     private final RestoreBatch batch = new RestoreBatch();
     private final Set<Integer> cleared = new HashSet<>();

@@ -11,9 +11,9 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * A temporary file of the store that holds a stream until all of it is known to be sound: what is
- * read through {@link #recording} can be read again through {@link #recorded}. Never durable: the
- * next open removes what a crash leaves of it. Not thread safe.
+ * A temporary file that holds a stream until it is known to be valid: data read through {@link
+ * #recording} can be read again through {@link #recorded}. Never durable; the next open deletes it
+ * after a crash. Not thread safe.
  */
 final class RestoreSpool implements AutoCloseable {
   private static final int BUFFER_BYTES = 256 << 10;
@@ -27,9 +27,9 @@ final class RestoreSpool implements AutoCloseable {
   private long written;
 
   /**
-   * Makes the file.
+   * Creates the file.
    *
-   * @param number of no other table
+   * @param number a file number used by no other table
    */
   RestoreSpool(Storage storage, long number, MemoryLedger ledger) throws IOException {
     this.storage = storage;
@@ -46,7 +46,7 @@ final class RestoreSpool implements AutoCloseable {
     }
   }
 
-  /** Reads {@code source} and keeps what was read. */
+  /** Records what is read from {@code source}. */
   InputStream recording(InputStream source) {
     return new InputStream() {
       @Override
@@ -72,7 +72,7 @@ final class RestoreSpool implements AutoCloseable {
     };
   }
 
-  /** What was kept, from its beginning; nothing more is kept. */
+  /** Returns a stream over the recorded data; recording ends. */
   InputStream recorded() throws IOException {
     write();
     return new InputStream() {
@@ -113,14 +113,14 @@ final class RestoreSpool implements AutoCloseable {
     }
   }
 
-  /** Frees the memory and deletes the file; what became of the restore is known by then. */
+  /** Frees the memory and deletes the file; failures do not affect the restore. */
   @Override
   public void close() {
     buffer.free();
     try {
       file.close();
     } catch (IOException e) {
-      // Nobody reads it again.
+      // The file is not read again.
     }
     try {
       storage.delete(name);

@@ -21,7 +21,9 @@ import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 
-/** Copies of an open store, and a store out of one, while everything else goes on. Thread safe. */
+/**
+ * Checkpoints, backups and restores of an open store, concurrent with all other use. Thread safe.
+ */
 public final class StoreBackups {
   private final StoreWrites writes;
   private final FailureState failure;
@@ -49,7 +51,7 @@ public final class StoreBackups {
             config, reads, writes, pipeline, keyspaces, versions, appender, failure, ledger);
   }
 
-  /** Makes a store out of this one as it is now, in a directory that is not there yet. */
+  /** Creates a copy of the store in a directory that must not exist. */
   public void checkpoint(Path target) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
@@ -66,7 +68,7 @@ public final class StoreBackups {
     }
   }
 
-  /** Writes what has changed since a sequence number, or everything; the number it reaches. */
+  /** Writes the changes since a sequence number, or everything; returns the number reached. */
   public long backup(OutputStream output, long since) {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
@@ -80,7 +82,7 @@ public final class StoreBackups {
     }
   }
 
-  /** Puts a backup into this store; the sequence number of its source that it is at then. */
+  /** Restores a backup; returns the sequence number of its source that the store has reached. */
   public long restore(InputStream input) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
