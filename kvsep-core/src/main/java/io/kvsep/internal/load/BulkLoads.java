@@ -24,27 +24,26 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Puts many entries into the store past log and memtables: they are sorted as far as they need it,
- * written into tables and files of values as they will stay, and put in force by one edit of the
- * manifest, all of them or none. One load at a time; thread safe.
+ * Loads many entries past log and memtables: they are sorted if necessary, written to final tables
+ * and blob files, and installed by one manifest edit, all or none. One load at a time; thread safe.
  *
- * <p>The entries get numbers that lie a good way above all that were given out when the load began,
- * because their tables are written while others write. When they are put in force, the numbers
- * between are passed over. Should writers have come that far meanwhile, the tables, which are
- * little beside the values, are written once more with higher ones. So the load is newer than
- * everything that was committed before it came into force, and older than everything after.
+ * <p>The entries get sequence numbers well above those in use when the load began, because their
+ * tables are written while other threads write. Installation skips the numbers in between. If
+ * writers have reached the load's numbers meanwhile, its tables, which are small compared to the
+ * values, are rewritten with higher ones. The load is thus newer than everything committed before
+ * its installation and older than everything after.
  *
- * <p>Runs of ascending keys are merged where there is more than one. Values are not moved for it:
- * each run's lie in order, which is one sequential stream a run for whoever scans them.
+ * <p>If there are several runs of ascending keys, they are merged. Values are not moved: those of
+ * each run are in order, so a scan reads one sequential stream per run.
  *
- * <p>The calling thread asks for the entries and sorts them; another one compresses, checksums and
- * writes meanwhile.
+ * <p>The calling thread reads the entries and sorts them; another thread compresses, checksums and
+ * writes concurrently.
  */
 public final class BulkLoads {
-  /** By so many bits there is more room the next time. */
+  /** Bits by which the gap of sequence numbers grows for the next attempt. */
   private static final int ROOM_GROWTH = 8;
 
-  /** About what an open table takes beside what its iterator does. */
+  /** Approximate memory of an open table, without its iterator. */
   private static final int READER_BYTES = 1 << 10;
 
   private final EngineConfig config;
@@ -81,7 +80,7 @@ public final class BulkLoads {
   /**
    * Loads entries into a keyspace: all or none, durable on return.
    *
-   * @return how many were handed in
+   * @return the number of entries passed in
    */
   public long load(int keyspace, LoadSource entries) {
     if (isInside()) {
@@ -97,34 +96,34 @@ public final class BulkLoads {
     } catch (InternalError e) {
       throw PageFaults.error(e);
     } finally {
-      // What is not in force by now never will be.
+      // Files not installed by now never will be.
       owned.close();
       lock.unlock();
       writes.exit(slot);
     }
   }
 
-  /** Whether the calling thread is inside a load, so that it cannot wait for it. */
+  /** Whether the calling thread is inside a load and therefore must not wait for it. */
   public boolean isInside() {
     return lock.isHeldByCurrentThread();
   }
 
-  /** Whether somebody loads, or is about to. */
+  /** Whether a load is running or about to start. */
   public boolean isAtWork() {
     return lock.isLocked();
   }
 
-  /** Files of the load that is at work. */
+  /** Files of the running load. */
   public Set<String> files() {
     return owned.names();
   }
 
-  /** Written to tables, also for what came to nothing or was only to be merged. */
+  /** Bytes written to tables, including failed loads and tables that were merged. */
   public long tableBytesWritten() {
     return owned.tableBytesWritten();
   }
 
-  /** Written to files of values, also for what came to nothing. */
+  /** Bytes written to blob files, including failed loads. */
   public long valueBytesWritten() {
     return owned.valueBytesWritten();
   }
@@ -139,11 +138,9 @@ public final class BulkLoads {
   }
 
   /**
-   * What was read and written of a load's input.
-   *
-   * @param middleKey where to divide it
+   * @param middleKey where to divide the input into halves
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared as a whole
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Written(
       List<List<TableMeta>> runs,
       byte[] middleKey,
@@ -190,7 +187,7 @@ public final class BulkLoads {
         LoadRuns runs = new LoadRuns(context, ordered, owned, syncs, inline, first, ledger);
         LoadBuffer one = new LoadBuffer(ledger, bufferBytes);
         LoadBuffer other = new LoadBuffer(ledger, bufferBytes);
-        // Closed before all that it works with.
+        // Closed before everything that it uses.
         LoadWorker worker = new LoadWorker(config.scheduler())) {
       LoadInput input =
           new LoadInput(
@@ -227,7 +224,7 @@ public final class BulkLoads {
   }
 
   private LoadMerge merge(JobContext context, Written written, LoadSyncs syncs) {
-    // An iterator may hold a block and a key, and grows by doubling.
+    // An iterator may hold a block and a key, and its memory grows by doubling.
     long bytesEach = 2 * (config.shape().blockBytes() + 2 * written.longestEntry());
     return new LoadMerge(
         config,
@@ -241,15 +238,15 @@ public final class BulkLoads {
         bytesEach + READER_BYTES);
   }
 
-  /** Memory for what is being put in order. */
+  /** Memory for sorting and merging. */
   private long bytesMax() {
     return config.shape().memtableBytes() / 2;
   }
 
-  /** The least number of a load that leaves writers so much room. */
+  /** First sequence number of a load that leaves {@code room} numbers for writers. */
   private long firstNumber(long room) {
     long visible = snapshots.visibleSequence();
-    // A load has less than so many runs.
+    // A load has fewer runs than this.
     if (visible > Limits.SEQUENCE_MAX - Integer.MAX_VALUE - room) {
       throw new LimitExceededException("sequence numbers are used up");
     }

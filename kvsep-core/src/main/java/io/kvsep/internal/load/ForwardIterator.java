@@ -3,7 +3,7 @@ package io.kvsep.internal.load;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Region;
 
-/** Entries that are walked once, from the first on, as merges do. Not thread safe. */
+/** An iterator that supports one forward pass, as merges need. Not thread safe. */
 public abstract class ForwardIterator extends InternalIterator {
   @Override
   public final void seekToLast() {

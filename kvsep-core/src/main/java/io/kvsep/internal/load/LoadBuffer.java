@@ -5,34 +5,33 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Entries of a bulk load in memory, to be walked in the order of their keys. Of entries with the
- * same key the one added last counts. The length of the memory is fixed, unless a single entry
- * needs more.
+ * Entries of a bulk load in memory, iterated in key order. Of equal keys the last one added wins.
+ * The memory has a fixed length, unless a single entry needs more.
  *
  * <pre>
  * memory := entry* free place*                  an entry begins at a multiple of 8
  *
  * entry                                         place, 16 bytes, the first at the very end
  * offset bytes field                            offset bytes field
- *      0     4 length of the key                     0     8 beginning of the key, as a number
+ *      0     4 length of the key                     0     8 key prefix, as a number
  *      4     4 length of the payload                 8     8 offset of the entry
  *      8     8 kind
  *     16     … key, payload
  * </pre>
  *
- * As much as the places take stays free in front of them, to sort them. Sorting is a merge sort
- * over the places: entries do not move, and n of them take about n log2(n) comparisons of numbers,
- * whatever their order. Not thread safe.
+ * Space equal to the places is kept free before them for sorting. A merge sort orders the places;
+ * entries do not move. It takes about n log2(n) comparisons of numbers for n entries in any order.
+ * Not thread safe.
  */
 final class LoadBuffer implements AutoCloseable {
-  /** What an entry takes beside key and payload, at most. */
+  /** Maximum space of an entry in addition to key and payload. */
   static final int ENTRY_OVERHEAD = 16 + 7 + 32;
 
   private static final int HEADER_BYTES = 16;
   private static final int PLACE_BYTES = 16;
   private static final int SORTED_RUN = 16;
 
-  /** Entries that are brought into the core's cache together, and what of each. */
+  /** Number of entries prefetched together, and bytes of each. */
   private static final int TOUCHED_ENTRIES = 16;
 
   private static final int TOUCHED_BYTES = 256;
@@ -43,12 +42,12 @@ final class LoadBuffer implements AutoCloseable {
   private int count;
   private boolean ordered;
 
-  /** The entry at which the walk stands. */
+  /** Index and offset of the current entry. */
   private int position;
 
   private long current;
 
-  // Where the places are and where they can go, while sorting.
+  // Start of the places and of their free target space while sorting.
   private long from;
   private long to;
 
@@ -70,13 +69,12 @@ final class LoadBuffer implements AutoCloseable {
     return count == 0;
   }
 
-  /** Whether an entry with these lengths can be added. */
   boolean hasRoom(int keyLength, int payloadLength) {
     long free = region.length() - end - 2L * PLACE_BYTES * count;
     return (long) keyLength + payloadLength + ENTRY_OVERHEAD <= free;
   }
 
-  /** Makes sure that an entry with these lengths can be added to the empty buffer. */
+  /** Ensures that an entry with these lengths fits into the empty buffer. */
   void grow(int keyLength, int payloadLength) {
     long needed = ((long) keyLength + payloadLength + ENTRY_OVERHEAD + 7) & -8;
     if (needed > region.length()) {
@@ -89,14 +87,12 @@ final class LoadBuffer implements AutoCloseable {
     return region;
   }
 
-  /**
-   * Where the caller puts key and payload of a new entry, behind each other, before {@link #add}.
-   */
+  /** Where the caller writes the key and then the payload of a new entry before {@link #add}. */
   long newKeyOffset() {
     return end + HEADER_BYTES;
   }
 
-  /** Takes the entry over whose key and payload have been put. */
+  /** Adds the entry whose key and payload have been written. */
   void add(int kind, int keyLength, int payloadLength) {
     long entry = end;
     region.putInt(entry, keyLength);
@@ -111,7 +107,7 @@ final class LoadBuffer implements AutoCloseable {
     end = (entry + HEADER_BYTES + keyLength + payloadLength + 7) & -8;
   }
 
-  /** Begins the walk in front of the first entry; none may be added until it is cleared. */
+  /** Sorts and positions before the first entry; nothing may be added until cleared. */
   void sort() {
     position = -1;
     from = placesStart() + PLACE_BYTES - (long) PLACE_BYTES * count;
@@ -125,12 +121,11 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /** Begins the walk anew. */
   void rewind() {
     position = -1;
   }
 
-  /** To the next key; false behind the last one. */
+  /** Moves to the next key; returns false after the last one. */
   boolean next() {
     while (++position < count) {
       if (!ordered && position % TOUCHED_ENTRIES == 0) {
@@ -146,8 +141,8 @@ final class LoadBuffer implements AutoCloseable {
   }
 
   /**
-   * Reads a little of the next entries, which lie anywhere: together they take about as long as one
-   * would.
+   * Touches the next entries, which are scattered in memory: together they take about as long as
+   * one cache miss.
    */
   private void touchNext() {
     int limit = Math.min(count, position + TOUCHED_ENTRIES);
@@ -157,7 +152,7 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /** The key in the middle of the sorted entries, of which there is one. */
+  /** The middle key of the sorted, non-empty buffer. */
   byte[] middleKey() {
     long entry = entryOf(from + (long) PLACE_BYTES * (count / 2));
     byte[] key = new byte[keyLength(entry)];
@@ -190,7 +185,6 @@ final class LoadBuffer implements AutoCloseable {
     region.free();
   }
 
-  /** Where the place of the first entry is; the others lie in front of it. */
   private long placesStart() {
     return region.length() - PLACE_BYTES;
   }
@@ -212,7 +206,7 @@ final class LoadBuffer implements AutoCloseable {
         region, a + HEADER_BYTES, keyLength(a), region, b + HEADER_BYTES, keyLength(b));
   }
 
-  /** The places lie in the order of adding from the end of memory on; ascending is handier. */
+  /** Reverses the places, which are in order of adding from the end of memory. */
   private void turnRound() {
     long low = from;
     long high = placesStart();
@@ -227,7 +221,10 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /** The first bytes behind what all keys have in common decide nearly every comparison. */
+  /**
+   * Stores the first bytes after the common prefix of all keys; they decide nearly every
+   * comparison.
+   */
   private void putPrefixes() {
     long first = entryOf(placesStart());
     int common = keyLength(first);
@@ -251,7 +248,7 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /** Stable, so that of one key the entry added last comes last. */
+  /** Stable, so that of equal keys the entry added last comes last. */
   private void mergeSort() {
     for (int start = 0; start < count; start += SORTED_RUN) {
       insertionSort(start, Math.min(count, start + SORTED_RUN));

@@ -10,9 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Files of a bulk load to which nothing refers yet, from before they are made; {@link #close}
- * deletes those that are there. Counts what is written to them. Any thread may add, count and look,
- * one at a time does the rest.
+ * Files of a bulk load to which nothing refers yet, registered before they are created; {@link
+ * #close} deletes them. Counts the bytes written. Any thread may add, count and read; the rest is
+ * for one thread at a time.
  */
 final class LoadFiles implements AutoCloseable {
   private final Storage storage;
@@ -32,33 +32,30 @@ final class LoadFiles implements AutoCloseable {
     return Set.copyOf(names);
   }
 
-  /** A table was written, of a run or of what runs were merged into. */
   void finished(TableMeta table) {
     tableBytes.addAndGet(table.fileBytes());
   }
 
-  /** A file of values was written. */
   void finished(ValueFile file) {
     valueBytes.addAndGet(file.bytes());
   }
 
-  /** Written to tables by all loads, whatever became of these. */
+  /** Bytes written to tables by all loads, including failed ones. */
   long tableBytesWritten() {
     return tableBytes.get();
   }
 
-  /** Written to files of values by all loads, whatever became of these. */
+  /** Bytes written to blob files by all loads, including failed ones. */
   long valueBytesWritten() {
     return valueBytes.get();
   }
 
-  /** Deletes some of them now. */
   void delete(Collection<String> some) {
     names.removeAll(some);
     some.forEach(this::delete);
   }
 
-  /** They belong to somebody else from now on. */
+  /** Gives up ownership of the files. */
   void handOver() {
     names.clear();
   }
@@ -73,7 +70,7 @@ final class LoadFiles implements AutoCloseable {
     try {
       storage.delete(name);
     } catch (IOException e) {
-      // It is gone already, or stays as an orphan; the next open removes it.
+      // It is already gone, or stays as an orphan; the next open removes it.
       return;
     }
   }

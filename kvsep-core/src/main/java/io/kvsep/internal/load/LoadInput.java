@@ -10,15 +10,14 @@ import io.kvsep.internal.write.WriteBuffer;
 import java.io.IOException;
 
 /**
- * What a user hands to a bulk load, a buffer full at a time. The longest values are written when
- * they are handed in, so that no more than one of them is held; all others go into the buffer. Not
- * thread safe.
+ * Reads the input of a bulk load, one buffer at a time. The longest values are written directly, so
+ * that at most one of them is held; all others go into the buffer. Not thread safe.
  */
 final class LoadInput {
-  /** Values from here on are written as they come: a scan reads each of them at one go anyway. */
+  /** Longer values are written in input order: a scan reads each of them sequentially anyway. */
   private static final int ORDERED_VALUE_BYTES_MAX = 16 << 10;
 
-  /** Entries between two looks at the world. */
+  /** Entries between two calls of {@code pulse}. */
   private static final int PULSE_ENTRIES = 1024;
 
   private final LoadSource source;
@@ -30,15 +29,15 @@ final class LoadInput {
   private long userBytes;
   private long longestEntry;
 
-  /** Whether the source stands on an entry that did not fit into the buffer any more. */
+  /** Whether the current entry of the source did not fit into the buffer. */
   private boolean pending;
 
   private boolean ended;
 
   /**
-   * @param source only asked on the thread that fills
-   * @param values takes those that do not go into the buffer
-   * @param pulse is called now and then and may throw to give up
+   * @param source used only by the thread that fills buffers
+   * @param values receives the values that do not go into the buffer
+   * @param pulse called from time to time; may throw to cancel
    */
   LoadInput(
       int keyspace,
@@ -53,27 +52,24 @@ final class LoadInput {
     this.prefix = Keyspaces.storedKey(keyspace, new byte[0]);
   }
 
-  /** Entries handed in so far. */
   long entryCount() {
     return entryCount;
   }
 
-  /** Bytes of their keys and values. */
   long userBytes() {
     return userBytes;
   }
 
-  /** Bytes of the longest key and payload so far, as they are in a buffer. */
+  /** Length of the longest key and payload so far, as stored in a buffer. */
   long longestEntry() {
     return longestEntry;
   }
 
-  /** Whether there is nothing left. */
   boolean hasEnded() {
     return ended && !pending;
   }
 
-  /** Fills the buffer with what comes next, and sorts it; false when there is nothing left. */
+  /** Fills and sorts the buffer; returns false if no input is left. */
   boolean fill(LoadBuffer buffer) throws IOException {
     buffer.clear();
     if (pending) {
@@ -98,7 +94,7 @@ final class LoadInput {
     return !buffer.isEmpty();
   }
 
-  /** Puts the source's current entry into the buffer; without room for it it stays pending. */
+  /** Adds the current entry of the source to the buffer; if it does not fit, it stays pending. */
   private void add(LoadBuffer buffer) throws IOException {
     byte[] key = source.key();
     byte[] value = source.value();

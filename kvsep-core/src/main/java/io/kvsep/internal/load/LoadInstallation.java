@@ -25,24 +25,22 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Puts a bulk load in force between two commits: for everybody who reads later it is the newest
- * there is, and for everybody who reads at an earlier moment it is not there.
+ * Installs a bulk load between two commits: later readers see it as the newest data, readers at an
+ * earlier point do not see it.
  *
- * <p>Writers wait while memtables are written out (before that, nearly all of them already were),
- * and one edit of the manifest is. The first is for readers, who take what a memtable holds for
- * newer than what tables hold. It syncs the log as well, which keeps a crash from leaving the load
- * without something that was committed before it. Transactions, which otherwise look for changes in
- * memtables, are made to look at everything once more.
+ * <p>Writers wait while the memtables are flushed (nearly all already were) and the manifest edit
+ * is written. The flush is needed because readers consider memtables newer than tables. It also
+ * syncs the log, so a crash cannot leave the load without something committed before it.
+ * Transactions, which otherwise look for changes in memtables, are forced to check everything
+ * again.
  *
  * <p>Thread safe; one load at a time.
  */
 public final class LoadInstallation {
   /**
-   * What is to be put in force.
-   *
    * @param tables ascending and disjoint
-   * @param first the lowest number of its entries
-   * @param last the highest one
+   * @param first lowest sequence number of its entries
+   * @param last highest sequence number of its entries
    * @param userBytes bytes of keys and values
    */
   record Load(
@@ -100,11 +98,11 @@ public final class LoadInstallation {
   }
 
   /**
-   * Puts a load in force.
+   * Installs a load.
    *
-   * @param owned its files, which are handed over as soon as the manifest may name them
-   * @param pulse is called while it waits, and may throw to give up
-   * @return false when writers have used the load's numbers meanwhile; nothing was changed then
+   * @param owned its files, handed over once the manifest may name them
+   * @param pulse called while waiting; may throw to cancel
+   * @return false if writers have used the load's numbers meanwhile; nothing was changed then
    */
   boolean install(Load load, LoadFiles owned, Runnable pulse) {
     List<Segment> opened = new ArrayList<>();
@@ -127,14 +125,14 @@ public final class LoadInstallation {
       return done;
     } finally {
       if (!done) {
-        // After an error they may be in force all the same.
+        // After an error the load may be installed anyway.
         Set<Long> inForce = versions.current().segments().keySet();
         opened.stream().filter(file -> !inForce.contains(file.id())).forEach(this::unlist);
       }
     }
   }
 
-  /** Many tables in level 0 hold writers up; one level deeper they do not. */
+  /** Many tables in level 0 would stall writers; one level deeper they do not. */
   private void lowerLevelZero(List<TableMeta> tables) {
     Version version = versions.current();
     long high =
@@ -146,7 +144,7 @@ public final class LoadInstallation {
     }
   }
 
-  /** With nobody committing; false when writers have used the load's numbers. */
+  /** Runs without concurrent commits; returns false if writers have used the load's numbers. */
   private boolean installAlone(Load load, LoadFiles owned) {
     failure.check();
     keyspaces.requirePresent(load.keyspace());
@@ -154,20 +152,20 @@ public final class LoadInstallation {
       return false;
     }
     pipeline.beforeOthers();
-    // What a failed write left in the log must not come back as if it were newer than the load.
+    // The rest of a failed write in the log must not reappear as newer than the load.
     appender.leaveRemains();
     index.switchMemtable(logEnd());
-    // Syncs the log, too: a crash leaves nothing out that was committed before the load.
+    // Also syncs the log, so a crash loses nothing committed before the load.
     background.flushWaitingNow();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
     apply(load, edit, owned);
     try {
-      // A reader that sees the load must not use marks from before it.
+      // A reader that sees the load must not use older marks.
       live.forgetMarks();
       pipeline.passOver(load.last(), load.userBytes());
-      // Only now: a transaction that begins before that does not see the load, and may have looked
-      // at what is there as late as that.
+      // Again, because a transaction that begins before this point does not see the load and may
+      // have used the marks until now.
       live.forgetMarks();
     } catch (RuntimeException | Error e) {
       throw failure.fail(e);
@@ -175,7 +173,7 @@ public final class LoadInstallation {
     return true;
   }
 
-  /** Where the log goes on; it has no end as long as it has no segment. */
+  /** Where the log continues; without a segment it has no end. */
   private LogPosition logEnd() {
     LogPosition end = log.end();
     LogPosition replayFrom = versions.current().replayFrom();
@@ -189,20 +187,20 @@ public final class LoadInstallation {
       failed = false;
       owned.handOver();
     } catch (Error e) {
-      // It may be in force without its numbers being passed over.
+      // The load may be installed without its sequence numbers being skipped.
       throw failure.fail(e);
     } finally {
       if (failed) {
-        // The manifest may name them or not. Whoever writes next would be older than the load if
-        // that came into force at the next open, so first of all it is made certain that it will
-        // not.
+        // The manifest may or may not name the files. If the load were installed at the next open,
+        // writes made until then would be older than it, so the next write first ensures that the
+        // edit is void.
         owned.handOver();
         pipeline.firstOfAll(() -> failure.guard(versions::settle));
       }
     }
   }
 
-  /** Takes a file back that is not in force; nobody has a pointer into it. */
+  /** Withdraws a file that is not installed; no pointers into it exist. */
   private void unlist(Segment segment) {
     segments.unlist(segment.id());
     epochs.retire(segment::free);

@@ -26,10 +26,10 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Merges the runs of a bulk load into one, as many at a time as there is memory for. Each pass
- * deletes the tables it has read. Values are not moved. The last pass is done in two halves at
- * once, of the keys below one in the middle and of the others, by the caller and a thread of the
- * load lane, if the memory is enough for both. Used by one thread.
+ * Merges the runs of a bulk load into one, as many at a time as memory allows. Each pass deletes
+ * its input tables. Values are not moved. If memory suffices, the last pass runs as two concurrent
+ * halves, divided at a middle key: one by the caller, one by a thread of the load lane. Used by one
+ * thread.
  */
 final class LoadMerge {
   private static final int FAN_IN_MIN = 2;
@@ -46,9 +46,9 @@ final class LoadMerge {
   private final int fanIn;
 
   /**
-   * @param middleKey where to divide what is to be merged
-   * @param bytes memory for all runs that are merged at once
-   * @param bytesEach what one of them may take
+   * @param middleKey where to divide the keys
+   * @param bytes memory for all runs merged at once
+   * @param bytesEach memory of one run
    */
   LoadMerge(
       EngineConfig config,
@@ -72,11 +72,11 @@ final class LoadMerge {
     this.fanIn = (int) Math.max(FAN_IN_MIN, Math.min(Integer.MAX_VALUE, bytes / bytesEach));
   }
 
-  /** One run of all. A single one is left as it is. */
+  /** Merges all runs into one. A single run is returned unchanged. */
   List<TableMeta> all(List<List<TableMeta>> runs) throws IOException {
     ArrayDeque<List<TableMeta>> left = new ArrayDeque<>(runs);
     while (left.size() > 1) {
-      // Before the last pass no more than what that one would have too many.
+      // Passes before the last merge only as many runs as exceed its fan-in.
       int excess = left.size() - fanIn;
       int count = excess <= 0 ? left.size() : Math.min(fanIn, excess + 1);
       List<List<TableMeta>> merged = new ArrayList<>();
@@ -88,7 +88,7 @@ final class LoadMerge {
     return left.remove();
   }
 
-  /** The same run with higher sequence numbers. */
+  /** Rewrites the run with higher sequence numbers. */
   List<TableMeta> shifted(List<TableMeta> run, long by) throws IOException {
     return merged(List.of(run), by, /* last= */ true);
   }
@@ -111,7 +111,7 @@ final class LoadMerge {
     AtomicBoolean failed = new AtomicBoolean();
     Half lower = new Half(new Part(runs, new KeyRange(null, middleKey), shift, true), failed);
     Half upper = new Half(new Part(runs, new KeyRange(middleKey, null), shift, true), failed);
-    // Where there is no thread it is done below.
+    // Runs below if no thread is available.
     scheduler.tryExecute(Lane.LOAD, upper);
     lower.run();
     if (failed.get()) {
@@ -125,7 +125,7 @@ final class LoadMerge {
     return all;
   }
 
-  /** One of two parts that are done at once: it gives up soon when the other has failed. */
+  /** One of two concurrent halves; stops early if the other one fails. */
   private final class Half extends LoadTask {
     private final Part part;
     private final AtomicBoolean failed;
@@ -146,7 +146,7 @@ final class LoadMerge {
         if (!failed.get()) {
           throw e;
         }
-        // The other half says why.
+        // The other half reports the cause.
       } finally {
         if (!done) {
           failed.set(true);
@@ -155,7 +155,7 @@ final class LoadMerge {
     }
   }
 
-  /** The keys of some runs that lie in a range, merged. */
+  /** Merges a key range of some runs. */
   private final class Part {
     private final List<List<TableMeta>> runs;
     private final KeyRange keys;
@@ -182,7 +182,7 @@ final class LoadMerge {
                   })) {
         run.add(entries);
         List<TableMeta> merged = run.finish();
-        // The last blocks too, behind which no other was entered.
+        // Also covers the last blocks, after which no other was entered.
         Region.requirePagesRead();
         return merged;
       }

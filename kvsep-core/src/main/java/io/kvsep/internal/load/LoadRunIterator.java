@@ -19,21 +19,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks the tables of one run of a bulk load, which no version knows, or what of them lies in a
- * range of keys, with one of them open at a time. Not thread safe.
+ * Iterates over the tables of one run of a bulk load, optionally limited to a key range. The tables
+ * are in no version. One table is open at a time. Not thread safe.
  */
 final class LoadRunIterator extends ForwardIterator {
   /**
-   * Which keys to walk.
+   * A key range.
    *
-   * @param from the lowest; null for the first there is
-   * @param below none from this one on; null for all to the last
+   * @param from inclusive lower bound; null for none
+   * @param below exclusive upper bound; null for none
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared as a whole
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   record KeyRange(byte @Nullable [] from, byte @Nullable [] below) {
     static final KeyRange ALL = new KeyRange(null, null);
 
-    /** Whether a table has some of its keys. */
     boolean meets(TableMeta table) {
       return (from == null || Arrays.compareUnsigned(table.largestKey(), from) >= 0)
           && (below == null || Arrays.compareUnsigned(table.smallestKey(), below) < 0);
@@ -47,10 +46,10 @@ final class LoadRunIterator extends ForwardIterator {
   private final KeyRange keys;
   private final MemoryLedger ledger;
 
-  /** The key at which to begin, or the one at which to end. */
+  /** The start or the end of the range. */
   private final GrowingRegion bound;
 
-  /** Bytes of the key at which to end; negative while no entry can be behind it. */
+  /** Length of the end key; negative while no entry can be beyond it. */
   private int boundLength = -1;
 
   private int entered;
@@ -102,7 +101,7 @@ final class LoadRunIterator extends ForwardIterator {
     leave();
   }
 
-  /** To the first entry of the next table; every table has one. */
+  /** Moves to the first entry of the next table; no table is empty. */
   private void enterNext() {
     leave();
     valid = false;
@@ -121,7 +120,7 @@ final class LoadRunIterator extends ForwardIterator {
       throw new StorageException("cannot read table " + table.number(), e);
     }
     entered++;
-    // Behind the last table that has keys of the range, others may follow in it.
+    // The last table may also contain keys after the range.
     byte[] below = keys.below;
     if (below != null && entered == tables.size()) {
       bound.ensure(Math.max(1, below.length)).put(0, below, 0, below.length);

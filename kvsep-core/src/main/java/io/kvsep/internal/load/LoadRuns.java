@@ -15,15 +15,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes sorted buffers of a bulk load into runs of ascending keys: a run goes on as long as the
- * next buffer lies behind it. So ascending input is one run whatever its length, and any other is
- * about as many runs as it is times as long as a buffer. Of a key that is in several runs the one
- * in the last of them is the newest.
+ * Writes sorted buffers of a bulk load into runs of ascending keys: a run continues while the next
+ * buffer is after it. Ascending input makes one run of any length; other input about one run per
+ * buffer. If a key is in several runs, the last run has its newest entry.
  *
  * <p>Used by one thread at a time.
  */
 final class LoadRuns implements AutoCloseable {
-  /** More would hardly tell more. */
+  /** More samples would not improve the estimate. */
   private static final int MIDDLES_MAX = 64;
 
   private final JobContext context;
@@ -36,15 +35,14 @@ final class LoadRuns implements AutoCloseable {
   private final GrowingRegion lastKey;
   private final List<List<TableMeta>> finished = new ArrayList<>();
 
-  /** Keys in the middle of buffers. */
   private final List<byte[]> middles = new ArrayList<>();
 
   private int lastKeyLength;
   private @Nullable LoadRun current;
 
   /**
-   * @param values takes those that do not stay beside their key
-   * @param first sequence number of the first run; the others' follow
+   * @param values receives values that are not stored inline
+   * @param first sequence number of the first run; later runs have consecutive ones
    */
   LoadRuns(
       JobContext context,
@@ -64,7 +62,7 @@ final class LoadRuns implements AutoCloseable {
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
   }
 
-  /** Writes the entries of a buffer that was sorted, and is not empty. */
+  /** Writes a sorted, non-empty buffer. */
   void write(LoadBuffer buffer) throws IOException {
     if (current != null && !isBehind(buffer)) {
       finishCurrent();
@@ -85,14 +83,14 @@ final class LoadRuns implements AutoCloseable {
     lastKey.ensure(lastKeyLength).put(0, buffer.region(), buffer.keyOffset(), lastKeyLength);
   }
 
-  /** A key that about as many lie in front of as behind, if their order was not a strange one. */
+  /** Estimated median key; inaccurate for unusual input orders. */
   byte[] middleKey() {
     List<byte[]> sorted = new ArrayList<>(middles);
     sorted.sort(Arrays::compareUnsigned);
     return sorted.isEmpty() ? new byte[0] : sorted.get(sorted.size() / 2);
   }
 
-  /** Ends the last run: the tables of each. */
+  /** Ends the last run; returns the tables of each run. */
   List<List<TableMeta>> finish() throws IOException {
     if (current != null) {
       finishCurrent();
@@ -100,7 +98,7 @@ final class LoadRuns implements AutoCloseable {
     return finished;
   }
 
-  /** Frees what is held, and gives up what is being written. */
+  /** Frees the memory and discards unfinished output. */
   @Override
   public void close() {
     lastKey.close();
@@ -119,7 +117,7 @@ final class LoadRuns implements AutoCloseable {
     }
   }
 
-  /** The first run may be all there is; others are merged, and need not outlive the load. */
+  /** The first run may be the only one; others are merged and need not be durable. */
   private void unsynced(TableMeta table) {
     owned.finished(table);
     if (finished.isEmpty()) {
@@ -127,7 +125,7 @@ final class LoadRuns implements AutoCloseable {
     }
   }
 
-  /** Whether all of the buffer lies behind the last key. */
+  /** Whether the whole buffer is after the last key. */
   private boolean isBehind(LoadBuffer buffer) {
     buffer.next();
     Region region = buffer.region();

@@ -2,16 +2,16 @@ package io.kvsep.internal.load;
 
 import io.kvsep.internal.iterator.Payload;
 
-/** What a bulk load takes its entries from, one after the other. */
+/** The entries of a bulk load. */
 public interface LoadSource {
-  /** Goes to the next entry, first to the first one; false behind the last. */
+  /** Moves to the next entry, initially to the first; returns false after the last. */
   boolean next();
 
-  /** The entry's key, as it is until the next call. */
+  /** The key of the current entry, valid until the next call. */
   byte[] key();
 
   byte[] value();
 
-  /** When it expires; {@link Payload#NEVER} where it does not. */
+  /** When it expires; {@link Payload#NEVER} if never. */
   long expiresAtMillis();
 }

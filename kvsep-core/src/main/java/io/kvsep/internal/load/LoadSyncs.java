@@ -11,9 +11,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Makes the files of a bulk load durable while it goes on writing others: a device that is only
- * asked at the end has nothing to do before. Threads of the read lane wait for it; where there is
- * none, whoever finishes does. Any thread may begin, the load's own does the rest.
+ * Syncs files of a bulk load while later ones are written, so that the device is not idle until the
+ * end. Threads of the read lane wait for the device; without one, {@link #finish} does. Any thread
+ * may begin a sync; the rest is for the load's thread.
  */
 final class LoadSyncs {
   private final Storage storage;
@@ -25,15 +25,15 @@ final class LoadSyncs {
     this.scheduler = scheduler;
   }
 
-  /** Begins to make a finished file durable. */
+  /** Starts to sync a finished file. */
   void begin(String name) {
     FileSync sync = new FileSync(name);
     syncs.add(sync);
-    // Where there is no thread it is done at the end.
+    // If no thread is available, it is done at the end.
     scheduler.tryExecute(Lane.READ, sync);
   }
 
-  /** Returns when all files are durable, with their names. */
+  /** Returns when all files and their directory entries are durable. */
   void finish() throws IOException {
     syncs.forEach(LoadTask::await);
     for (FileSync sync : syncs) {
@@ -45,7 +45,7 @@ final class LoadSyncs {
     syncs.clear();
   }
 
-  /** Some of the files are not needed any more; returns when nobody is at work with them. */
+  /** Cancels the syncs of files that are no longer needed; waits for running ones. */
   void drop(Collection<String> names) {
     List<FileSync> dropped = syncs.stream().filter(sync -> names.contains(sync.name)).toList();
     syncs.removeAll(dropped);
@@ -53,7 +53,7 @@ final class LoadSyncs {
     dropped.forEach(LoadTask::await);
   }
 
-  /** As {@link #drop}, all of them. */
+  /** As {@link #drop}, for all files. */
   void abandon() {
     syncs.forEach(FileSync::skip);
     syncs.forEach(LoadTask::await);

@@ -7,18 +7,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A piece of a bulk load's work that another thread may do meanwhile: it is done once, by whoever
- * begins first, so that nothing waits for a thread that there is not. Thread safe.
+ * A part of a bulk load that another thread may run. It runs once, on the first thread that starts
+ * it, so no thread waits for one that is not available. Thread safe.
  */
 abstract class LoadTask implements Runnable {
   private final AtomicBoolean begun = new AtomicBoolean();
   private final CountDownLatch done = new CountDownLatch(1);
   private volatile @Nullable Throwable failure;
 
-  /** Does it. */
   abstract void work() throws IOException;
 
-  /** Does it unless somebody has begun; what it throws is kept. */
+  /** Runs the task unless it has started; keeps its exception. */
   @Override
   public final void run() {
     if (!begun.compareAndSet(false, true)) {
@@ -33,20 +32,20 @@ abstract class LoadTask implements Runnable {
     }
   }
 
-  /** Nobody needs it any more: it is not begun from now on. */
+  /** Cancels the task unless it has started. */
   final void skip() {
     if (begun.compareAndSet(false, true)) {
       done.countDown();
     }
   }
 
-  /** Does it unless somebody has begun, and waits for whoever has. Keeps the interrupt flag. */
+  /** Runs the task unless it has started, else waits for it. Keeps the interrupt status. */
   final void await() {
     run();
     Uninterruptibles.await(done);
   }
 
-  /** Throws what it has failed with, if it has. */
+  /** Throws the exception of the task, if any. */
   final void throwIfFailed() throws IOException {
     Throwable thrown = failure;
     if (thrown instanceof IOException e) {

@@ -14,11 +14,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Values of a bulk load that do not stay beside their keys, in files of about a segment's length
- * each, which belong to the load's {@link LoadFiles}. Not thread safe.
+ * Writes values of a bulk load that are not stored inline to blob files of about a segment's
+ * length, which belong to the load's {@link LoadFiles}. Not thread safe.
  */
 final class LoadValues implements AutoCloseable {
-  /** A finished file and its length. */
   record ValueFile(long id, long bytes) {}
 
   private final EngineConfig config;
@@ -47,7 +46,7 @@ final class LoadValues implements AutoCloseable {
   }
 
   /**
-   * Writes a value that is in memory, and a pointer to it.
+   * Writes an off-heap value and a pointer to it.
    *
    * @return bytes of the pointer
    */
@@ -67,7 +66,7 @@ final class LoadValues implements AutoCloseable {
     return point(file, valueLength, pointer, pointerOffset);
   }
 
-  /** As above, a value of any length that is on the heap. */
+  /** As above, for a value of any length on the heap. */
   int add(
       Region key,
       long keyOffset,
@@ -82,13 +81,11 @@ final class LoadValues implements AutoCloseable {
     return point(file, value.length, pointer, pointerOffset);
   }
 
-  /** Ends the last file. */
   List<ValueFile> finish() throws IOException {
     finishCurrent();
     return finished;
   }
 
-  /** Gives up what is being written. */
   @Override
   public void close() {
     if (current != null) {

@@ -6,11 +6,10 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the pieces of a bulk load's work done one after the other by a thread of the load lane, while
- * the load's own prepares the next one. Used by that one.
+ * Runs parts of a bulk load one after the other on a thread of the load lane, while the load's
+ * thread prepares the next one. Used by the load's thread.
  */
 final class LoadWorker implements AutoCloseable {
-  /** What is to be done. */
   interface Work {
     void run() throws IOException;
   }
@@ -22,7 +21,7 @@ final class LoadWorker implements AutoCloseable {
     this.scheduler = scheduler;
   }
 
-  /** Hands a piece over; first waits for the one before, and throws what that has failed with. */
+  /** Starts the next part; first waits for the previous one and throws its exception. */
   void hand(Work work) throws IOException {
     finish();
     LoadTask task =
@@ -33,18 +32,18 @@ final class LoadWorker implements AutoCloseable {
           }
         };
     current = task;
-    // Where there is no thread it is done by whoever waits for it.
+    // If no thread is available, the thread that waits for it runs it.
     scheduler.tryExecute(Lane.LOAD, task);
   }
 
-  /** Throws what the piece at work has failed with, if it has already. */
+  /** Throws the exception of the current part, if it has failed already. */
   void check() throws IOException {
     if (current != null) {
       current.throwIfFailed();
     }
   }
 
-  /** Waits for the last piece, and throws what it has failed with. */
+  /** Waits for the last part and throws its exception. */
   void finish() throws IOException {
     LoadTask task = current;
     if (task != null) {
@@ -54,7 +53,7 @@ final class LoadWorker implements AutoCloseable {
     }
   }
 
-  /** The last piece is not needed any more; returns when nobody is at work with it. */
+  /** Cancels the last part; waits if it is running. */
   @Override
   public void close() {
     LoadTask task = current;

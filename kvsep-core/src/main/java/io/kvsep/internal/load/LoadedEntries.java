@@ -11,11 +11,11 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * The entries of a sorted buffer of a bulk load as entries of an index, each key once, all with the
- * same sequence number. Values that do not stay beside their key are put into their files as the
- * walk comes to them, so that they lie in the order of keys.
+ * The entries of a sorted buffer as index entries, each key once, all with the same sequence
+ * number. Values that are not stored inline are written to blob files during iteration, so that
+ * they are in key order.
  *
- * <p>Each buffer goes once. Not thread safe.
+ * <p>One pass only. Not thread safe.
  */
 final class LoadedEntries extends ForwardIterator {
   private final LoadBuffer buffer;
@@ -25,7 +25,7 @@ final class LoadedEntries extends ForwardIterator {
   private final GrowingRegion pointer;
 
   /**
-   * @param buffer stands in front of its first entry
+   * @param buffer positioned before its first entry
    */
   LoadedEntries(
       LoadBuffer buffer,
@@ -54,13 +54,12 @@ final class LoadedEntries extends ForwardIterator {
     }
   }
 
-  /** Frees what is held; buffer and values are the caller's. */
+  /** Frees the memory; does not close buffer or values. */
   @Override
   public void close() {
     pointer.close();
   }
 
-  /** Makes the buffer's current entry the current one. */
   private void stand() {
     Region region = buffer.region();
     here.keyRegion = region;
@@ -80,7 +79,7 @@ final class LoadedEntries extends ForwardIterator {
     here.tag = Tag.of(sequence, kind);
   }
 
-  /** Writes the current value, and a payload that points to it; the length of the pointer. */
+  /** Writes the current value and a payload that points to it; returns the pointer's length. */
   private int writeValue(int kind, int header) {
     Region region = buffer.region();
     Region target = pointer.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);

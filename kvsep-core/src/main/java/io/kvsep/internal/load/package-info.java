@@ -1,6 +1,6 @@
 /**
- * Bulk loads: entries in any order become tables and files of values beside the log, which one edit
- * puts in force, all or none. Until then nothing refers to these files.
+ * Bulk loads: write entries in any order to tables and blob files outside the log, and install them
+ * with one edit, all or none. Nothing refers to the files before that.
  */
 @NullMarked
 package io.kvsep.internal.load;
