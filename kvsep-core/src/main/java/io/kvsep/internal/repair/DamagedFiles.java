@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** What the names and headers of files say where no manifest does. Changes nothing. */
+/** Information from file names and headers, in place of a manifest. Changes nothing. */
 final class DamagedFiles implements SalvagedManifest.Owners {
   private static final int STORE_ID_AT = 12;
   private static final int NUMBER_AT = 28;
@@ -38,7 +38,6 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     }
   }
 
-  /** Numbers of the files of a kind, ascending. */
   TreeSet<Long> numbers(StoreFiles.Kind kind) {
     TreeSet<Long> numbers = new TreeSet<>();
     for (String name : names) {
@@ -70,7 +69,7 @@ final class DamagedFiles implements SalvagedManifest.Owners {
         if (storeId.equals(owner)) {
           return false;
         }
-        // One whose header is damaged may be its own.
+        // A file with a damaged header may belong to this store.
         others += owner == null ? -1 : 1;
       }
     }
@@ -105,7 +104,7 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     return kind == StoreFiles.Kind.TABLE || kind == StoreFiles.Kind.SEGMENT;
   }
 
-  /** The store that a table or file of the log says it belongs to; null where it does not hold. */
+  /** The store named in the header of a table or log file; null if the header is invalid. */
   @Nullable StoreId ownerOf(String name) {
     if (!isOfStore(name)) {
       return null;
@@ -128,7 +127,7 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     }
   }
 
-  /** Whether a file of the log has relocated records. */
+  /** Whether a log file is a blob file with relocated records. */
   boolean isRelocated(long id) {
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {

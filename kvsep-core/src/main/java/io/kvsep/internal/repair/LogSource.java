@@ -23,31 +23,32 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of a damaged store: its records, sorted, and up to which sequence number something of it
- * may be missing.
+ * The log of a damaged store: its records, sorted, and the sequence number up to which writes may
+ * be missing.
  *
- * <p>Sequence numbers ascend through the log without gaps, but where writes failed. So a gap is
- * taken for writes that are lost: in a segment that is gone, or in damaged bytes.
+ * <p>Sequence numbers ascend through the log without gaps, except where writes failed. A gap is
+ * therefore treated as lost writes, in a missing segment or in damaged bytes.
  */
 final class LogSource {
   /**
-   * A segment to be looked at.
+   * A segment to read.
    *
-   * @param from records in front of this offset are wanted only if their keys are lost elsewhere
+   * @param from records before this offset are used only if entries of their keys were lost in
+   *     tables
    * @param end how much of the file counts, -1 for all
    */
   record Part(long segment, long from, long end) {}
 
   /**
-   * Where the log ends.
+   * The end of the log.
    *
-   * @param at where it stops to hold
-   * @param lost whether there was more that had been synced, of which the file has nothing; else a
-   *     crash tore off what is behind
+   * @param at end of the valid log
+   * @param lost whether more had been synced that is not in the file at all; if false, a crash tore
+   *     off the rest
    */
   record Tail(LogPosition at, boolean lost) {}
 
-  /** Before the first record was seen. */
+  /** Value before the first record. */
   private static final long NOT_BEGUN = -1;
 
   private final Storage storage;
@@ -57,13 +58,13 @@ final class LogSource {
   private final Losses losses;
   private final RangeTombstones.Builder ranges = new RangeTombstones.Builder();
 
-  /** Behind the last record of each segment. */
+  /** Per segment, the sequence number after its last record. */
   private final TreeMap<Long, Long> endSequences = new TreeMap<>();
 
-  /** Of the first record of each segment that has one. */
+  /** Per segment, the sequence number of its first record, if any. */
   private final TreeMap<Long, Long> firstSequences = new TreeMap<>();
 
-  /** Segments without a file of which their relocated records tell that they were of the log. */
+  /** Missing segments that are known, from their relocated records, to have been log segments. */
   private final Set<Long> framed = new HashSet<>();
 
   private long expected = NOT_BEGUN;
@@ -81,7 +82,7 @@ final class LogSource {
     this.losses = losses;
   }
 
-  /** Reads segments, which ascend. */
+  /** Reads segments in ascending order. */
   void read(List<Part> parts) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);
@@ -105,7 +106,7 @@ final class LogSource {
     }
   }
 
-  /** Says up to where the store had got: what the log does not have of that is missing. */
+  /** Sets the sequence number that the store had reached; the part not in the log is missing. */
   void endsNotBefore(long lastSequence) {
     if (expected <= lastSequence) {
       gapEnd = lastSequence + 1;
@@ -114,27 +115,27 @@ final class LogSource {
     }
   }
 
-  /** Nothing tells where the store had got to. */
+  /** Records that the sequence number reached by the store is unknown. */
   void endIsUnknown() {
     completeFrom = Long.MAX_VALUE;
   }
 
-  /** The sequence number behind the last record, 0 when there is none. */
+  /** The sequence number after the last record, 0 without records. */
   long endSequence() {
     return Math.max(0, expected);
   }
 
-  /** From this sequence number on no write is missing. */
+  /** No write is missing from this sequence number on. */
   long completeFrom() {
     return completeFrom;
   }
 
-  /** The first sequence number behind the last gap. */
+  /** The first sequence number after the last gap. */
   long gapEnd() {
     return gapEnd;
   }
 
-  /** Where writes are missing: in files that reclaim has dropped, or in damaged bytes. */
+  /** Number of places with missing writes: files dropped by reclaim, or damaged bytes. */
   int gapCount() {
     return gapCount;
   }
@@ -152,14 +153,14 @@ final class LogSource {
   }
 
   /**
-   * Adds the relocated records of segments that are gone, under sequence numbers that are about
-   * right: behind those of the segments in front, before those of the segments behind, and in the
-   * order of the log among each other. Where there are more records than numbers between the two,
-   * the last ones share one: their name is that of a relocated file, whose records were written
-   * before the segments in front, or of a load, whose entries have few numbers.
+   * Adds the relocated records of missing segments with estimated sequence numbers: after those of
+   * the preceding segments, before those of the following ones, and in log order among each other.
+   * If there are more records than numbers in between, the last ones share one. Their segment id is
+   * then that of a blob file, whose records were written before the preceding segments, or of a
+   * load, whose entries have few numbers.
    *
-   * @param all else those alone that an entry which is lost may have pointed to: all others are
-   *     dead
+   * @param all if false, only records to which a lost entry may have pointed, because all others
+   *     are dead
    */
   void readRelocated(RecordReader reader, SortedRuns target, boolean all) {
     long before = 0;
@@ -190,18 +191,18 @@ final class LogSource {
     }
   }
 
-  /** Whether a segment that has no file any more is known to have been one of the log. */
+  /** Whether a missing segment is known to have been a log segment. */
   boolean wasOfLog(long segment) {
     return framed.contains(segment);
   }
 
   /**
-   * How the log ends, as recovery sees it: null where nothing is wrong with its end, or where the
-   * survey of the segments comes upon what is.
+   * Determines the end of the log like recovery. Returns null if the end is sound, or if the audit
+   * of the segments finds the damage.
    *
-   * @param spare a segment without a frame behind the parts, null for none
-   * @param synced up to where the manifest says that the log had been synced
-   * @param sequenceInTables the highest number in a table that is in force; 0 if nobody knows
+   * @param spare an empty segment after the parts; may be null
+   * @param synced how far the log had been synced according to the manifest
+   * @param sequenceInTables highest sequence number in a current table; 0 if unknown
    */
   static @Nullable Tail tail(
       Storage storage,
@@ -240,18 +241,18 @@ final class LogSource {
           if (claim.compareTo(stop) <= 0) {
             return new Tail(stop, /* lost= */ false);
           }
-          // Where the file goes on, the survey tells.
+          // If the file continues, the audit finds the damage.
           return end == length ? new Tail(stop, /* lost= */ true) : null;
         }
       }
     } catch (CorruptionException | IncompatibleFormatException e) {
-      // Headers are synced before anything stands behind them, so this is damage.
+      // Headers are synced before anything after them, so this is damage; the audit finds it.
       return null;
     }
     if (spare == null) {
       return null;
     }
-    // The log may have gone on there.
+    // The log may have continued in the spare segment.
     LogPosition stop = new LogPosition(spare.segment(), Segment.EMPTY_BYTES);
     return claim.compareTo(stop) > 0 ? new Tail(stop, /* lost= */ true) : null;
   }
@@ -268,7 +269,6 @@ final class LogSource {
     return region.getBytes(record.keyOffset(), record.keyLength());
   }
 
-  /** Takes the records of one segment. */
   private final class Sink implements AuditSink {
     private final Part part;
     private long firstSequence = NOT_BEGUN;

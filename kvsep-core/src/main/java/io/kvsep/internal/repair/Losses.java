@@ -4,9 +4,8 @@ import io.kvsep.error.CorruptionException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects what is lost and what is uncertain: counts all of it, keeps the first. */
+/** Collects losses and uncertain keys: counts all, keeps the first ones. */
 final class Losses {
-  /** What is kept of each. */
   static final int KEPT_MAX = 10_000;
 
   final List<RepairResult.Loss> losses = new ArrayList<>();

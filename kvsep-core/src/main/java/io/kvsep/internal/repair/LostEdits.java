@@ -18,9 +18,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Finds in the files what a manifest would know if it had not lost an edit, as an open does: a
- * segment with frames, a keyspace with entries, one segment more behind the end of the last, or a
- * table with more than all of these.
+ * Detects a lost manifest edit in the files, as opening does: an unknown segment with frames, an
+ * unknown keyspace with entries, a segment that ends without a known successor, or a table newer
+ * than all of these.
  */
 record LostEdits(Storage storage, MemoryLedger ledger) implements SalvagedManifest.EditSearch {
   @Override
@@ -58,7 +58,7 @@ record LostEdits(Storage storage, MemoryLedger ledger) implements SalvagedManife
           return true;
         }
       } catch (CorruptionException | IncompatibleFormatException e) {
-        // What is wrong with the segment is told when it is read.
+        // Reading the segment later reports the damage.
         return false;
       }
     }

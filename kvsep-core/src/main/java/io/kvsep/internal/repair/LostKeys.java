@@ -7,12 +7,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ranges of keys of which entries are lost with the tables they were in. Grows with the number of
- * damaged places.
+ * Key ranges whose entries were lost with their tables. Grows with the number of damaged places.
  */
 final class LostKeys {
-  /** Both ends inclusive, null for open. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
+  /** Both ends inclusive; null if open. */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Range(
       byte @Nullable [] from,
       byte @Nullable [] to,
@@ -31,11 +30,11 @@ final class LostKeys {
   private final List<Range> ranges = new ArrayList<>();
 
   /**
-   * Adds what is lost of a table.
+   * Adds a lost part of a table.
    *
-   * @param from the first key, inclusive, null for open
-   * @param to the last one, inclusive, null for open
-   * @param uses what the table's pointers name, null if nobody knows
+   * @param from the first key, inclusive; null if open
+   * @param to the last key, inclusive; null if open
+   * @param uses segments to which the table points; null if unknown
    */
   void add(
       byte @Nullable [] from,
@@ -49,7 +48,7 @@ final class LostKeys {
     return ranges.isEmpty();
   }
 
-  /** Highest sequence number that an entry of this key may have had that is lost; 0 for none. */
+  /** Highest sequence number that a lost entry of this key may have had; 0 if none. */
   long largestSequence(byte[] key) {
     long largest = 0;
     for (Range range : ranges) {
@@ -64,7 +63,7 @@ final class LostKeys {
     return largestSequence(key) > 0;
   }
 
-  /** Whether an entry of this key that is lost may have named one of two segments. */
+  /** Whether a lost entry of this key may have pointed to one of two segments. */
   boolean mayHaveNamed(byte[] key, long segment, long other) {
     for (Range range : ranges) {
       if (range.contains(key) && (range.names(segment) || range.names(other))) {

@@ -18,21 +18,20 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The files of a store as far as the device gives them. A file of which it does not give some pages
- * is read from a copy, in which they are filled with bytes that hold nowhere: so they count as
- * damaged, and everything around them as what it is. All is asked for by reads, which fail where
- * they are made; from a mapping the JVM would raise an error at some later time.
+ * Read-only access to a store on a failing device. A file with unreadable pages is read from a copy
+ * in which these are filled with invalid bytes, so that they count as damaged and everything around
+ * them stays usable. Files are read with read calls, which fail immediately; for a mapping the JVM
+ * would throw an error at some later time.
  *
- * <p>For reading only: whatever changes something is refused. Thread safe as the two directories
- * are.
+ * <p>Every modification is refused. Thread safe if the two directories are.
  */
 public final class ReadableFiles implements Storage {
   private static final int PIECE_BYTES = 1 << 20;
 
-  /** What is missed for one sector that cannot be read; systems read no less into memory. */
+  /** Bytes given up per unreadable sector; systems read at least this much at a time. */
   private static final int PAGE_BYTES = 4096;
 
-  /** Not zero, which in a segment may be the room behind the end of the log. */
+  /** Not zero, which could be preallocated space after the end of the log. */
   private static final byte FILL = (byte) 0xdb;
 
   private final Storage source;
@@ -46,11 +45,11 @@ public final class ReadableFiles implements Storage {
   }
 
   /**
-   * Reads all files of a store from end to end.
+   * Reads all files of a store sequentially.
    *
-   * @param source is read alone, by nobody who changes it
-   * @param copies where files are copied to that cannot be read as a whole; has room for them
-   * @throws IOException when a file cannot be opened, or a copy cannot be written
+   * @param source only read; must not be changed by others
+   * @param copies receives copies of incompletely readable files; needs space for them
+   * @throws IOException if a file cannot be opened or a copy cannot be written
    */
   public static ReadableFiles of(Storage source, Storage copies) throws IOException {
     ReadableFiles files = new ReadableFiles(source, copies);
@@ -68,12 +67,12 @@ public final class ReadableFiles implements Storage {
     return files;
   }
 
-  /** Whether all of every file could be read at once. */
+  /** Whether every file could be read completely on the first attempt. */
   public boolean isWhole() {
     return copied.isEmpty();
   }
 
-  /** A sentence for each file that could not be read as a whole. */
+  /** A sentence for each file that could not be read completely. */
   public List<String> notes() {
     return List.copyOf(notes);
   }
@@ -203,7 +202,7 @@ public final class ReadableFiles implements Storage {
     throw refusal();
   }
 
-  /** Leaves both directories to those who opened them. */
+  /** Does not close the two directories. */
   @Override
   public void close() {}
 

@@ -26,13 +26,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the newest provable value of each key of a damaged store into a new one.
+ * Writes the newest verifiable value of each key of a damaged store to a new one.
  *
- * <p>Tables and sorted records of the log are walked in the order of their keys. For each key the
- * newest version counts, if no newer delete of it or of a range is known. What is not known is told
- * by sequence numbers: a version is certain if nothing newer of its key can be among what is lost.
+ * <p>Tables and sorted log records are merged in key order. The newest version of a key counts,
+ * unless a newer delete of it or its range is known. Sequence numbers decide what is uncertain: a
+ * version is certain if no newer one of its key can be among the lost data.
  *
- * <p>Nothing is remembered of single entries but those that are reported. Not thread safe.
+ * <p>Single entries are remembered only if they are reported. Not thread safe.
  */
 public final class Repair {
   private final Input input;
@@ -43,11 +43,11 @@ public final class Repair {
   private final GrowingRegion keyMemory;
 
   /**
-   * What is repaired, and into what.
+   * Source, target and resources of a repair.
    *
-   * @param damaged is read alone
-   * @param scratch for what has to be sorted; whoever made it deletes it
-   * @param target new and empty, with a clock that stands still at {@code nowMillis}
+   * @param damaged only read
+   * @param scratch for sorting; deleted by the caller
+   * @param target new and empty, with a clock fixed at {@code nowMillis}
    * @param nowMillis decides what has expired
    * @param sortBytes off-heap memory for sorting, used twice
    */
@@ -74,8 +74,8 @@ public final class Repair {
   /**
    * Repairs.
    *
-   * @throws CorruptionException when there is nothing in the directory by which a store is known
-   * @throws StorageException when a device refused
+   * @throws CorruptionException if the directory contains no trace of a store
+   * @throws StorageException if a device operation failed
    */
   public static RepairResult run(Input input) {
     Repair repair = new Repair(input);
@@ -151,14 +151,14 @@ public final class Repair {
           Versions relocated = new Versions(relocatedRuns.merged())) {
         merge(sources, inTables, inLog, relocated, target);
       }
-      // What counts as lost may be that of a page that was not read this time.
+      // Reported losses may be due to a page that could not be read this time.
       Region.requirePagesRead();
       target.finish();
       return result(manifest, tables, log, target);
     }
   }
 
-  /** Finds out what tables and log tell of the last writes to each other. */
+  /** Compares the last writes in tables and in the log. */
   private void compareEnds(SalvagedManifest manifest, TableSource tables, LogSource log) {
     if (manifest.sound()) {
       log.endsNotBefore(manifest.lastSequence());
@@ -179,7 +179,7 @@ public final class Repair {
     }
   }
 
-  /** Whether files of the log are gone; their ids are given out one by one, from 1. */
+  /** Whether log files are missing; their ids are consecutive from 1. */
   private boolean hasDroppedFiles() {
     long next = 1;
     for (long id : directory.numbers(StoreFiles.Kind.SEGMENT)) {
@@ -233,7 +233,7 @@ public final class Repair {
     return true;
   }
 
-  /** Reads the log: what is in no table yet, or all of it. */
+  /** Reads the log: the part not in tables yet, or all of it. */
   private void readLog(
       SalvagedManifest manifest,
       StoreId storeId,
@@ -276,18 +276,18 @@ public final class Repair {
     log.read(withoutTornEnd(manifest, storeId, written, spare));
   }
 
-  /** The log in front of the place from which it is replayed had been synced. */
+  /** Reports a log that ends before the replay position, up to which it had been synced. */
   private void requireReached(SegmentState state, long start) {
     String name = StoreFiles.segment(state.id());
     long length = directory.length(name);
-    // Of one whose length is known the survey tells.
+    // The audit checks segments of known length.
     if (length < start && !state.isSealed()) {
       losses.add(
           name, length, start, "writes, of keys that are not known: the end of the file is lost");
     }
   }
 
-  /** Leaves out a segment that was made ahead of need: the log ends in front of it. */
+  /** Removes a pre-allocated segment at the end. */
   private List<LogSource.Part> withoutSpare(List<LogSource.Part> parts) {
     int last = parts.size() - 1;
     return last > 0
@@ -313,7 +313,7 @@ public final class Repair {
     }
   }
 
-  /** Leaves out what a crash left behind the end of the log, as opening the store would. */
+  /** Removes what a crash left after the end of the log, as opening the store would. */
   private List<LogSource.Part> withoutTornEnd(
       SalvagedManifest manifest,
       StoreId storeId,
@@ -323,7 +323,7 @@ public final class Repair {
     while (manifest.sound() && first > 0 && parts.get(first - 1).from() != Long.MAX_VALUE) {
       first--;
     }
-    // Without a manifest a table may never have come into force, nor the log been synced for it.
+    // Without a manifest a table may never have been installed, nor the log synced for it.
     long inTables =
         manifest.sound()
             ? manifest.tables().stream().mapToLong(TableMeta::largestSequence).max().orElse(0)
@@ -341,7 +341,7 @@ public final class Repair {
     }
     LogPosition torn = tail.at();
     if (tail.lost()) {
-      // Nothing of it is there: neither the survey nor a torn end would tell.
+      // The lost part is completely missing: neither the audit nor a torn end would show it.
       losses.add(
           StoreFiles.segment(torn.segment()),
           torn.offset(),
@@ -371,7 +371,6 @@ public final class Repair {
     return kept;
   }
 
-  /** What the walk decides by. */
   private record Sources(
       SalvagedManifest manifest,
       TableSource tables,
@@ -424,7 +423,7 @@ public final class Repair {
       other = inLog;
     }
     boolean moved = relocated != null && isNewer(sources, key, relocated, other);
-    // The table that named the record would still do so, or has been replaced by something newer.
+    // The table that pointed to the record would still do so, or was replaced by something newer.
     boolean dead = other != null && tablesKnow(sources, key);
     Versions newest = moved && !dead ? relocated : other;
     if (newest == null) {
@@ -441,7 +440,7 @@ public final class Repair {
     SalvagedManifest manifest = sources.manifest();
     boolean named = keyspace >= 0 && target.name(keyspace) != null;
     if (keyspace < 0 || (manifest.sound() && keyspace < manifest.nextKeyspace() && !named)) {
-      // Of a keyspace that was dropped; one that the manifest never knew was made by a lost edit.
+      // Its keyspace was dropped; a keyspace unknown to the manifest was created by a lost edit.
       return;
     }
     boolean certain = !moved && !doubtful && isCertain(sources, key, newest, inTables);
@@ -459,10 +458,11 @@ public final class Repair {
   }
 
   /**
-   * Sequence numbers of relocated records are guesses, their places are not, as long as they are
-   * those in the log: a record that moved again after a compaction had pointed to it in a relocated
-   * file goes by its place there, which says nothing. Of a segment that the manifest does not have
-   * any more, since all tables point to where its records are now, these tell which it was.
+   * Whether a relocated record is newer. Sequence numbers of relocated records are estimates. Their
+   * positions are exact if they are positions in the log; a record that moved again after a
+   * compaction had pointed to its blob file has a position there, which says nothing. Segments are
+   * missing in the manifest once all tables point to the new positions; the relocated records then
+   * tell their kind.
    */
   private boolean isNewer(
       Sources sources, byte[] key, Versions relocated, @Nullable Versions other) {
@@ -473,7 +473,7 @@ public final class Repair {
       SegmentState state = sources.manifest().segments().get(relocated.segment());
       boolean ofLog =
           state == null ? sources.log().wasOfLog(relocated.segment()) : !state.relocated();
-      // An entry that pointed to it is among those that are lost.
+      // The entry that pointed to it is among the lost ones.
       if (!ofLog || other.sequence() > lostKeys.largestSequence(key)) {
         return false;
       }
@@ -498,7 +498,7 @@ public final class Repair {
         || sources.logRanges().covering(region, 0, key.length, Long.MAX_VALUE) > sequence;
   }
 
-  /** Whether nothing newer of the key can be among what is lost. */
+  /** Whether no newer version of the key can be among the lost data. */
   private boolean isCertain(
       Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
     boolean complete = newest.sequence() >= sources.log().completeFrom();
@@ -509,8 +509,8 @@ public final class Repair {
   }
 
   /**
-   * Whether the tables, of which nothing is known to be lost, deny what the log says: a key that
-   * was deleted, with its delete in a segment that is gone.
+   * Whether complete tables contradict the log: the key was deleted, and its delete was in a
+   * missing segment.
    */
   private boolean isLeftOut(
       Sources sources, byte[] key, Versions newest, @Nullable Versions inTables) {
@@ -519,7 +519,7 @@ public final class Repair {
         && tablesKnow(sources, key);
   }
 
-  /** Whether there is no manifest, but tables of which nothing is known to be lost. */
+  /** Whether there is no manifest, but the tables have no known losses for the key. */
   private boolean tablesKnow(Sources sources, byte[] key) {
     return !sources.manifest().sound() && sources.tables().count() > 0 && !lostKeys.contains(key);
   }

@@ -3,20 +3,7 @@ package io.kvsep.internal.repair;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What a repair did.
- *
- * @param manifestUsed whether the manifest said which files are in force
- * @param files that were read, tables and files of the log
- * @param bytes of these
- * @param keys in the new store
- * @param valueBytes of their values
- * @param lossCount how many losses there are
- * @param losses the first of them
- * @param uncertainCount how many keys are uncertain
- * @param uncertain the first of them
- * @param notes what else has to be known
- */
+/** What a repair did; the components are those of {@code RepairReport}. */
 public record RepairResult(
     boolean manifestUsed,
     long files,
@@ -30,20 +17,16 @@ public record RepairResult(
     List<String> notes) {
 
   /**
-   * Bytes that do not hold, or the value of a key that is in such bytes.
-   *
-   * @param what was there
-   * @param key null when it is not known
+   * @param what the expected content
+   * @param key null if unknown
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   public record Loss(
       String file, long from, long to, String what, String keyspace, byte @Nullable [] key) {}
 
   /**
-   * A key of which a newer write may be lost.
-   *
-   * @param restored whether the newest value that was found is in the new store
+   * @param restored whether the newest value found is in the new store
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   public record UncertainKey(String keyspace, byte[] key, boolean restored) {}
 }

@@ -9,12 +9,12 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Writes keys into the new store, in batches. */
+/** Writes keys to the new store in batches. */
 final class RepairTarget {
   private static final long BATCH_BYTES = 1 << 20;
   private static final int BATCH_COUNT = 4096;
 
-  /** The name of a keyspace whose own is lost begins so. */
+  /** Prefix of names for keyspaces whose name is lost. */
   private static final String NAMELESS = "keyspace-";
 
   private final StorageEngine engine;
@@ -26,8 +26,8 @@ final class RepairTarget {
   private long valueBytes;
 
   /**
-   * @param engine with a clock that stands still at {@code nowMillis}
-   * @param names those of the old store, with their old ids
+   * @param engine has a clock fixed at {@code nowMillis}
+   * @param names keyspaces of the old store with their old ids
    */
   RepairTarget(StorageEngine engine, long nowMillis, Map<String, Integer> names) {
     this.engine = engine;
@@ -35,12 +35,11 @@ final class RepairTarget {
     names.forEach((name, id) -> this.names.put(id, name));
   }
 
-  /** Makes all keyspaces that have a name. */
   void makeKeyspaces() {
     names.forEach((id, name) -> ids.put(id, engine.keyspaces().open(name)));
   }
 
-  /** Id of the keyspace of a stored key, -1 when it is none. */
+  /** Id of the keyspace of a stored key, -1 if invalid. */
   static int keyspaceOf(byte[] stored) {
     int id = Keyspaces.of(stored);
     return id >= 0 && stored.length > Keyspaces.prefixLength(id) ? id : -1;
@@ -53,12 +52,12 @@ final class RepairTarget {
         : Arrays.copyOfRange(stored, prefix, stored.length);
   }
 
-  /** The name, empty for the store's own keyspace; null when it has none. */
+  /** Name of a keyspace, empty for the store's own; null if lost. */
   @Nullable String name(int keyspace) {
     return keyspace == Keyspaces.DEFAULT ? "" : names.get(keyspace);
   }
 
-  /** Finds a name for a keyspace that has lost its own. */
+  /** Invents a unique name for a keyspace. */
   String invent(int keyspace) {
     String name = NAMELESS + keyspace;
     while (names.containsValue(name)) {
@@ -86,7 +85,7 @@ final class RepairTarget {
     }
   }
 
-  /** Writes what is left, durably. */
+  /** Writes the rest, durably. */
   void finish() {
     write();
     engine.flush();

@@ -28,14 +28,14 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Sorts records of the log by key and age: memtables of a fixed length, written out as tables when
- * they are full. Entries are pointers, so what is written are keys and a few bytes each.
+ * Sorts log records by key and age in memtables of fixed size, which are written out as tables when
+ * full. Entries are pointers, so only keys and a few bytes each are written.
  *
- * <p>Numbers that are guessed may be those of several records of a key. Of these the one that was
- * added last is kept; where they are in different tables, each.
+ * <p>Estimated sequence numbers may occur in several records of a key. The one added last is kept;
+ * those in different tables are all kept.
  */
 final class SortedRuns implements AutoCloseable {
-  /** Runs are read by nobody but this object. */
+  /** Store id of the runs, which only this object reads. */
   private static final StoreId OWNER = new StoreId(1, 1);
 
   private final Storage scratch;
@@ -50,8 +50,8 @@ final class SortedRuns implements AutoCloseable {
   private Memtable memtable;
 
   /**
-   * @param memtableBytes more than the longest key takes
-   * @param numbers names the runs
+   * @param memtableBytes more than the longest key needs
+   * @param numbers file numbers of the runs
    */
   SortedRuns(Storage scratch, MemoryLedger ledger, LongSupplier numbers, long memtableBytes) {
     this.scratch = scratch;
@@ -62,7 +62,7 @@ final class SortedRuns implements AutoCloseable {
     this.memtable = newMemtable();
   }
 
-  /** Adds a put or a delete under the name that pointers have for it. */
+  /** Adds a put or delete, with the position to which pointers refer. */
   void add(Region region, RecordView record, long segment, long offset, long sequence) {
     int kind = record.kind();
     entry.keyRegion = region;
@@ -87,7 +87,10 @@ final class SortedRuns implements AutoCloseable {
     }
   }
 
-  /** All that was added, in order; this ends the adding. The caller closes it before this. */
+  /**
+   * Ends adding and returns all entries in order. The caller closes the iterator before this
+   * object.
+   */
   InternalIterator merged() {
     writeOut();
     try (IteratorSources sources = new IteratorSources()) {
@@ -133,7 +136,7 @@ final class SortedRuns implements AutoCloseable {
     memtable = newMemtable();
   }
 
-  /** To the next entry with another key or tag: of those that share both the last one is first. */
+  /** Moves to the next entry with another key or tag: of equal ones the last added comes first. */
   private static void toNext(InternalIterator entries) {
     Region key = entries.keyRegion();
     long offset = entries.keyOffset();

@@ -17,7 +17,9 @@ import java.util.HexFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The tables of a damaged store: what holds of them, and which keys may be lost with the rest. */
+/**
+ * The tables of a damaged store: their valid entries, and the keys that may be lost with the rest.
+ */
 final class TableSource implements AutoCloseable {
   private static final TableCheck.EntrySink NOBODY =
       (blockOffset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {};
@@ -31,7 +33,7 @@ final class TableSource implements AutoCloseable {
   private final List<TableCheck> tables = new ArrayList<>();
   private final RangeTombstones.Builder ranges = new RangeTombstones.Builder();
 
-  /** Of the tables of which no manifest tells anything. */
+  /** Tables that no manifest describes. */
   private final List<Numbers> numbers = new ArrayList<>();
 
   private long largestSequence;
@@ -41,9 +43,7 @@ final class TableSource implements AutoCloseable {
   private int count;
 
   /**
-   * The newest entry of a table.
-   *
-   * @param mayBeLoaded whether a bulk load has written it, or that is not known
+   * @param mayBeLoaded whether a bulk load has, or may have, written it
    */
   private record Numbers(long largest, boolean mayBeLoaded) {}
 
@@ -63,9 +63,9 @@ final class TableSource implements AutoCloseable {
   }
 
   /**
-   * Checks a table and takes what holds.
+   * Checks a table and adds its valid parts.
    *
-   * @param known what the manifest says of it, if there is one
+   * @param known its description in the manifest, if there is one
    */
   void add(long number, @Nullable TableMeta known) {
     String name = StoreFiles.table(number);
@@ -80,7 +80,7 @@ final class TableSource implements AutoCloseable {
     table.run(NOBODY, () -> {});
     bytes += table.fileBytes();
     if (known != null && !table.isDescribedBy(known)) {
-      // Of a copy of this store that went on by itself.
+      // A table of a copy of this store that was written to independently.
       tables.remove(table);
       table.close();
       loseAll(name, known, problems);
@@ -118,11 +118,11 @@ final class TableSource implements AutoCloseable {
   }
 
   /**
-   * Finds out, where no manifest tells it, whether there are tables of a bulk load of which nobody
-   * knows that it came into force. What was committed behind it would have higher numbers than the
-   * load, and what was committed before has lower ones. So it is in doubt if nothing is newer.
+   * Without a manifest, finds tables of a bulk load that may not have been installed. Writes
+   * committed after a load have higher sequence numbers, earlier ones lower. A load is therefore
+   * doubtful if nothing is newer.
    *
-   * @param logEnd the sequence number behind the log
+   * @param logEnd the sequence number after the log
    * @return whether there are such tables
    */
   boolean doubtLoads(long logEnd) {
@@ -147,7 +147,7 @@ final class TableSource implements AutoCloseable {
     return last > committed;
   }
 
-  /** Entries of all sound blocks; closed before this. */
+  /** Entries of all valid blocks. The caller closes the iterator before this object. */
   MergingIterator merged() {
     try (IteratorSources sources = new IteratorSources()) {
       for (TableCheck table : tables) {
@@ -163,17 +163,17 @@ final class TableSource implements AutoCloseable {
     return ranges.build();
   }
 
-  /** The highest sequence number that is known to have been in a table. */
+  /** Highest sequence number known to have been in a table. */
   long largestSequence() {
     return largestSequence;
   }
 
-  /** As above, of tables that are known to have been in force. */
+  /** As {@link #largestSequence}, for tables known to have been installed. */
   long settledSequence() {
     return settledSequence;
   }
 
-  /** Entries with this sequence number or a higher one may never have been in force. */
+  /** Entries from this sequence number on may never have been installed. */
   long doubtfulFrom() {
     return doubtfulFrom;
   }
@@ -221,7 +221,8 @@ final class TableSource implements AutoCloseable {
         lost.from(),
         lost.to(),
         "entries with stored keys from " + text(from) + " to " + text(to));
-    // Of the key in front of them only older entries are lost: the newest of a table comes first.
+    // Of the preceding key only older entries can be lost, because the newest comes first in a
+    // table.
     byte[] first =
         lost.above() == null ? from : Arrays.copyOf(lost.above(), lost.above().length + 1);
     if (meta == null) {

@@ -9,7 +9,7 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Walks the newest version of each key of one source. */
+/** Iterates over the newest version of each key of one source. */
 final class Versions implements AutoCloseable {
   private final InternalIterator entries;
   private byte @Nullable [] key;
@@ -21,14 +21,14 @@ final class Versions implements AutoCloseable {
   private long offset;
   private int recordLength;
 
-  /** Takes the iterator over. */
+  /** Takes ownership of the iterator. */
   Versions(InternalIterator entries) {
     this.entries = entries;
     entries.seekToFirst();
     advance();
   }
 
-  /** The key, null at the end. */
+  /** The key; null at the end. */
   byte @Nullable [] key() {
     return key;
   }
@@ -49,12 +49,12 @@ final class Versions implements AutoCloseable {
     return Tag.baseKind(kind) == Tag.POINTER;
   }
 
-  /** {@link Payload#NEVER} when it does not expire. */
+  /** {@link Payload#NEVER} if it does not expire. */
   long expiresAtMillis() {
     return expiresAtMillis;
   }
 
-  /** The value, when it is no pointer. */
+  /** The value, if it is not a pointer. */
   byte[] inline() {
     return inline;
   }
@@ -71,7 +71,6 @@ final class Versions implements AutoCloseable {
     return recordLength;
   }
 
-  /** To the next key. */
   void advance() {
     if (!entries.isValid()) {
       key = null;
@@ -91,7 +90,7 @@ final class Versions implements AutoCloseable {
   }
 
   /**
-   * Whether there is a record with the same number, which may be a guess, further on in the log.
+   * Whether the entry has the same, possibly estimated, sequence number and a later log position.
    */
   private boolean isLaterTwin() {
     int otherKind = Tag.kind(entries.tag());

@@ -1,5 +1,5 @@
 /**
- * Builds a new store of what can be proved of a damaged one. Reads the damaged files alone, and
+ * Builds a new store from what can be verified of a damaged one. Only reads the damaged files;
  * writes through an engine of the new store.
  */
 @NullMarked
