@@ -9,12 +9,11 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * What does not hold. Keeps the first problems and counts the others, and remembers which parts of
- * the log are damaged, so that a pointer into them is not taken for a wrong one. Bounded, however
- * much is damaged: of too many parts in one file, the last ones count as one. Not thread safe.
+ * Collects problems: keeps the first ones and counts the rest. Records the damaged parts of log
+ * files, so that a pointer into one is not reported as wrong. Memory is bounded: if a file has too
+ * many parts, the last ones are merged. Not thread safe.
  */
 final class ProblemList {
-  /** Problems that are kept. */
   static final int PROBLEMS_MAX = 1000;
 
   private static final int PARTS_MAX = 10_000;
@@ -30,7 +29,7 @@ final class ProblemList {
     }
   }
 
-  /** Notes that bytes of a file of the log do not hold. */
+  /** Records that bytes of a log file are damaged. */
   void damaged(String file, long from, long to) {
     NavigableMap<Long, Long> parts = damaged.computeIfAbsent(file, name -> new TreeMap<>());
     if (parts.size() < PARTS_MAX) {
@@ -41,7 +40,7 @@ final class ProblemList {
     }
   }
 
-  /** Whether damage was noted at this place; parts of one file may lie in each other. */
+  /** Whether the position is in a damaged part; parts of one file may be nested. */
   boolean isDamaged(String file, long offset) {
     NavigableMap<Long, Long> parts = damaged.get(file);
     return parts != null

@@ -30,14 +30,14 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks one version of a store: first the files of the log, then the tables, each entry of which
- * has to lead to its record, then the live bytes. Everything is read from the files anew; what an
- * open store has checked before is not relied on.
+ * Checks one version of a store: first the log files, then the tables, each of whose entries must
+ * lead to its record, then the live bytes. Everything is read from the files again; earlier checks
+ * of the open store are not relied on.
  *
- * <p>Nothing is remembered of single entries. What is held grows with the number of files: a sum
- * for each segment; besides that one key, one block, one compressed value, and a bounded number of
- * problems and damaged places. Reads every file once front to back, and every separated value once
- * more by its pointer, in the order of the keys of each table.
+ * <p>Memory grows with the number of files only: one sum per segment, plus one key, one block, one
+ * compressed value, and a bounded number of problems and damaged parts. Reads every file once
+ * sequentially, and every separated value once more through its pointer, in key order of each
+ * table.
  */
 public final class StoreVerifier {
   private final Context context;
@@ -49,10 +49,8 @@ public final class StoreVerifier {
   private long records;
 
   /**
-   * What is looked at.
-   *
-   * @param segments finds all files of the log that the version has
-   * @param pulse is called often and may throw to give up
+   * @param segments finds all log files of the version
+   * @param pulse called often; may throw to cancel
    */
   public record Context(
       Storage storage,
@@ -62,16 +60,7 @@ public final class StoreVerifier {
       Epochs<?> epochs,
       Runnable pulse) {}
 
-  /**
-   * What was found.
-   *
-   * @param files tables and files of the log that were read
-   * @param bytes of these
-   * @param entries of tables
-   * @param records of the log
-   * @param problemCount all of them
-   * @param problems the first of them
-   */
+  /** The result; the components are those of {@code VerifyReport}. */
   public record Result(
       long files,
       long bytes,
@@ -88,12 +77,12 @@ public final class StoreVerifier {
     this.version = version;
   }
 
-  /** Takes a problem that was found elsewhere. */
+  /** Adds a problem found elsewhere. */
   public void add(CorruptionException problem) {
     findings.add(problem);
   }
 
-  /** Checks everything; only the device and the pulse make it throw. */
+  /** Checks everything; throws only for a failing device or a cancellation. */
   public Result run() {
     checkLog();
     try (PointerCheck pointers = new PointerCheck(context.segments(), context.ledger())) {
@@ -112,7 +101,7 @@ public final class StoreVerifier {
     for (SegmentState state : version.segments().values()) {
       Segment segment = state.hasFile() ? context.segments().find(state.id()) : null;
       if (segment == null) {
-        // Its own file is gone, or it was begun just now and holds nothing yet.
+        // Its file is gone, or it was just created and is empty.
         continue;
       }
       files++;
@@ -172,7 +161,7 @@ public final class StoreVerifier {
     }
   }
 
-  /** Whether the live bytes that reclaim decides by are the sums over the tables. */
+  /** Checks that the live bytes used by reclaim are the sums over the tables. */
   private void checkLiveBytes() {
     SortedMap<Long, Long> sums = new TreeMap<>();
     for (long segment : version.segments().keySet()) {
@@ -198,7 +187,6 @@ public final class StoreVerifier {
         });
   }
 
-  /** Of one file of the log. */
   private final class Damage implements AuditSink {
     private final String file;
 
@@ -216,7 +204,6 @@ public final class StoreVerifier {
     }
   }
 
-  /** Of one table. */
   private final class Entries implements TableCheck.EntrySink {
     private final String table;
     private final PointerCheck pointers;

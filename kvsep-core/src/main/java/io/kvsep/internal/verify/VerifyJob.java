@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Verifies the version in force while everything else goes on: its files stay until it is released.
- * Works on the calling thread.
+ * Verifies the current version concurrently with all other use; its files stay until it is
+ * released. Runs on the calling thread.
  */
 public final class VerifyJob {
   private final EngineConfig config;
@@ -32,7 +32,7 @@ public final class VerifyJob {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
 
-  /** Of a bulk load: in use perhaps much later than now. */
+  /** Files of a running bulk load, which may be installed much later. */
   private final Supplier<Set<String>> filesBeingMade;
 
   public VerifyJob(
@@ -55,11 +55,11 @@ public final class VerifyJob {
   /**
    * Checks everything.
    *
-   * @param pulse is called often and throws when the store is being closed
+   * @param pulse called often; throws when the store is being closed
    */
   public VerifyResult run(Runnable pulse) {
     long start = config.ticker().nanos();
-    // What ends it may come before we ask.
+    // An exception may end the verification before page faults are checked.
     DeferredPageFaults.mayFollow();
     Set<String> strangers = strangers();
     Version version = versions.retainCurrent();
@@ -72,14 +72,14 @@ public final class VerifyJob {
               version);
       versions.check(verification::add);
       checked = verification.run();
-      // What seems damaged may be that of a page that was not read.
+      // Apparent damage may be due to a page that could not be read.
       Region.requirePagesRead();
     } catch (InternalError e) {
       throw PageFaults.error(e);
     } finally {
       version.release();
     }
-    // Files that are being written have no name in the store yet, and soon have one.
+    // Files being written are not yet named in the store, but soon will be.
     strangers.retainAll(strangers());
     return VerifyResult.of(
         checked, strangers.stream().sorted().toList(), config.ticker().nanos() - start);

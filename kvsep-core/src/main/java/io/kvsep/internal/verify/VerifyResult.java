@@ -3,18 +3,7 @@ package io.kvsep.internal.verify;
 import io.kvsep.error.CorruptionException;
 import java.util.List;
 
-/**
- * What a call of verify found.
- *
- * @param files tables and files of the log that were read
- * @param bytes of these
- * @param entries of tables
- * @param records of the log
- * @param problemCount all of them
- * @param problems the first of them
- * @param unknownFiles names of files in the directory that are not part of the store
- * @param nanos how long it took
- */
+/** What a call of verify found; the components are those of {@code VerifyReport}. */
 public record VerifyResult(
     long files,
     long bytes,

@@ -1,6 +1,6 @@
 /**
- * Reads every byte of a store and compares everything that is stored twice: log, relocated files,
- * tables, live bytes. Collects every difference and throws none.
+ * Reads every byte of a store and compares all redundant data: log, blob files, tables, live bytes.
+ * Collects problems without throwing them.
  */
 @NullMarked
 package io.kvsep.internal.verify;
