@@ -194,9 +194,7 @@ public final class CurrentReadState {
     }
     Thread waiter = Thread.currentThread();
     try {
-      if (enlist(waiter, seen)) {
-        Uninterruptibles.pause(WAIT_NANOS_MAX);
-      }
+      Uninterruptibles.pauseUnless(() -> !enlist(waiter, seen), WAIT_NANOS_MAX);
     } finally {
       strike(waiter);
     }
