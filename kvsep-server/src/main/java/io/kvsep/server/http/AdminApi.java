@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/admin/…}: what an operator has done to the store. One at a time, but for syncs. */
+/** {@code /v1/admin/…}: maintenance of the store. Runs one operation at a time, except syncs. */
 final class AdminApi {
   private static final String NAME = "[A-Za-z0-9_][A-Za-z0-9._-]{0,99}";
 
@@ -51,7 +51,7 @@ final class AdminApi {
     return alone(() -> Answers.json(StoreFigures.json(store.reclaim())));
   }
 
-  /** Damage is what the report is for, and no error of the request. */
+  /** Answers 200 even if it finds damage: the report is the result. */
   HttpResponse verify(Exchange exchange) {
     return alone(() -> Answers.json(StoreFigures.json(store.verify())));
   }
@@ -83,7 +83,7 @@ final class AdminApi {
         });
   }
 
-  /** Several would wait for each other in the store anyway, with a thread each. */
+  /** Refuses at once if another operation runs; waiting would occupy a thread. */
   private HttpResponse alone(Supplier<HttpResponse> work) {
     if (!one.tryLock()) {
       throw Problem.of(

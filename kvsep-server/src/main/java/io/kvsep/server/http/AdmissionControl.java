@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much is going on at once: requests, bytes of their bodies, of what is made of these, and of
- * values that were unpacked for answers, feeds. Thread safe.
+ * Limits the load: requests, open change feeds, and bytes on the heap (bodies, objects made from
+ * them, values unpacked for answers). Thread safe.
  */
 final class AdmissionControl {
   private final HttpLimits limits;
@@ -19,7 +19,7 @@ final class AdmissionControl {
     this.limits = limits;
   }
 
-  /** From now on nobody may come in; whoever is in stays. */
+  /** Refuses new requests from now on; running ones continue. */
   void stop() {
     isStopping = true;
   }
@@ -28,7 +28,7 @@ final class AdmissionControl {
     return isStopping;
   }
 
-  /** Throws when the server is stopping: it would wait for ever for clients that go on asking. */
+  /** Throws if the server is stopping: shutdown would not end while clients keep asking. */
   void requireOpen() {
     if (isStopping) {
       throw Problem.overloaded("the server is stopping")
@@ -36,7 +36,7 @@ final class AdmissionControl {
     }
   }
 
-  /** Throws when there are too many. */
+  /** Throws if too many requests run. */
   Visit enter() {
     if (requests.incrementAndGet() > limits.requestsMax()) {
       requests.decrementAndGet();
@@ -45,7 +45,7 @@ final class AdmissionControl {
     return new Visit();
   }
 
-  /** Throws when there are too many; else {@link #closeFeed} is to follow. */
+  /** Throws if too many feeds are open; otherwise the caller must call {@link #closeFeed}. */
   void openFeed() {
     if (feeds.incrementAndGet() > limits.feedsMax()) {
       feeds.decrementAndGet();
@@ -83,8 +83,8 @@ final class AdmissionControl {
   }
 
   /**
-   * Counts bytes that lie on the heap as long as an answer goes out; throws when there is no room.
-   * What is longer than all may be has room where there is nothing else.
+   * Counts bytes on the heap until an answer is sent; throws if the limit is exceeded. More bytes
+   * than the limit count as the limit, so they are admitted when nothing else is held.
    */
   Held hold(long bytes) {
     long counted = Math.min(bytes, limits.bodiesBytesMax());
@@ -92,7 +92,7 @@ final class AdmissionControl {
     return new Held(counted);
   }
 
-  /** Until it is closed. Of one thread at a time. */
+  /** Bytes counted until closed. Not thread safe. */
   final class Held implements AutoCloseable {
     private long bytes;
 
@@ -108,8 +108,8 @@ final class AdmissionControl {
   }
 
   /**
-   * One request. It is over when its work is done and its answer is gone, in whatever order: a
-   * client that leaves does not make room for the next one while a thread still works for it.
+   * One request. Ends when its work is done and its answer is sent, in either order: the request of
+   * a client that left counts while a thread works for it.
    */
   final class Visit {
     private final AtomicInteger parts = new AtomicInteger(2);
@@ -117,7 +117,7 @@ final class AdmissionControl {
 
     private Visit() {}
 
-    /** Throws when there is no room for so much more of the body, or of what is made of it. */
+    /** Throws if this many more bytes, of the body or made from it, exceed the limit. */
     void reserve(long bytes) {
       if (bytes > limits.bodiesBytesMax() - reserved.get()) {
         throw Problem.tooLarge(
@@ -127,7 +127,7 @@ final class AdmissionControl {
       reserved.addAndGet(bytes);
     }
 
-    /** To be called twice: for the work and for the answer. */
+    /** Called twice: after the work and after the answer. */
     void partIsDone() {
       if (parts.decrementAndGet() == 0) {
         bodyBytes.addAndGet(-reserved.get());

@@ -8,7 +8,7 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import io.kvsep.server.json.JsonObject;
 
-/** Answers of few bytes that are not an entry and no problem. */
+/** Short answers that are neither entries nor problems. */
 final class Answers {
   private static final ResponseHeaders DONE = ResponseHeaders.of(HttpStatus.NO_CONTENT);
   private static final ResponseHeaders CREATED =
@@ -21,12 +21,10 @@ final class Answers {
 
   private Answers() {}
 
-  /** Nothing to say but that it was done. */
   static HttpResponse done() {
     return HttpResponse.of(DONE);
   }
 
-  /** The same, and something is there that was not. */
   static HttpResponse created() {
     return HttpResponse.of(CREATED);
   }
@@ -35,7 +33,6 @@ final class Answers {
     return HttpResponse.of(JSON, HttpData.ofUtf8(object.toString()));
   }
 
-  /** One that is text already, in UTF-8. */
   static HttpResponse json(byte[] object) {
     return HttpResponse.of(JSON, HttpData.wrap(object));
   }

@@ -14,10 +14,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may ask. With a token, who shows it; with the token that only reads, who does not write.
- * Without a token the server is reachable from this machine only, but that includes pages of
- * strangers in a browser on it: their requests name where they come from, or, after tricks with
- * names, reach us under a name that is not ours.
+ * Decides which requests may proceed. With a token, requests must carry it; the read-only token
+ * admits reads. Without a token the server listens on loopback only, but web pages of other origins
+ * in a local browser can reach it. Their requests name a foreign origin, or after DNS rebinding a
+ * foreign host, and are refused.
  */
 final class Authenticator {
   private static final String BEARER = "bearer ";
@@ -27,24 +27,21 @@ final class Authenticator {
   private final byte @Nullable [] tokenDigest;
   private final byte @Nullable [] readTokenDigest;
 
-  /** The name found to be local last, by which nearly all requests come. */
+  /** The authority last found to be local. Avoids parsing it for nearly every request. */
   private volatile @Nullable String localAuthority;
 
-  /**
-   * @param readToken null where there is none
-   */
   Authenticator(@Nullable String token, @Nullable String readToken) {
     tokenDigest = token == null ? null : digest(token);
     readTokenDigest = readToken == null ? null : digest(readToken);
   }
 
-  /** Whether the request may also write. Throws a {@link Problem} unless it may go on. */
+  /** Returns whether the request may also write. Throws a {@link Problem} if it is refused. */
   boolean check(RequestHeaders headers, boolean isOpen) {
     if (tokenDigest == null) {
       requireLocalName(headers.authority());
     }
     String site = headers.get(SITE);
-    // Without this header a link on another page could still lead to the page itself.
+    // Browsers send this header for links on other sites too; those may lead to open routes.
     boolean isForeign = site != null && !OWN_SITES.contains(site) && !isOpen;
     String origin = headers.get(HttpHeaderNames.ORIGIN);
     if (isForeign || (origin != null && !isOwn(origin, headers.authority()))) {
@@ -70,8 +67,8 @@ final class Authenticator {
   }
 
   /**
-   * Null without a bearer token. Digests have one length, so that the time it takes to compare them
-   * tells neither length nor content.
+   * Null without a bearer token. Digests have one length, so comparison time reveals neither length
+   * nor content of the token.
    */
   private static byte @Nullable [] shownDigest(RequestHeaders headers) {
     String shown = headers.get(HttpHeaderNames.AUTHORIZATION);

@@ -22,21 +22,19 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Several entries at once: {@code /v1/get}, {@code /v1/batch}, {@code /v1/transaction}; and {@code
- * /v1/increment}.
- */
+/** {@code /v1/get}, {@code /v1/batch}, {@code /v1/transaction}, {@code /v1/increment}. */
 final class BatchApi {
   /**
-   * What a transaction takes at most, of the bytes of its JSON, beside these: of a put of some 35
-   * bytes the record, key and value, and the same again with a node in the transaction's tree.
+   * Most bytes of memory that a transaction takes per byte of its JSON, in addition to the JSON.
+   * Worst case is a put of about 35 bytes: its record, key and value, and all again with a node in
+   * the transaction's tree.
    */
   private static final int TRANSACTION_WEIGHT = 6;
 
-  /** More than anybody goes through; the text of one takes several times what the check took. */
+  /** Most conflicts listed: the text of one takes several times the memory of its check. */
   private static final int CONFLICTS_MAX = 1_000;
 
-  /** Of the texts of conflicts together; the first one is told whatever its length. */
+  /** Most bytes of all listed conflicts together. The first one is listed whatever its length. */
   private static final int CONFLICTS_BYTES_MAX = 64 << 10;
 
   private final KvStore store;
@@ -54,9 +52,8 @@ final class BatchApi {
     this.limits = limits;
   }
 
-  /** One write of a batch or a transaction. */
   private sealed interface Change {
-    /** Null for the store's own. */
+    /** Null for the default keyspace. */
     @Nullable String keyspace();
   }
 
@@ -68,10 +65,10 @@ final class BatchApi {
 
   private record DeleteRange(@Nullable String keyspace, byte[] from, byte[] to) implements Change {}
 
-  /** A read that has to find what it found before. */
+  /** Requires an entry to have the tag, or to be absent if the tag is null. */
   private record Check(@Nullable String keyspace, byte[] key, @Nullable String tag) {}
 
-  /** As of one moment, over all keyspaces. */
+  /** Reads all from one snapshot across keyspaces. */
   HttpResponse getMany(Exchange exchange) {
     ManyEntries found = new ManyEntries(exchange, tags, "", limits.documentBytesMax());
     try (Snapshot snapshot = store.snapshot()) {
@@ -87,10 +84,10 @@ final class BatchApi {
     return found.answer();
   }
 
-  /** All or nothing, in order, over all keyspaces. */
+  /** Applies all writes or none, in order, across keyspaces. */
   HttpResponse batch(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
-    // The batch keeps a copy of all, and takes no more than the JSON that says it.
+    // The batch keeps a copy of the entries, which is never longer than their JSON.
     exchange.reserve(exchange.body().length);
     WriteBatch batch = new WriteBatch();
     int count = Document.each(exchange, document -> add(batch, change(document)));
@@ -103,8 +100,7 @@ final class BatchApi {
   }
 
   /**
-   * All or nothing, if everything that was read before is still what it was. What it reads itself
-   * is of the moment before its writes.
+   * Applies all writes or none, and only if all checks hold. Its reads do not see its own writes.
    */
   HttpResponse transaction(Exchange exchange) {
     boolean isSynced = Entries.isSynced(exchange.headers());
@@ -134,7 +130,7 @@ final class BatchApi {
     store.<@Nullable Object>transact(
         transaction -> {
           requireAll(transaction, checks);
-          // It may be repeated.
+          // The transaction may be retried.
           found.clear();
           for (Read read : reads) {
             found.add(reader(transaction, read.keyspace()), read);

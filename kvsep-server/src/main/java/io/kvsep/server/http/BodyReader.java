@@ -16,14 +16,12 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Takes the body of a request over into one array, piece by piece as it comes, so that it is on the
- * heap once. For that its length has to be known; without {@code Content-Length} it may be {@value
- * #UNANNOUNCED_BYTES_MAX} bytes long, which grow in the array.
+ * Collects a request body in one array as its pieces arrive, so it is on the heap once. Needs
+ * {@code Content-Length}; without it a body may have at most {@value #UNANNOUNCED_BYTES_MAX} bytes,
+ * and the array grows.
  *
- * <p>A request has the time of {@link HttpLimits#requestTime}, and more of it with each piece that
- * comes: whoever sends nothing does not keep what is reserved for what was announced.
- *
- * <p>What it reserves of the gate is given back at the end of the visit.
+ * <p>Each piece that arrives extends {@link HttpLimits#requestTime}, so a client that sends nothing
+ * cannot keep the memory reserved for it. Reserved bytes are released at the end of the visit.
  */
 final class BodyReader implements Subscriber<HttpObject> {
   static final int UNANNOUNCED_BYTES_MAX = 1 << 20;
@@ -42,7 +40,7 @@ final class BodyReader implements Subscriber<HttpObject> {
   private byte[] bytes;
   private int length;
 
-  /** What had come when its time was last set. */
+  /** Value of {@code length} when the timeout was last set. */
   private int timedLength;
 
   private static final Subscription NO_SUBSCRIPTION =
@@ -73,7 +71,6 @@ final class BodyReader implements Subscriber<HttpObject> {
     this.bytes = new byte[first];
   }
 
-  /** Completes with the body, or with a {@link Problem}. */
   static CompletableFuture<byte[]> read(
       ServiceRequestContext context,
       HttpRequest request,
@@ -81,7 +78,7 @@ final class BodyReader implements Subscriber<HttpObject> {
       int bytesMax,
       AdmissionControl.Visit visit) {
     requireWhole(request.headers());
-    // The library has refused what is no number, and a number that the body does not keep to.
+    // Armeria has rejected malformed lengths and bodies that do not match them.
     long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
     BodyReader reader = new BodyReader(context, limits, visit, bytesMax, announced);
     reader.setTime();
@@ -89,7 +86,7 @@ final class BodyReader implements Subscriber<HttpObject> {
     return reader.whole;
   }
 
-  /** A part or a compressed form would be taken for all of what is meant. */
+  /** Refuses partial and compressed bodies, which would be stored as if complete. */
   private static void requireWhole(RequestHeaders headers) {
     if (headers.contains(HttpHeaderNames.CONTENT_RANGE)) {
       throw Problem.malformed("Content-Range: a body is taken as a whole only");
@@ -137,7 +134,7 @@ final class BodyReader implements Subscriber<HttpObject> {
     }
   }
 
-  /** What has come may have taken its time, and what is to come the time that any request has. */
+  /** Allows the received bytes their time, and the rest the time of any request. */
   private void setTime() {
     timedLength = length;
     long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
@@ -180,7 +177,7 @@ final class BodyReader implements Subscriber<HttpObject> {
       }
       whole.complete(length == bytes.length ? bytes : Arrays.copyOf(bytes, length));
     } catch (Problem | OutOfMemoryError e) {
-      // The library would pass over it, and the visit would never end.
+      // Armeria would ignore the exception, and the visit would never end.
       whole.completeExceptionally(e);
     }
   }

@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a value that a {@code Range} of a {@code GET} asks for (RFC 9110).
+ * The part of a value that the {@code Range} of a {@code GET} asks for (RFC 9110).
  *
  * @param first index of the first byte
- * @param count of bytes, at least 1
- * @param of the length of the whole value
+ * @param count number of bytes, at least 1
+ * @param of length of the whole value
  */
 record ByteRange(int first, int count, int of) {
   /** Eighteen digits fit into a long; no value has that many bytes. */
@@ -20,10 +20,10 @@ record ByteRange(int first, int count, int of) {
       Pattern.compile("bytes=[ \t]*(\\d{0,18})-(\\d{0,18})[ \t]*", Pattern.CASE_INSENSITIVE);
 
   /**
-   * Null where the whole value is the answer: there is no {@code Range}, it is malformed or of
-   * another unit, it has several parts, or {@code If-Range} names another version.
+   * Null if the whole value is the answer: without {@code Range}, if it is malformed, has another
+   * unit or several parts, or if {@code If-Range} names another version.
    *
-   * @throws Problem 416 when the value has none of these bytes
+   * @throws Problem 416 if the value has no byte in the range
    */
   static @Nullable ByteRange of(RequestHeaders headers, String tag, int length) {
     String text = headers.get(HttpHeaderNames.RANGE);
@@ -70,7 +70,7 @@ record ByteRange(int first, int count, int of) {
         .header(HttpHeaderNames.CONTENT_RANGE, "bytes */" + length);
   }
 
-  /** As {@code Content-Range} has it. */
+  /** The form of {@code Content-Range}. */
   @Override
   public String toString() {
     return "bytes " + first + '-' + (first + count - 1) + '/' + of;

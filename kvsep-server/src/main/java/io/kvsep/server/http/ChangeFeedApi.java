@@ -16,9 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code /v1/changes}: the changes of the store, as server-sent events for as long as the client
- * stays. A feed has a thread while there is something to read for it, and looks for that some fifty
- * times a second at least.
+ * {@code /v1/changes}: sends changes as server-sent events until the client disconnects. A feed
+ * occupies a thread only while it reads changes; it polls at least about fifty times a second.
  */
 final class ChangeFeedApi {
   static final String EVENTS = "text/event-stream";
@@ -43,7 +42,6 @@ final class ChangeFeedApi {
     this.surroundings = surroundings;
   }
 
-  /** A feed, and the place after which it begins. */
   private record Begun(ChangeFeed feed, long after) {}
 
   HttpResponse changes(Exchange exchange) {
@@ -87,7 +85,7 @@ final class ChangeFeedApi {
         exchange.context());
   }
 
-  /** What was dropped before the feed began never shows in it. */
+  /** Throws if the keyspace was dropped before the feed began: the feed would never report it. */
   private void requireThere(
       @Nullable String keyspace, @Nullable Integer keyspaceId, ChangeFeed feed) {
     if (keyspace == null) {
@@ -106,7 +104,7 @@ final class ChangeFeedApi {
     }
   }
 
-  /** Ends all of them, once the gate lets no more in. */
+  /** Ends all feeds. The gate must already be stopped, so that no more are opened. */
   void stop() {
     open.forEach(FeedEvents::stop);
   }
@@ -116,7 +114,10 @@ final class ChangeFeedApi {
     gate.closeFeed();
   }
 
-  /** What is committed from here on. A bulk load just now soon moves the place behind itself. */
+  /**
+   * Begins after the newest commit. Retries if a bulk load has just lost the changes at that
+   * position; the position soon moves past it.
+   */
   private Begun fromNow() {
     while (true) {
       try (Snapshot now = store.snapshot()) {
@@ -128,8 +129,8 @@ final class ChangeFeedApi {
   }
 
   /**
-   * The header first: a client that comes again sends what it asked for at first, and in the header
-   * how far it got since. Null for from now on.
+   * The header overrides the parameter: a reconnecting client repeats its first request and adds
+   * its progress in the header. Null for changes from now on.
    */
   private static @Nullable Long after(Exchange exchange, Parameters parameters) {
     Long asked = parameters.whole("after");

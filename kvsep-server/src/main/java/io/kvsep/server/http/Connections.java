@@ -16,9 +16,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The open connections of a server, which it can cut. The library closes one of HTTP/2 when a
- * farewell has gone out behind all that was written before: never, where the client no longer
- * reads. Thread safe.
+ * The open connections of a server, so that it can cut them. Armeria closes an HTTP/2 connection
+ * only after a GOAWAY that follows all pending writes, which is never sent if the client does not
+ * read. Thread safe.
  */
 final class Connections {
   private final Set<Channel> open = ConcurrentHashMap.newKeySet();
@@ -29,9 +29,9 @@ final class Connections {
   }
 
   /**
-   * Has those of HTTP/1.1 closed before their listener is. The library closes that when no request
-   * is under way any more, or when there is no more time, and then waits a second for each of
-   * these.
+   * Makes closing the listener close the HTTP/1.1 connections first. Armeria closes the listener
+   * when no request is running or the time is up, and then waits a second for each of these
+   * connections.
    */
   void closeBefore(Channel listener) {
     listener
@@ -68,12 +68,12 @@ final class Connections {
     open.forEach(Connections::cut);
   }
 
-  /** Closes it past everything that would write, or wait, before. */
+  /** Closes the channel without waiting for pending writes or handlers. */
   static void cut(Channel channel) {
     channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
   }
 
-  /** Cuts it unless the client takes what is written by now within that time. */
+  /** Cuts the connection unless the client takes all bytes written so far within that time. */
   static void cutUnlessTaken(Channel channel, Duration time) {
     EventLoop loop = channel.eventLoop();
     loop.execute(

@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes a request from the event loop to whoever answers it: whose turn it is, who may ask, what
- * there is, how much is going on, the body; then a thread that may wait.
+ * Takes a request from the event loop to its handler: HTTP/1.1 pipelining, routing, authentication,
+ * admission, receiving the body, then a thread that may block.
  */
 final class Dispatcher implements HttpService {
   private static final byte[] NO_BODY = new byte[0];
@@ -40,7 +40,7 @@ final class Dispatcher implements HttpService {
   private final UnsentResponses.Total unsent;
 
   /**
-   * @param longWorkers for what may read much at once
+   * @param longWorkers runs handlers that may read much at once
    */
   Dispatcher(
       Routes routes,
@@ -58,7 +58,7 @@ final class Dispatcher implements HttpService {
     this.unsent = new UnsentResponses.Total(limits);
   }
 
-  /** Whether all of the request that is wanted has come, and is in the hands of who answers it. */
+  /** Whether the request has been received as far as needed and handed to its handler. */
   static boolean hasBegun(ServiceRequestContext context) {
     return context.hasAttr(BEGUN);
   }
@@ -142,7 +142,7 @@ final class Dispatcher implements HttpService {
                 (body, failure) -> {
                   if (failure != null) {
                     operation.kind().refuse();
-                    // Its time would begin with the end of the body.
+                    // The time counts from the end of the body, which did not come.
                     operation.kind().record(0);
                     answer.complete(problems.response(context, failure).toHttpResponse());
                     visit.partIsDone();
@@ -168,7 +168,7 @@ final class Dispatcher implements HttpService {
     Consumer<HttpResponse> done =
         made -> {
           operation.kind().record(System.nanoTime() - start);
-          // Before the client knows, who may come with the next one at once.
+          // Before the client gets the answer: it may send its next request at once.
           visit.partIsDone();
           answer.complete(made);
         };
@@ -208,7 +208,7 @@ final class Dispatcher implements HttpService {
     try {
       return BodyReader.read(exchange.context(), request, limits, bytesMax, visit);
     } catch (Throwable e) {
-      // Also for want of memory: whatever it is, what was reserved is given back.
+      // Including lack of memory: the visit has to end and release its bytes in any case.
       return CompletableFuture.failedFuture(e);
     }
   }
@@ -217,7 +217,7 @@ final class Dispatcher implements HttpService {
       Operation operation, ShortHandler handler, Exchange exchange) {
     try {
       if (exchange.context().isCancelled()) {
-        // Nobody waits any more, and nothing has been done yet.
+        // The client has gone, and nothing has been done yet.
         return HttpResponse.of(HttpStatus.SERVICE_UNAVAILABLE);
       }
       return handler.answer(exchange);

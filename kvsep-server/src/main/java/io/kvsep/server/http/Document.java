@@ -22,28 +22,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * JSON of a request, read by a parser alone: objects whose members are text, whole numbers, true or
- * false. Every member has to be one that is known.
- *
- * <p>As an object in memory takes some fifty times the bytes of a short one, they are handed over
- * one by one, and so are those of lists in the one object that a body is.
+ * A JSON object of a request whose members are strings, integers or booleans. Unknown members are
+ * errors. A short object takes about fifty times its bytes in memory, so objects are handed over
+ * one by one as they are parsed, including those in lists of the body's object.
  */
 final class Document {
   private static final int DEPTH_MAX = 8;
 
-  /** More than any object here has; each takes some ten times its bytes. */
+  /** More than any object here needs; each member takes about ten times its bytes. */
   private static final int MEMBERS_MAX = 16;
 
   /**
-   * Far more than any member has. The parser keeps names for the next bodies, thousands of them,
-   * and so must not be given long ones; texts, such as keys of entries, are not kept.
+   * More than any member here needs. The parser caches thousands of names across bodies, so names
+   * must be short. Strings such as keys are not cached.
    */
   private static final int NAME_BYTES_MAX = 64;
 
-  /** Longer texts of an object are weighed; others come to little, with up to 64 threads at it. */
+  /**
+   * Characters of one object that are not reserved: they add up to little, with at most 64 threads.
+   */
   private static final int LIGHT_CHARS_MAX = 64 << 10;
 
-  /** Bytes for each character while it is read: the parser's own, the text, what it stands for. */
+  /** Bytes per character while it is read: the parser's buffer, the string, the decoded bytes. */
   private static final int CHAR_WEIGHT = 8;
 
   private static final JsonFactory JSON =
@@ -65,16 +65,16 @@ final class Document {
     this.where = where;
   }
 
-  /** The one object that the body is. */
+  /** The body is exactly one object. */
   static Document one(Exchange exchange) {
     return one(exchange, Map.of());
   }
 
   /**
-   * The one object that the body is.
+   * The body is exactly one object.
    *
-   * @param takers what the objects of lists are handed to, by the names of these; which are no
-   *     members then
+   * @param takers receive the objects in lists, by the list's name; these lists are not members of
+   *     the document
    */
   static Document one(Exchange exchange, Map<String, Consumer<Document>> takers) {
     List<Document> found = new ArrayList<>(1);
@@ -93,8 +93,8 @@ final class Document {
   }
 
   /**
-   * Hands over all objects of the body: one behind the other, such as JSON lines, or in one array.
-   * Tells how many there were.
+   * Hands over all objects of the body, which are concatenated, such as JSON lines, or in one
+   * array. Returns their number.
    */
   static int each(Exchange exchange, Consumer<Document> taker) {
     return new Reader(exchange, Map.of()).read(taker);
@@ -104,10 +104,10 @@ final class Document {
     private final Exchange exchange;
     private final Map<String, Consumer<Document>> takers;
 
-    /** Of the texts of the object that is being read. */
+    /** Characters in the strings of the current object. */
     private int chars;
 
-    /** Of those of any object before. */
+    /** Most characters of any object so far; memory for these is reserved. */
     private int weighedChars = LIGHT_CHARS_MAX;
 
     Reader(Exchange exchange, Map<String, Consumer<Document>> takers) {
@@ -136,7 +136,7 @@ final class Document {
       } catch (JsonProcessingException e) {
         throw Problem.malformed("the body is no JSON that is taken: " + e.getOriginalMessage());
       } catch (CharConversionException e) {
-        // A body that begins as UTF-16 and UTF-32 do is taken for it.
+        // The parser took the body for UTF-16 or UTF-32 by its first bytes.
         throw Problem.malformed("the body is no JSON that is taken: " + e.getMessage());
       } catch (IOException e) {
         throw new UncheckedIOException(e);
@@ -230,7 +230,7 @@ final class Document {
     return Boolean.TRUE.equals(member(name, Boolean.class, "true or false"));
   }
 
-  /** The bytes of {@code name}, as text, or under it with Hex or Base64 behind. */
+  /** The bytes of {@code name} given as text, or with suffix {@code Hex} or {@code Base64}. */
   byte[] bytes(String name) {
     String text = text(name);
     String hex = text(name + "Hex");

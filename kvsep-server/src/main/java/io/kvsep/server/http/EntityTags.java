@@ -5,15 +5,14 @@ import java.security.SecureRandom;
 import java.util.Base64;
 
 /**
- * How the version of an entry is written: {@code "VERSION-MARK"}, in quotes, as headers have it.
+ * Writes the version of an entry as an entity tag: {@code "VERSION-MARK"}, with quotes.
  *
- * <p>As long as a store is open no version is given twice. Afterwards one may be: to what is
- * written after a crash that took something back, and in a checkpoint, a copy, a restored or
- * repaired store, which count on from where they are. So the mark is drawn anew whenever a store is
- * served, and a tag of any other time or store matches nothing.
+ * <p>Versions are unique only while a store is open: a crash may lose some, which are then used
+ * again, and checkpoints, copies, restored and repaired stores continue counting. So a random mark
+ * is drawn whenever a store is served; tags of other stores or earlier runs match nothing.
  */
 final class EntityTags {
-  /** More than anybody could meet by chance; without a rest in base64. */
+  /** Long enough to be unique; a multiple of 3, so base64 has no padding. */
   private static final int MARK_BYTES = 9;
 
   private final String end;
@@ -22,7 +21,7 @@ final class EntityTags {
     this.end = '-' + mark + '"';
   }
 
-  /** For one store, from when it is served until it is closed. */
+  /** Makes the tags of one store, from the start of serving until it is closed. */
   static EntityTags drawn() {
     byte[] mark = new byte[MARK_BYTES];
     new SecureRandom().nextBytes(mark);

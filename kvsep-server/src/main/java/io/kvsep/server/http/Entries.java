@@ -34,13 +34,13 @@ final class Entries {
   static final AsciiString EXPIRES_AT_MILLIS = AsciiString.cached("kvsep-expires-at-millis");
   static final AsciiString DURABILITY = AsciiString.cached("kvsep-durability");
 
-  /** Longer values are not read on an event loop. */
+  /** Longest value that is read on an event loop. */
   private static final int LOOP_BYTES_MAX = 16 << 10;
 
-  /** Longer values go out in pieces of this length. */
+  /** Longer values are sent in pieces of this length. */
   static final int PIECE_BYTES = 128 << 10;
 
-  /** To read a longer value takes so long that short requests should not wait for it. */
+  /** Reading a longer value takes so long that short requests should not wait for it. */
   static final int LONG_BYTES = 1 << 20;
 
   private final KvStore store;
@@ -62,25 +62,25 @@ final class Entries {
     this.tags = tags;
   }
 
-  /** Null for what {@link #getLong} answers. */
+  /** Null for values that only {@link #getLong} reads. */
   @Nullable HttpResponse get(Exchange exchange) {
     HttpResponse answer = getUpTo(PIECE_BYTES, exchange, reader(exchange));
     return answer == null ? streamed(LONG_BYTES, exchange) : answer;
   }
 
-  /** A value of any length. */
+  /** Reads a value of any length. */
   HttpResponse getLong(Exchange exchange) {
     return Objects.requireNonNull(streamed(Integer.MAX_VALUE, exchange), "no limit");
   }
 
-  /** The same for short values, on an event loop; null for others, and for unknown keyspaces. */
+  /** Reads a short value on an event loop; null for longer values and unknown keyspaces. */
   @Nullable HttpResponse getOnLoop(Exchange exchange) {
     String keyspace = exchange.keyspace();
     KvReader reader = keyspace == null ? store : keyspaces.viewIfKnown(keyspace);
     return reader == null ? null : getUpTo(LOOP_BYTES_MAX, exchange, reader);
   }
 
-  /** Null where it takes a longer value than that to answer. */
+  /** Null if the answer needs a value longer than {@code valueBytesMax}. */
   private @Nullable HttpResponse getUpTo(int valueBytesMax, Exchange exchange, KvReader reader) {
     byte[] key = exchange.key();
     Found found = exchange.isHead() ? head(reader, key) : get(reader, key, valueBytesMax);
@@ -105,7 +105,7 @@ final class Entries {
     return HttpResponse.of(headers(tag, found.info(), range), data);
   }
 
-  /** An entry, and its value if that was asked for and is short enough. */
+  /** An entry. The value is null if it was not wanted or is too long. */
   private record Found(EntryInfo info, byte @Nullable [] value) {
     static Found of(EntryInfo info, @Nullable ByteBuffer view) {
       if (view == null) {
@@ -127,9 +127,9 @@ final class Entries {
   }
 
   /**
-   * A value that goes out in pieces; before, all of it is read for its checksum. A cursor holds it
-   * meanwhile, and the snapshot that the cursor comes from tells its version. Null for a value that
-   * is longer than that.
+   * Answers with a value in pieces, after verifying its checksum as a whole. A cursor holds the
+   * value meanwhile; its version comes from the cursor's snapshot. Null if the value is longer than
+   * {@code valueBytesMax}.
    */
   private @Nullable HttpResponse streamed(int valueBytesMax, Exchange exchange) {
     byte[] key = exchange.key();
@@ -153,11 +153,11 @@ final class Entries {
       boolean isHandedOver = false;
       try {
         if (!isAt(cursor, key)) {
-          // It has expired since.
+          // The entry has expired since.
           throw absent(preconditions);
         }
         ByteBuffer whole = cursor.valueView();
-        // On the heap it is there as a whole, until the last piece of it has gone.
+        // A value on the heap stays there as a whole until its last piece is sent.
         AdmissionControl.Held held = whole.isDirect() ? null : gate.hold(whole.remaining());
         isHandedOver = true;
         ByteBuffer part =
@@ -208,7 +208,7 @@ final class Entries {
     return Answers.done();
   }
 
-  /** Carries out one write of the key if the preconditions hold until it is; the version it got. */
+  /** Writes the key in a transaction that checks the preconditions; returns the new version. */
   private long writeIf(Preconditions preconditions, Exchange exchange, Consumer<KvWriter> write) {
     byte[] key = exchange.key();
     Keyspace keyspace = keyspaces.orDefault(exchange.keyspace());
@@ -230,7 +230,7 @@ final class Entries {
     }
   }
 
-  /** Whether the answer is to wait until what was written is on stable storage. */
+  /** Whether the answer has to wait until the write is on stable storage. */
   static boolean isSynced(RequestHeaders headers) {
     String durability = headers.get(DURABILITY);
     if (durability == null) {
@@ -275,7 +275,6 @@ final class Entries {
     return view == null ? store : view;
   }
 
-  /** A cursor over that one key. */
   private static KvCursor cursorAt(KvReader reader, byte[] key) {
     byte[] after = key.length == Exchange.KEY_BYTES_MAX ? null : Arrays.copyOf(key, key.length + 1);
     return reader.cursor(ScanOptions.range(key, after).limit(1).prefetch(0));
@@ -320,8 +319,8 @@ final class Entries {
   }
 
   /**
-   * A long value, a piece at a time: copied out of the mapped file past the heap, or out of the
-   * array that a compressed one was unpacked into, which counts as long.
+   * Sends a long value piece by piece. Pieces are copied from the mapped file off the heap or, if
+   * the value was compressed, from the unpacked array, which counts as held until the end.
    */
   private static final class Pieces implements StreamedAnswer.Source {
     private final Exchange exchange;

@@ -8,12 +8,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on its way through a handler.
+ * One request being handled.
  *
- * @param values of the variables of the route, still encoded
- * @param query null when there is none
- * @param body empty where the operation takes none
- * @param visit null where there is no body, too
+ * @param values variables of the route, still encoded
+ * @param query null if there is none
+ * @param body empty if the operation takes none
+ * @param visit null if there is no body
  */
 record Exchange(
     ServiceRequestContext context,
@@ -29,7 +29,10 @@ record Exchange(
     return new Exchange(context, headers, route, values, query, received, reserving);
   }
 
-  /** Throws when there is no room for so much more than the body, for as long as it is answered. */
+  /**
+   * Reserves memory in addition to the body until the request ends; throws if the limit is
+   * exceeded.
+   */
   void reserve(long bytes) {
     if (visit != null) {
       visit.reserve(bytes);
@@ -40,7 +43,7 @@ record Exchange(
     return headers.method() == HttpMethod.HEAD;
   }
 
-  /** The last variable of the route: percent-encoded, or base64url below {@code keys64}. */
+  /** Decodes the last variable of the route: percent-encoded, or base64url below {@code keys64}. */
   byte[] key() {
     requireNoQuery();
     String text = values.get(values.size() - 1);
@@ -49,7 +52,7 @@ record Exchange(
     return checked(key);
   }
 
-  /** Most likely it belongs to the name, and what lies under its beginning is something else. */
+  /** A query here is most likely part of the key: the path before it would name another entry. */
   void requireNoQuery() {
     if (query != null) {
       throw Problem.malformed("there are no parameters here; a ? in a name is written %3F");
@@ -66,7 +69,7 @@ record Exchange(
     return key;
   }
 
-  /** Null for the store's own. */
+  /** Null for the default keyspace. */
   @Nullable String keyspace() {
     return route.isInKeyspace() ? Percent.text("the name of the keyspace", values.get(0)) : null;
   }

@@ -21,43 +21,43 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change feed as server-sent events, in pieces of about {@value #PIECE_BYTES} bytes, whatever the
- * length of the values: a long one is begun in one piece and goes on in the next.
+ * A change feed as server-sent events, in pieces of about {@value #PIECE_BYTES} bytes. A long value
+ * spans several pieces.
  *
  * <pre>
- * event: start      the place after which the feed begins; always the first one
+ * event: start      the sequence number after which the feed begins; always first
  * id: 41
  * data: {"sequence":41}
  *
- * id: 42            a change; no event has this id but the one of this change
+ * id: 42            a change; only the event of this change has this id
  * data: {"sequence":42, ...}
  *
- * :                 nothing for a while; with an id when the feed has passed by other changes
+ * :                 heartbeat; with an id if changes were passed over
  * id: 57
  *
  * event: lost       or problem: why the feed ends
  * data: {"type":"urn:kvsep:problem:changes-lost", ...}
  * </pre>
  *
- * <p>Ids of which no change is told lie between commits, and behind all that was wanted before. So
- * a feed that begins after any id of this one has what followed it here, and nothing else.
+ * <p>An id without a change is the end of a commit, after all matching changes so far. So a feed
+ * that begins after any id of this one continues it without a gap or a repetition.
  */
 final class FeedEvents implements StreamedAnswer.Source {
   private static final int PIECE_BYTES = 64 << 10;
   private static final int FIRST_BYTES = 1 << 10;
 
-  /** A multiple of three, so that base64 of the parts is base64 of the whole. */
+  /** A multiple of three, so the base64 of the parts is the base64 of the whole. */
   private static final int ENCODED_AT_ONCE = 24 << 10;
 
-  /** How long to go over changes that nobody wants to see before others get the thread. */
+  /** How long a turn may pass over unwanted changes before other requests get the thread. */
   private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final long PAUSE_MILLIS_MAX = 20;
 
-  /** What a client that does not read has at the end of the server. */
+  /** How long a client may take to read the rest when the server stops. */
   private static final long STOP_MILLIS = 1000;
 
-  /** What every feed of a server needs beside its changes. */
+  /** Shared by all feeds of a server. */
   record Surroundings(HttpLimits limits, Problems problems) {}
 
   private record Event(Change change, boolean more) {}
@@ -69,21 +69,22 @@ final class FeedEvents implements StreamedAnswer.Source {
   private final boolean keysOnly;
   private final Consumer<FeedEvents> whenClosed;
 
-  // All below are guarded by this.
+  // All fields below are guarded by this.
 
-  /** What is to be told next. */
   private final Deque<Event> ready = new ArrayDeque<>();
 
-  /** Wanted, but whether more of its commit is wanted is not known yet. */
+  /**
+   * A matching change of a commit whose later changes were not read yet: {@code more} is unknown.
+   */
   private @Nullable Change held;
 
-  /** What is left of the value that was begun. */
+  /** Rest of the value being sent. */
   private @Nullable ByteBuffer rest;
 
-  /** The end of the last commit that was gone through. */
+  /** End of the last commit read. */
   private long passed;
 
-  /** The last id that was told, -1 before the first. */
+  /** The last id sent, -1 before the first. */
   private long told = -1;
 
   private boolean nothingFollows;
@@ -92,8 +93,8 @@ final class FeedEvents implements StreamedAnswer.Source {
   private long pauseMillis;
 
   /**
-   * @param after where the feed begins
-   * @param whenClosed is told once at the end
+   * @param after sequence number after which the feed begins
+   * @param whenClosed called once at the end
    */
   FeedEvents(
       Surroundings surroundings,
@@ -126,7 +127,7 @@ final class FeedEvents implements StreamedAnswer.Source {
     }
     if (piece.isReadable()) {
       lastSentNanos = System.nanoTime();
-      // It has to be taken within this time, however long the feed goes on.
+      // The client has to take each piece within this time; the feed may last longer.
       context.setRequestTimeoutMillis(
           TimeoutMode.SET_FROM_NOW, surroundings.limits().requestTime().toMillis());
       return HttpData.wrap(piece);
@@ -144,7 +145,7 @@ final class FeedEvents implements StreamedAnswer.Source {
     return pauseMillis;
   }
 
-  /** Ends it, in the middle of an event as well, which clients then have to pay no heed to. */
+  /** Ends the feed, possibly within an event, which clients must then discard. */
   synchronized void stop() {
     isOver = true;
     context.setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, STOP_MILLIS);
@@ -166,7 +167,7 @@ final class FeedEvents implements StreamedAnswer.Source {
     try {
       addChanges(piece);
     } catch (KvException e) {
-      // The status is gone out already, so that an event has to tell.
+      // The status has been sent already, so an event reports the error.
       String name = e instanceof ChangesLostException ? "lost" : "problem";
       String problem = surroundings.problems().response(context, e).contentUtf8();
       write(piece, "event: " + name + "\ndata: " + problem + "\n\n");
@@ -183,7 +184,7 @@ final class FeedEvents implements StreamedAnswer.Source {
     }
   }
 
-  /** Until the piece is full or there are none as yet. */
+  /** Adds changes until the piece is full or no more are available yet. */
   private void addChanges(ByteBuf piece) {
     long endNanos = System.nanoTime() + TURN_NANOS;
     while (!isOver && piece.readableBytes() < PIECE_BYTES) {

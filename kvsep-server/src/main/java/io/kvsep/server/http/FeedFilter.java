@@ -4,7 +4,6 @@ import io.kvsep.Change;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Which changes somebody wants to see. */
 final class FeedFilter {
   private static final int ANY_KEYSPACE = -1;
 
@@ -13,8 +12,8 @@ final class FeedFilter {
   private final byte @Nullable [] prefixEnd;
 
   /**
-   * @param keyspaceId null for those of all keyspaces
-   * @param prefix of keys, null for all
+   * @param keyspaceId null for all keyspaces
+   * @param prefix prefix of keys, null for all
    */
   FeedFilter(@Nullable Integer keyspaceId, byte @Nullable [] prefix) {
     this.keyspaceId = keyspaceId == null ? ANY_KEYSPACE : keyspaceId;
@@ -26,7 +25,7 @@ final class FeedFilter {
     return keyspaceId == ANY_KEYSPACE && prefix == null;
   }
 
-  /** Of a range, whether some of it may be wanted. */
+  /** For a range deletion, whether the range may contain matching keys. */
   boolean matches(Change change) {
     if (keyspaceId != ANY_KEYSPACE && keyspaceId != change.keyspaceId()) {
       return false;
@@ -45,7 +44,7 @@ final class FeedFilter {
         && (prefixEnd == null || Arrays.compareUnsigned(key, prefixEnd) < 0);
   }
 
-  /** Whether nothing can follow: the one keyspace that is wanted is dropped by this change. */
+  /** Whether the change drops the feed's keyspace, after which no change can follow. */
   boolean endsWith(Change change) {
     return keyspaceId == change.keyspaceId()
         && change.kind() == Change.Kind.DELETE_RANGE

@@ -29,23 +29,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What RFC 9112 wants refused of HTTP/1.1 and the library does not, nor shows to services: above
- * all a body of an encoding that is not known, which it takes for none. So the bytes of that body
- * would be the next requests, of whoever has written them, and not of whoever sends them.
+ * Refuses HTTP/1.1 requests that RFC 9112 forbids but Armeria accepts without showing them to
+ * services. Above all, Armeria treats a body with an unknown transfer encoding as no body; its
+ * bytes would then be parsed as further requests (request smuggling).
  *
- * <p>Sits between the codec and what the library makes requests with. That gets a request it cannot
- * but refuse, so that the answer comes in its turn behind those of requests before, and the
- * connection ends with it; nothing that comes behind gets through.
+ * <p>Sits between the codec and Armeria's request decoder. Passes on a failed request instead, so
+ * the refusal is sent in order after earlier answers and the connection is closed. Drops everything
+ * received after that.
  *
- * <p>Behind the last answer of a connection it ends the output. The library closes the connection
- * three seconds later, so that a client can still send the rest of a body that was refused; a
- * client that reads to the end would wait for as long.
+ * <p>Shuts down the output after the last answer. Armeria closes the connection three seconds
+ * later, so that the client can send the rest of a refused body; a client that reads to the end
+ * would wait as long.
  */
 final class Http1Check extends ChannelDuplexHandler {
   private final Routes routes;
   private boolean hasRefused;
 
-  /** Requests whose answers are not written yet. */
+  /** Requests whose answers have not been written yet. */
   private int unanswered;
 
   private boolean isInformational;
@@ -56,15 +56,15 @@ final class Http1Check extends ChannelDuplexHandler {
   }
 
   /**
-   * Has the requests of a connection checked, once the library knows that they are of HTTP/1.1.
+   * Checks the requests of a connection once Armeria has found that it speaks HTTP/1.1.
    *
-   * @param pipeline with all the library has put there before anything is read
+   * @param pipeline with Armeria's handlers, before anything is read
    */
   static void addTo(ChannelPipeline pipeline, boolean isEncrypted, Routes routes) {
     Placing placing = new Placing(routes);
     if (isEncrypted) {
-      // What is decrypted gets there when the protocol has been agreed on, and in front of the
-      // codec, which is put behind it.
+      // Decrypted bytes arrive here after the protocol has been negotiated, before they reach the
+      // codec, which is added last.
       pipeline.addLast(placing);
     } else {
       pipeline.addFirst(placing);
@@ -90,7 +90,7 @@ final class Http1Check extends ChannelDuplexHandler {
     }
     hasRefused = true;
     ReferenceCountUtil.release(message);
-    // Without its headers, by which the library could take it for an upgrade to HTTP/2.
+    // Without headers, by which Armeria could take it for an upgrade to HTTP/2.
     HttpRequest refused = new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/");
     refused.setDecoderResult(DecoderResult.failure(problem));
     context.fireChannelRead(refused);
@@ -103,7 +103,7 @@ final class Http1Check extends ChannelDuplexHandler {
       isClosing = answer.headers().contains("connection", "close", /* ignoreCase= */ true);
     }
     ChannelPromise written = promise.unvoid();
-    // Once the last request is known, answers of those before it tell of closing too.
+    // Once the last request is known, answers to earlier requests announce the close too.
     if (message instanceof LastHttpContent && !isInformational && --unanswered == 0 && isClosing) {
       ChannelFuture unusedEnd = written.addListener(done -> endOutput(context.channel()));
     }
@@ -111,7 +111,7 @@ final class Http1Check extends ChannelDuplexHandler {
   }
 
   private static void endOutput(Channel channel) {
-    // With encryption the end is a message of its own, which the library sends when it closes.
+    // With TLS, Armeria sends close_notify when it closes.
     if (channel instanceof DuplexChannel duplex
         && channel.pipeline().get(SslHandler.class) == null) {
       ChannelFuture unusedEnd = duplex.shutdownOutput();
@@ -120,7 +120,7 @@ final class Http1Check extends ChannelDuplexHandler {
 
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    // The library would warn of what it does not expect.
+    // Armeria would log a warning about an unexpected event.
     if (!(event instanceof ChannelOutputShutdownEvent)) {
       context.fireUserEventTriggered(event);
     }
@@ -149,15 +149,16 @@ final class Http1Check extends ChannelDuplexHandler {
     return null;
   }
 
-  /** Whether the library answers it without any service. */
+  /** Whether Armeria answers the method without calling a service. */
   private static boolean isUnknown(HttpMethod method) {
     var known = com.linecorp.armeria.common.HttpMethod.tryParse(method.name());
     return known == null || known == com.linecorp.armeria.common.HttpMethod.CONNECT;
   }
 
   /**
-   * Waits until the library has its codec. Without encryption it puts that where it wants it, and
-   * by the first bytes; these are handed on singly, which is less than any request.
+   * Waits until Armeria has added its codec. Without TLS Armeria chooses the codec by the first
+   * bytes and places it itself. So these bytes are passed on one by one, and no whole request
+   * passes unchecked.
    */
   private static final class Placing extends ChannelInboundHandlerAdapter {
     private final Routes routes;
@@ -185,7 +186,7 @@ final class Http1Check extends ChannelDuplexHandler {
 
     /** Whether there is nothing left to do. */
     private boolean place(ChannelPipeline pipeline) {
-      // The library's own, of a class that is not public; nothing else there is of this kind.
+      // The codec's class is not public; no other handler in the pipeline has this superclass.
       ChannelHandlerContext codec = pipeline.context(CombinedChannelDuplexHandler.class);
       if (codec == null) {
         return pipeline.context(Http2ConnectionHandler.class) != null;

@@ -18,22 +18,21 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the requests of one HTTP/1.1 connection carried out one after the other: each begins when the
- * answer of the one before it has gone out and its body is gone. The library hands over whatever a
- * client has sent and brings nothing but the answers in order: a write and a read that were sent
- * together would run beside each other, and of answers that wait for their turn, or for a client
- * that does not read, there could be any number.
+ * Runs the pipelined requests of one HTTP/1.1 connection one after the other. Each begins when the
+ * previous answer has been sent and the previous body is consumed or dropped. Armeria alone only
+ * orders the answers: a write and a read sent together would run concurrently, and any number of
+ * answers could wait for their turn or for a client that does not read.
  *
- * <p>While a request waits, nothing is read from the connection, so that no more of them are here
- * than came at once. Where nobody waits, the reading is the affair of the library alone.
+ * <p>While a request waits, the connection is not read, so at most the requests that arrived
+ * together wait. If none waits, Armeria controls reading.
  *
- * <p>An answer may be given before all of the body has come. The library drops the rest, and each
- * byte of it shows that the connection is in use; so there is a time until the next request.
+ * <p>An answer may be sent before the whole body has arrived. Armeria drops the rest, whose bytes
+ * count as activity of the connection. So the next request must then arrive within a time limit.
  *
- * <p>Belongs to the event loop of its connection.
+ * <p>Confined to the event loop of its connection.
  */
 final class Http1Pipelining {
-  /** What a request is when its turn has come; throws nothing. */
+  /** Begins a request when its turn has come; must not throw. */
   interface Work {
     HttpResponse begin(ServiceRequestContext context, HttpRequest request);
   }
@@ -45,12 +44,12 @@ final class Http1Pipelining {
   private final Queue<Waiting> waiting = new ArrayDeque<>();
   private boolean isTaken;
 
-  /** Ends the connection of a client that is not through with a body nobody waits for. */
+  /** Closes the connection if the client does not finish a body that was refused. */
   private @Nullable Future<?> patience;
 
   /**
-   * @param promised completes the answer, which the library has already
-   * @param time how long it may take from its beginning
+   * @param promised completes the answer, which Armeria already has
+   * @param time limit of the request from its beginning
    */
   private record Waiting(
       ServiceRequestContext context,
@@ -65,7 +64,6 @@ final class Http1Pipelining {
     ChannelFuture unusedEnd = channel.closeFuture().addListener(closed -> forgetRest());
   }
 
-  /** Those of a connection. */
   static Http1Pipelining of(Channel channel) {
     Http1Pipelining turns = channel.attr(KEY).get();
     if (turns == null) {
@@ -75,10 +73,10 @@ final class Http1Pipelining {
     return turns;
   }
 
-  /** The answer of a request, which begins at once or in its turn. */
+  /** Returns the answer of a request, which begins at once or in its turn. */
   HttpResponse answer(
       ServiceRequestContext context, HttpRequest request, Work work, Duration time) {
-    // It comes behind all of the one before.
+    // The previous body is complete if a request follows it.
     forgetRest();
     if (!isTaken) {
       isTaken = true;
@@ -89,16 +87,16 @@ final class Http1Pipelining {
     CompletableFuture<HttpResponse> promised = new CompletableFuture<>();
     HttpResponse answer = HttpResponse.of(promised);
     waiting.add(new Waiting(context, request, work, promised, answer, time));
-    // What it waits for has a time of its own.
+    // The requests before it have time limits of their own.
     context.clearRequestTimeout();
     channel.config().setAutoRead(false);
     return answer;
   }
 
   /**
-   * An answer is complete for the library once it is handed over to the connection; it has gone out
-   * when the log knows its end. Only then does the library let go of what is left of a body.
-   * Without waiting for that, reading could be taken up again where it has stopped for such a body.
+   * Armeria reports an answer as complete when the connection takes it; it has been sent when the
+   * log has its end time. Only then does Armeria discard the rest of a body. Ending earlier could
+   * resume reading where it was stopped for such a body.
    */
   private void endWith(ServiceRequestContext context, HttpRequest request, Duration time) {
     CompletableFuture<?> unusedEnd =
@@ -115,7 +113,7 @@ final class Http1Pipelining {
   }
 
   /**
-   * @param restTime how long what is left of the body may take; null where all of it was wanted
+   * @param restTime how long the rest of the body may take; null if the whole body was consumed
    */
   private void end(@Nullable Duration restTime) {
     EventLoop loop = channel.eventLoop();
@@ -123,7 +121,7 @@ final class Http1Pipelining {
       isTaken = false;
       awaitRest(restTime);
     } else {
-      // Not from here: one that is answered at once would end in here, too, and so on.
+      // Not called directly: a request answered at once would end here too, and recurse.
       loop.execute(
           () -> {
             awaitRest(restTime);
@@ -152,7 +150,7 @@ final class Http1Pipelining {
 
   private void next() {
     if (!channel.isActive()) {
-      // Nobody is left to be answered, and nothing of these has been done.
+      // The client has gone, and none of these requests has begun.
       waiting.clear();
     }
     Waiting next = waiting.poll();

@@ -31,33 +31,32 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * A store served over HTTP. The store and the event loops belong to the caller, who may use them
- * for other listeners as well, and closes them after this.
+ * Serves a store over HTTP. The store and the event loops belong to the caller, who closes them
+ * after this and may use them for other listeners.
  *
- * <p>Thread safe. {@link #close} refuses new requests, ends change feeds, lets what else is under
- * way come to their end for up to {@value #STOP_SECONDS} seconds, cuts the connections that are
- * left, and syncs the store.
+ * <p>Thread safe. {@link #close} refuses new requests, ends change feeds, waits up to {@value
+ * #STOP_SECONDS} seconds for running requests, cuts the remaining connections, and syncs the store.
  */
 public final class HttpFront implements AutoCloseable {
   private static final int STOP_SECONDS = 15;
 
-  /** What is still open after that is cut. */
+  /** Connections still open after this time are cut. */
   private static final int CUT_SECONDS = STOP_SECONDS + 1;
 
-  /** With none at all the library would not wait for running requests. */
+  /** With zero, Armeria would not wait for running requests. */
   private static final Duration STOP_QUIET = Duration.ofMillis(20);
 
-  /** Writers that wait for one sync together; queued requests are bounded by the gate. */
+  /** Enough for many writers to share one sync; queued requests are bounded by the gate. */
   private static final int WORKERS = 64;
 
   /**
-   * For long values, each of which is read as a whole for its checksum before anything of it goes
-   * out. No more than processors, so that short requests are not held up by that.
+   * Threads for long values, which are read as a whole for their checksum before anything is sent.
+   * About half as many as processors, so short requests are not delayed.
    */
   private static final int LONG_WORKERS =
       Math.max(2, Runtime.getRuntime().availableProcessors() / 2);
 
-  /** A key of full length, each byte percent-encoded, and the rest of a target. */
+  /** A key of full length with each byte percent-encoded, and the rest of a target. */
   private static final int TARGET_BYTES_MAX = 3 * 65_535 + 4096;
 
   private static final int HEADER_BYTES_MAX = 16 << 10;
@@ -74,7 +73,7 @@ public final class HttpFront implements AutoCloseable {
   private final Server server;
   private final AtomicBoolean isClosed = new AtomicBoolean();
 
-  /** Listens from {@link #start} on. */
+  /** Does not listen before {@link #start}. */
   public HttpFront(KvStore store, HttpOptions options, EventLoopGroup loops) {
     this.store = Objects.requireNonNull(store, "store");
     gate = new AdmissionControl(options.limits());
@@ -148,7 +147,7 @@ public final class HttpFront implements AutoCloseable {
         .build();
   }
 
-  /** By default it would be waited for two seconds at the end, for nothing. */
+  /** An own acceptor group: shutting down the default one takes two seconds for nothing. */
   private EventLoopGroup acceptor(String name) {
     IoHandlerFactory io =
         Flags.transportType() == TransportType.EPOLL
@@ -168,7 +167,7 @@ public final class HttpFront implements AutoCloseable {
     };
   }
 
-  /** Begins to listen; throws when the address cannot be had or the key pair is none. */
+  /** Begins to listen. Throws if the address cannot be bound or the key pair is invalid. */
   public void start() {
     try {
       server.start().join();
@@ -178,12 +177,11 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
-  /** Connections of clients at this moment. */
   int openConnections() {
     return connections.count();
   }
 
-  /** Where it listens; the port is the real one. */
+  /** The address it listens on, with the actual port. */
   public InetSocketAddress address() {
     ServerPort port = server.activePort();
     if (port == null) {
@@ -192,12 +190,14 @@ public final class HttpFront implements AutoCloseable {
     return port.localAddress();
   }
 
-  /** What {@code /metrics} shows; other listeners of the same store may add to it. */
+  /** The meters of {@code /metrics}; other listeners of the same store may add theirs. */
   public MeterRegistry meters() {
     return insight.registry();
   }
 
-  /** Has {@code /v1/stats} show more by that name, such as another listener of the same store. */
+  /**
+   * Adds figures to {@code /v1/stats} under a name, for example of another listener of the store.
+   */
   public void include(String name, Supplier<JsonObject> figures) {
     insight.include(name, figures);
   }
@@ -207,8 +207,8 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /**
-   * Refuses new requests from now on and ends change feeds: what {@link #close} begins with, for
-   * whoever has other listeners to close before.
+   * Refuses new requests from now on and ends change feeds. This is the first step of {@link
+   * #close}; call it separately to close other listeners in between.
    */
   public void refuseRequests() {
     gate.stop();
@@ -235,7 +235,7 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
-  /** What they do ends before the store may be closed. */
+  /** Their work must end before the store may be closed. */
   private void awaitLongWorkers() {
     longWorkers.shutdown();
     try {

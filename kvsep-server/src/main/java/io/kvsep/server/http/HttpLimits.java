@@ -5,22 +5,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a server takes on at most. Whatever goes beyond is refused with an error of its own, and
- * nothing of it was done.
+ * Limits of a server. A request beyond a limit is refused with its own error and has no effect.
  *
  * @param valueBytesMax bytes of one value in a request
  * @param documentBytesMax bytes of a batch, a transaction or any other JSON in a request
- * @param bodiesBytesMax bytes of all bodies being received or worked on at once, of what is made of
- *     those that are JSON, and of long compressed values that are being answered
- * @param requestsMax requests being worked on at once, streams included
+ * @param bodiesBytesMax bytes of all bodies being received or processed at once, of objects made
+ *     from JSON bodies, and of long compressed values being sent
+ * @param requestsMax requests being processed at once, streams included
  * @param connectionsMax open connections
  * @param feedsMax change feeds at once
- * @param requestTime how long a request may take, besides what its bytes take at bytesPerSecondMin;
- *     also how long a stream may stand still. Upkeep, such as compaction, may take any time
+ * @param requestTime how long a request may take, in addition to the time of its bytes at
+ *     bytesPerSecondMin; also how long a stream may make no progress. Maintenance such as
+ *     compaction is not limited
  * @param idleTime how long a connection may be open without a request
- * @param scanTime how long one answer of a scan goes on; then it ends with a cursor
- * @param heartbeatTime after how long without a change a change feed shows that it is still there
- * @param bytesPerSecondMin how fast long bodies have to go, either way
+ * @param scanTime after how long one answer of a scan ends with a cursor
+ * @param heartbeatTime after how long without a change a change feed sends a heartbeat
+ * @param bytesPerSecondMin minimum speed of long bodies, in either direction
  */
 public record HttpLimits(
     int valueBytesMax,
@@ -38,7 +38,7 @@ public record HttpLimits(
   private static final Duration TIME_MIN = Duration.ofMillis(1);
   private static final Duration TIME_MAX = Duration.ofMillis(Integer.MAX_VALUE);
 
-  /** Checks everything at once. */
+  /** Reports all invalid limits at once. */
   public HttpLimits {
     List<String> problems = new ArrayList<>();
     check(problems, "valueBytesMax", valueBytesMax, 1 << 30);
@@ -57,7 +57,7 @@ public record HttpLimits(
     }
   }
 
-  /** What suits most; bodies take at most a quarter of the heap. */
+  /** Defaults; bodies take at most a quarter of the heap. */
   public static HttpLimits defaults() {
     long quarter = Runtime.getRuntime().maxMemory() / 4;
     int value = (int) Math.min(64 * MIB, quarter);
@@ -75,7 +75,7 @@ public record HttpLimits(
         64 << 10);
   }
 
-  /** The same with another valueBytesMax; bodiesBytesMax grows with it where it has to. */
+  /** Returns a copy with another valueBytesMax; raises bodiesBytesMax to it if necessary. */
   public HttpLimits valueBytesMax(int bytes) {
     return new HttpLimits(
         bytes,
@@ -91,7 +91,7 @@ public record HttpLimits(
         bytesPerSecondMin);
   }
 
-  /** How long a request of this many bytes, one way or the other, may take. */
+  /** How long a request or answer of this many bytes may take. */
   long millisFor(long bytes) {
     return requestTime.toMillis() + bytes * 1000 / bytesPerSecondMin;
   }

@@ -6,7 +6,9 @@ import java.nio.file.Path;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Where and for whom a store is served. Immutable; {@code HttpOptions.builder()…build()}. */
+/**
+ * Address, credentials and limits of a server. Immutable; {@code HttpOptions.builder()…build()}.
+ */
 public final class HttpOptions {
   private static final int TOKEN_CHARACTERS_MIN = 8;
 
@@ -36,7 +38,7 @@ public final class HttpOptions {
     return values.limits;
   }
 
-  /** Whether clients have to speak TLS. */
+  /** Whether clients must use TLS. */
   public boolean isEncrypted() {
     return values.certificate != null;
   }
@@ -66,25 +68,25 @@ public final class HttpOptions {
 
     private Builder() {}
 
-    /** The address of this machine to listen at. Default: loopback. Others need a token. */
+    /** The local address to listen on. Default: loopback. Other addresses require a token. */
     public Builder bind(InetAddress address) {
       bind = Objects.requireNonNull(address, "address");
       return this;
     }
 
-    /** The port; 0, the default, takes a free one. */
+    /** The port; 0, the default, picks a free one. */
     public Builder port(int number) {
       port = number;
       return this;
     }
 
-    /** What clients have to show as a bearer token, at least 8 visible ASCII characters. */
+    /** The bearer token that clients must send: at least 8 visible ASCII characters. */
     public Builder token(@Nullable String secret) {
       token = secret;
       return this;
     }
 
-    /** What clients may show instead that only read; goes with a token, and differs from it. */
+    /** A second token that permits reading only. Requires {@code token} and must differ from it. */
     public Builder readToken(@Nullable String secret) {
       readToken = secret;
       return this;
@@ -95,20 +97,20 @@ public final class HttpOptions {
       return this;
     }
 
-    /** Encrypts all connections; certificate chain and private key (PKCS #8), both PEM. */
+    /** Encrypts all connections; certificate chain and private key (PKCS #8) in PEM. */
     public Builder tls(Path certificateChain, Path privateKey) {
       certificate = Objects.requireNonNull(certificateChain, "certificateChain");
       key = Objects.requireNonNull(privateKey, "privateKey");
       return this;
     }
 
-    /** The directory in which clients may have checkpoints made; without it they may not. */
+    /** The directory in which clients may create checkpoints; null, the default, forbids them. */
     public Builder checkpoints(@Nullable Path directory) {
       checkpoints = directory;
       return this;
     }
 
-    /** The options, or an {@link IllegalArgumentException} that says what does not go together. */
+    /** Returns the options; throws {@link IllegalArgumentException} if they are inconsistent. */
     public HttpOptions build() {
       if (port < 0 || port > 65_535) {
         throw new IllegalArgumentException("port must be from 0 to 65535, is " + port);

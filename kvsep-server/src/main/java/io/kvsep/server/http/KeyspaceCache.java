@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Keyspaces by name. Never makes one that was not asked to be made. Thread safe. */
+/** Keyspaces by name. Creates a keyspace only in {@link #create}. Thread safe. */
 final class KeyspaceCache {
   private final KvStore store;
   private final ConcurrentHashMap<String, Keyspace> known = new ConcurrentHashMap<>();
@@ -21,13 +21,13 @@ final class KeyspaceCache {
     return store.keyspaces();
   }
 
-  /** Throws when there is none of that name. */
+  /** Throws if there is no keyspace of that name. */
   Keyspace existing(String name) {
     Keyspace keyspace = known.get(name);
     if (keyspace != null && viewIfPresent(keyspace) != null) {
       return keyspace;
     }
-    // Whoever asks for what is not there takes no part in the waiting below.
+    // Requests for unknown names are refused without waiting for the lock.
     requireThere(name);
     synchronized (this) {
       known.remove(name);
@@ -44,7 +44,7 @@ final class KeyspaceCache {
     }
   }
 
-  /** Null for the store's own. Throws when there is none of that name. */
+  /** Null for the default keyspace. Throws if there is no keyspace of that name. */
   @Nullable KvView view(@Nullable String name) {
     if (name == null) {
       return null;
@@ -54,20 +54,20 @@ final class KeyspaceCache {
   }
 
   /**
-   * Null when it takes more to tell whether there is one of that name. Waits for nobody, where
-   * {@link #existing} waits for those who make or drop one, which write and sync.
+   * Null if the keyspace is not cached. Never blocks, unlike {@link #existing}, which waits while a
+   * keyspace is created or dropped, which writes and syncs.
    */
   @Nullable KvView viewIfKnown(String name) {
     Keyspace keyspace = known.get(name);
     return keyspace == null ? null : viewIfPresent(keyspace);
   }
 
-  /** Null for the store's own. Throws when there is none of that name. */
+  /** Null for the default keyspace. Throws if there is no keyspace of that name. */
   @Nullable Keyspace orDefault(@Nullable String name) {
     return name == null ? null : existing(name);
   }
 
-  /** Whether it was not there before. */
+  /** Returns whether the keyspace is new. */
   synchronized boolean create(String name) {
     boolean isNew = !store.keyspaces().contains(name);
     known.put(name, store.keyspace(name));
@@ -80,7 +80,7 @@ final class KeyspaceCache {
     store.dropKeyspace(keyspace);
   }
 
-  /** It may have been dropped behind our back, by another listener of the same store. */
+  /** Null if another listener of the same store has dropped the keyspace. */
   private @Nullable KvView viewIfPresent(Keyspace keyspace) {
     try {
       return store.in(keyspace);

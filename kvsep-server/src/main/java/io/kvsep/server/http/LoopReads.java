@@ -4,17 +4,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Whether small values may be read on an event loop, which saves two changes of threads, the better
- * part of what a read of something in memory costs. Thread safe.
+ * Decides whether small values may be read on an event loop. That saves two thread switches, most
+ * of the cost of a read from memory. Thread safe.
  *
- * <p>A read takes no lock and waits for no writer; all it can wait for is a page that the device
- * has to bring. So each one is timed. When they take more than {@value #SLOW_MICROS} microseconds
- * on average, all of them are kept off the loops for {@value #PAUSE_MILLIS} milliseconds, and again
- * as soon as one is slow after that: where data does not fit into memory, a loop waits for the
- * device some times a second, and everything else is read by other threads.
+ * <p>A read takes no lock and waits for no writer; it can only block on a page fault. So reads are
+ * timed. If they take more than {@value #SLOW_MICROS} microseconds on average, other threads read
+ * for {@value #PAUSE_MILLIS} milliseconds, and again as soon as a read is slow after that. With
+ * data larger than memory, a loop thus waits for the device only a few times a second.
  *
- * <p>A single slow read says nothing: where there are more threads than processors, some are always
- * interrupted in the middle of one.
+ * <p>A single slow read proves nothing: with more threads than processors, some are always
+ * preempted in the middle of one.
  */
 final class LoopReads {
   private static final long SLOW_MICROS = 50;
@@ -22,7 +21,7 @@ final class LoopReads {
 
   private static final long SLOW_NANOS = TimeUnit.MICROSECONDS.toNanos(SLOW_MICROS);
 
-  /** A thread that did not get a processor looks no slower than this. */
+  /** Cap of a sample, so a preempted thread does not dominate the average. */
   private static final long SAMPLE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final int WEIGHT = 32;
@@ -41,7 +40,7 @@ final class LoopReads {
       pausedUntilNanos.set(endNanos + TimeUnit.MILLISECONDS.toNanos(PAUSE_MILLIS));
       average = SLOW_NANOS;
     }
-    // Where two loops come at once one of the samples may be lost.
+    // Two loops may race and lose a sample, which does no harm.
     averageNanos.set(average);
   }
 }

@@ -31,7 +31,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
-/** What an operator looks at: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
+/** Monitoring: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
 final class MonitoringApi implements AutoCloseable {
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -57,7 +57,7 @@ final class MonitoringApi implements AutoCloseable {
     this.gate = gate;
     this.connections = connections;
     this.problems = problems;
-    // In nanoseconds; there is one in seconds below.
+    // In nanoseconds; bind() registers it in seconds.
     registry.config().meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"));
     registry
         .config()
@@ -70,7 +70,7 @@ final class MonitoringApi implements AutoCloseable {
             });
   }
 
-  /** Once all kinds of requests are known. */
+  /** Called after all kinds of requests are registered. */
   void bind() {
     KvMetrics.bindTo(store, registry, Tags.empty());
     meter.bindTo(registry);
@@ -100,8 +100,7 @@ final class MonitoringApi implements AutoCloseable {
   }
 
   /**
-   * With help text, which the library that serves HTTP gives its meters none of, and a name that
-   * Prometheus finds right.
+   * Adds help text to Armeria's meters, which have none, and renames one to Prometheus conventions.
    */
   private static Meter.Id described(Meter.Id id) {
     if (id.getDescription() == null) {
@@ -115,7 +114,7 @@ final class MonitoringApi implements AutoCloseable {
     return id.getName().equals("system.cpu.count") ? id.withName("system.cpus") : id;
   }
 
-  /** Shows something else of the server, too. */
+  /** Adds figures of another part of the server. */
   void include(String name, Supplier<JsonObject> figures) {
     parts.put(name, figures);
   }
@@ -153,9 +152,9 @@ final class MonitoringApi implements AutoCloseable {
         HttpData.ofUtf8(registry.scrape(PROMETHEUS)));
   }
 
-  /** Whether reading and writing are to be expected to work; asks nothing of the device. */
+  /** Whether reads and writes can be expected to work; does no I/O. */
   HttpResponse health(Exchange exchange) {
-    // The store also knows of what failed for nobody, or for clients of other listeners.
+    // The store also knows of syncs that failed in the background or for other listeners.
     boolean hasFailed = store.stats().failed();
     if (hasFailed || problems.storeFailed()) {
       throw Problem.of(

@@ -13,9 +13,9 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.Objects;
 
-/** The page at {@code /} and the OpenAPI document: files of the jar, the same for everybody. */
+/** The dashboard at {@code /} and the OpenAPI document: static files of the jar. */
 final class PageFiles {
-  /** Nothing but these files and answers of this server; nobody may show it in a frame. */
+  /** Loads only these files and answers of this server; forbids framing. */
   private static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
           + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -23,7 +23,7 @@ final class PageFiles {
   private PageFiles() {}
 
   /**
-   * @param name of the resource beside this class
+   * @param name resource next to this class
    */
   static Route.Handler file(String name, String contentType) {
     byte[] content = content(name);

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The parameters of a query, each of which says what is wrong with it by its name. */
+/** Parameters of a query. Errors name the parameter. */
 final class Parameters {
   private final Map<String, byte[]> values;
 
@@ -14,12 +14,12 @@ final class Parameters {
     this.values = values;
   }
 
-  /** They must be of those that are known, and come once each. */
+  /** Refuses unknown and repeated parameters. */
   static Parameters of(@Nullable String query, Set<String> known) {
     return new Parameters(Percent.query(query, known));
   }
 
-  /** Percent-encoded, or in base64url under the same name with 64 behind it; null for neither. */
+  /** Percent-encoded, or base64url under the same name with suffix 64; null if absent. */
   byte @Nullable [] bytes(String name) {
     byte[] plain = values.get(name);
     byte[] decoded = encoded(name + "64");
@@ -29,7 +29,7 @@ final class Parameters {
     return decoded == null ? checked(name, plain) : decoded;
   }
 
-  /** In base64url; null where there is none. */
+  /** In base64url; null if absent. */
   byte @Nullable [] encoded(String name) {
     byte[] text = values.get(name);
     return checked(name, text == null ? null : Percent.base64(name, new String(text, UTF_8)));
@@ -42,7 +42,7 @@ final class Parameters {
     return bytes;
   }
 
-  /** Whether it is there and not false. */
+  /** True if present, unless its value is false. */
   boolean flag(String name) {
     byte[] value = values.get(name);
     String text = value == null ? "false" : new String(value, UTF_8);
@@ -53,7 +53,7 @@ final class Parameters {
     };
   }
 
-  /** A whole number; null where there is none. */
+  /** An integer; null if absent. */
   @Nullable Long whole(String name) {
     byte[] value = values.get(name);
     if (value == null) {

@@ -3,12 +3,12 @@ package io.kvsep.server.http;
 import com.linecorp.armeria.common.FlagsProvider;
 
 /**
- * What of Armeria's defaults does not do here: it would refuse or cut off what is a proper part of
- * a key, and keep what strangers have sent. Found by the library through its service file when the
- * first of its classes asks for a flag, whoever uses that, and therefore public.
+ * Overrides Armeria's defaults that would refuse or cut off valid keys, or cache what clients send.
+ * Loaded as a service when the first Armeria class needs a flag, for the whole process; therefore
+ * public.
  */
 public final class PathFlags implements FlagsProvider {
-  /** The library's word for no cache. */
+  /** Armeria's cache specification for no cache. */
   private static final String NONE = "off";
 
   @Override
@@ -27,9 +27,8 @@ public final class PathFlags implements FlagsProvider {
   }
 
   /**
-   * Keys are a part of the path here, so that nearly each request would be an entry of its own:
-   * with its target and all its headers, hundreds of KB of each, for good. There is one route, and
-   * to find it takes no longer.
+   * Paths contain keys, so nearly each request would add an entry for good, of up to hundreds of KB
+   * with its target and headers. There is only one route, which is found as fast without.
    */
   @Override
   public String routeCacheSpec() {
@@ -41,13 +40,13 @@ public final class PathFlags implements FlagsProvider {
     return NONE;
   }
 
-  /** Bounded by the number of paths, whatever their length. */
+  /** The cache limits the number of paths, not their length. */
   @Override
   public String parsedPathCacheSpec() {
     return NONE;
   }
 
-  /** Bounded by the number of values, whatever their length. */
+  /** The cache limits the number of values, not their length. */
   @Override
   public String headerValueCacheSpec() {
     return NONE;

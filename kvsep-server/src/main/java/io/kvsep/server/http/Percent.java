@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Bytes out of the target of a request: percent-encoded, or base64url. */
+/** Decodes parts of a request target: percent-encoded or base64url. */
 final class Percent {
   private Percent() {}
 
@@ -30,11 +30,11 @@ final class Percent {
 
   private static int hex(String text, int index) {
     char digit = index < text.length() ? text.charAt(index) : 0;
-    // Character.digit knows those of other scripts as well.
+    // Character.digit also accepts digits of other scripts.
     return digit < 0x80 ? Character.digit(digit, 16) : -1;
   }
 
-  /** As UTF-8. */
+  /** Decodes UTF-8. */
   static String text(String name, String encoded) {
     return text(name, decode(name, encoded, false));
   }
@@ -47,7 +47,7 @@ final class Percent {
     }
   }
 
-  /** The parameters of a query, which must be of those that are known, and come once each. */
+  /** The parameters of a query; refuses unknown and repeated ones. */
   static Map<String, byte[]> query(@Nullable String query, Set<String> known) {
     Map<String, byte[]> parameters = new HashMap<>();
     if (query == null || query.isEmpty()) {
@@ -80,7 +80,9 @@ final class Percent {
     return text.getBytes(UTF_8);
   }
 
-  /** In a query, as forms write it, a plus stands for a space. */
+  /**
+   * @param isForm decodes a plus as a space, as in the query of a form
+   */
   private static byte[] decode(String name, String text, boolean isForm) {
     byte[] bytes = new byte[text.length()];
     int count = 0;

@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code If-Match} and {@code If-None-Match} of a request (RFC 9110). The first compares tags
- * strongly; for the second a weak one, which a proxy may have made of ours, will do.
+ * {@code If-Match} and {@code If-None-Match} of a request (RFC 9110). {@code If-Match} compares
+ * tags strongly. {@code If-None-Match} also accepts weak tags, which a proxy may have made of ours.
  */
 final class Preconditions {
   private static final String ANY = "*";
@@ -43,9 +43,9 @@ final class Preconditions {
   }
 
   /**
-   * Throws unless a write may go on.
+   * Throws if a write must not proceed.
    *
-   * @param tag of the entry, null when there is none
+   * @param tag tag of the entry, null if it is absent
    */
   void requireForWrite(@Nullable String tag) {
     if (!match.isEmpty() && (tag == null || !(match.contains(ANY) || match.contains(tag)))) {
@@ -56,7 +56,7 @@ final class Preconditions {
     }
   }
 
-  /** Whether a read is answered with "not modified"; throws when {@code If-Match} does not hold. */
+  /** Whether a read is answered with "not modified"; throws if {@code If-Match} does not hold. */
   boolean isNotModified(String tag) {
     if (!match.isEmpty() && !(match.contains(ANY) || match.contains(tag))) {
       throw failed(tag);
@@ -77,7 +77,6 @@ final class Preconditions {
     return tag == null ? problem : problem.header(HttpHeaderNames.ETAG, tag);
   }
 
-  /** A star, or tags in quotes with commas between them. */
   private static List<String> tags(String name, List<String> lines) {
     List<String> tags = new ArrayList<>();
     for (String line : lines) {

@@ -15,13 +15,13 @@ import io.kvsep.server.json.JsonObject;
 import java.util.Collection;
 
 /**
- * Why a request was not carried out, as RFC 9457 has it. Thrown by whatever finds it; has no stack
- * trace, since it is an answer and no defect.
+ * An error answer as in RFC 9457. Has no stack trace, since it reports a refused request and not a
+ * defect.
  */
 final class Problem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Values are bytes of anybody; no browser is to take one for a page. */
+  /** Values are untrusted bytes; a browser must not interpret one as a page. */
   static final String SNIFFING = "x-content-type-options";
 
   static final String NO_SNIFFING = "nosniff";
@@ -62,7 +62,7 @@ final class Problem extends RuntimeException {
   }
 
   /**
-   * @param allowed the methods that there are instead, which every answer of the kind has to name
+   * @param allowed the methods of the resource, which RFC 9110 requires in the answer
    */
   static Problem notAllowed(Collection<HttpMethod> allowed) {
     String methods = allowed.stream().sorted().map(HttpMethod::name).collect(joining(", "));
@@ -71,7 +71,7 @@ final class Problem extends RuntimeException {
         .header(HttpHeaderNames.ALLOW, methods);
   }
 
-  /** Something that goes away by itself. */
+  /** A temporary condition; clients may retry. */
   static Problem overloaded(String detail) {
     return new Problem(HttpStatus.SERVICE_UNAVAILABLE, "overloaded", detail)
         .header(HttpHeaderNames.RETRY_AFTER, "1");
@@ -82,7 +82,7 @@ final class Problem extends RuntimeException {
     return this;
   }
 
-  /** What is worth knowing beside the detail. */
+  /** The body, for members in addition to the detail. */
   JsonObject more() {
     return body;
   }

@@ -34,13 +34,13 @@ import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** What to answer when something went wrong: one row for each error there is. */
+/** Maps errors to answers: one row for each kind of error. */
 final class Problems implements ServerErrorHandler {
   private static final Logger LOG = Logger.getLogger("io.kvsep.server.http");
   private static final Pattern FULL_DISK =
       Pattern.compile("no space left|not enough space|disk quota", Pattern.CASE_INSENSITIVE);
 
-  /** Set for good by the first failed sync, so that /health tells without a write. */
+  /** Set for good when a sync has failed, so that /health reports it without a write. */
   private volatile boolean storeFailed;
 
   boolean storeFailed() {
@@ -52,7 +52,7 @@ final class Problems implements ServerErrorHandler {
     return response(context, cause).toHttpResponse();
   }
 
-  /** What the library finds by itself, such as a request line that is too long. */
+  /** Errors that Armeria finds, such as a request line that is too long. */
   @Override
   public AggregatedHttpResponse renderStatus(
       @Nullable ServiceRequestContext context,
@@ -127,7 +127,7 @@ final class Problems implements ServerErrorHandler {
         || cause instanceof ResponseCompleteException
         || Exceptions.isExpected(cause)
         || Exceptions.isStreamCancelling(cause)) {
-      // Mostly a client that has left in the middle of it, so that nobody sees this.
+      // Mostly a client that left during its request and will not see the answer.
       return Problem.malformed("the request is not complete, or is no HTTP");
     }
     LOG.log(Level.WARNING, "a request failed: " + cause, cause);
@@ -177,7 +177,7 @@ final class Problems implements ServerErrorHandler {
     throw new AssertionError(error);
   }
 
-  /** The JDK has no type for it; every system's message names the device's space or a quota. */
+  /** The JDK has no type for it, but every system's message names space or quota. */
   private static boolean isFullDisk(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof IOException refusal && FULL_DISK.matcher(words(refusal)).find()) {
@@ -187,7 +187,7 @@ final class Problems implements ServerErrorHandler {
     return false;
   }
 
-  /** Without the path, which may have any words in it. */
+  /** Without the path, which may contain any words. */
   private static String words(IOException refusal) {
     return String.valueOf(
         refusal instanceof FileSystemException file ? file.getReason() : refusal.getMessage());

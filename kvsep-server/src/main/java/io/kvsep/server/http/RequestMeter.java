@@ -9,11 +9,10 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * How many requests of each kind there were and how long they took, from the request being there in
- * full to the beginning of its answer. Recording takes no lock and allocates nothing.
+ * Counts and times requests of each kind, from the complete request to the beginning of its answer.
+ * Recording takes no lock and allocates nothing.
  */
 final class RequestMeter {
-  /** Of one kind of request. */
   static final class Kind {
     private final Timings timings = new Timings();
     private final LongAdder refused = new LongAdder();
@@ -22,7 +21,7 @@ final class RequestMeter {
       timings.record(1, took);
     }
 
-    /** It was answered with a problem; counted besides {@link #record}. */
+    /** Counts an answer with a problem, in addition to {@link #record}. */
     void refuse() {
       refused.increment();
     }
@@ -30,7 +29,7 @@ final class RequestMeter {
 
   private final Map<String, Kind> kinds = new TreeMap<>();
 
-  /** Only while the routes are made. */
+  /** Not thread safe; called only while the routes are built. */
   Kind kind(String name) {
     return kinds.computeIfAbsent(name, any -> new Kind());
   }

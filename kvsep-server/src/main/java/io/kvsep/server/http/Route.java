@@ -9,35 +9,34 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of path, and what can be done there. Templates are those of the OpenAPI document. A
- * variable takes what lies up to the next slash; {@code {key}} takes all that follows. Paths are
- * compared as they were sent, so that an encoded slash is no slash.
+ * A path template, as in the OpenAPI document, and its operations. A variable matches up to the
+ * next slash; {@code {key}} matches the rest. Paths are compared as sent, so an encoded slash is
+ * not a slash.
  */
 final class Route {
-  /** What a request brings. */
   enum Body {
     NONE,
     VALUE,
     DOCUMENT
   }
 
-  /** How long an operation may take. */
+  /** Whether an operation has a time limit. */
   enum Time {
     BOUNDED,
     ANY
   }
 
-  /** Answers one request; runs on a thread that may wait. */
+  /** Runs on a thread that may block. */
   interface Handler {
     HttpResponse answer(Exchange exchange);
   }
 
-  /** Answers one request that is over soon, or gives null; runs on a thread that may wait. */
+  /** Runs on a thread that may block. Returns null for requests that take long. */
   interface ShortHandler {
     @Nullable HttpResponse answer(Exchange exchange);
   }
 
-  /** Answers at once, on an event loop, or gives null where that would take too long. */
+  /** Runs on an event loop. Returns null if answering would take too long. */
   interface LoopHandler {
     @Nullable HttpResponse answer(Exchange exchange);
   }
@@ -45,10 +44,10 @@ final class Route {
   /**
    * What a method does.
    *
-   * @param handler gives null for what {@code longHandler} is to answer
-   * @param longHandler answers what may read much at once, by other threads, so that short requests
-   *     do not wait for that; null where nothing does
-   * @param onLoop null where nothing is done on an event loop
+   * @param handler returns null if {@code longHandler} has to answer
+   * @param longHandler answers requests that may read much, on other threads, so that short
+   *     requests do not wait; null if there are none
+   * @param onLoop null if the operation never runs on an event loop
    */
   record Operation(
       RequestMeter.Kind kind,
@@ -81,12 +80,12 @@ final class Route {
     return new Route(template, false, false);
   }
 
-  /** One that only reads, whatever the method is called. */
+  /** A route that only reads, with any method. */
   static Route readAt(String template) {
     return new Route(template, false, true);
   }
 
-  /** One that shows nothing of the store and so asks for no token. */
+  /** A route that reveals nothing about the store and therefore needs no token. */
   static Route openAt(String template) {
     return new Route(template, true, true);
   }
@@ -104,7 +103,7 @@ final class Route {
     return isOpen;
   }
 
-  /** Whether the method changes nothing, so that a token that only reads will do for it. */
+  /** Whether the method changes nothing, so that a read-only token suffices. */
   boolean isRead(HttpMethod method) {
     return onlyReads || method == HttpMethod.GET || method == HttpMethod.HEAD;
   }
@@ -123,7 +122,7 @@ final class Route {
     return operations;
   }
 
-  /** The values of the variables, still encoded, or null when the path is of another kind. */
+  /** The values of the variables, still encoded, or null if the path does not match. */
   @Nullable List<String> match(String path) {
     List<String> values = new ArrayList<>(2);
     int position = 0;

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 
-/** All that can be asked of the server; a test holds the OpenAPI document to it. */
+/** All routes of the server. A test compares them with the OpenAPI document. */
 final class Routes {
   private static final String JAVASCRIPT = "text/javascript; charset=utf-8";
 
@@ -29,7 +29,7 @@ final class Routes {
   private final List<Route> all = new ArrayList<>();
 
   /**
-   * @param values of the variables, still encoded
+   * @param values values of the variables, still encoded
    */
   record Match(Route route, List<String> values) {}
 
@@ -60,7 +60,7 @@ final class Routes {
     return all;
   }
 
-  /** Null where there is nothing of the kind. */
+  /** Null if no route matches. */
   @Nullable Match find(String path) {
     for (Route route : all) {
       List<String> values = route.match(path);
@@ -71,10 +71,10 @@ final class Routes {
     return null;
   }
 
-  /** What to answer where nothing at all is done by that method. */
+  /** The answer to a method that no route supports. */
   Problem refusal(String target) {
     if (!target.startsWith("/")) {
-      // Of the server as a whole, or of another one.
+      // Targets the server as a whole, or another server.
       EnumSet<HttpMethod> methods = EnumSet.noneOf(HttpMethod.class);
       all.forEach(route -> methods.addAll(route.operations().keySet()));
       return Problem.notAllowed(methods);

@@ -17,24 +17,24 @@ import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of a cursor in pieces of about {@value #PIECE_BYTES} bytes, whatever the length of
- * the values: a long one is begun in one piece and goes on in the next.
+ * The entries of a cursor in pieces of about {@value #PIECE_BYTES} bytes. A long value spans
+ * several pieces.
  *
- * <p>The time for all of them is looked at between entries, so that the cursor is not kept for
- * ever. Where a long value is next, the pieces go on by threads that are there for these. An entry
- * that was begun goes on as long as its pieces are taken. A long value that lies on the heap counts
- * there until it has gone; where there is no room, the pieces end in front of it.
+ * <p>The time limit is checked between entries, so the cursor is not held for ever; an entry
+ * continues as long as its pieces are taken. Before a long value the work moves to {@code
+ * longWorkers}. A long value on the heap counts against the gate until it is sent; if it does not
+ * fit, the scan ends before it.
  *
  * <pre>
  * lines   one object a line; {"cursor":"..."} as the last one when there is more
- * binary  u32 length of the key, u32 length of the value, key, value; highest byte first.
+ * binary  u32 length of the key, u32 length of the value, key, value; big-endian.
  *         When there is more: u32 0, u32 length of the cursor, the cursor
  * </pre>
  */
 final class ScanPieces {
   private static final int PIECE_BYTES = 64 << 10;
 
-  /** A multiple of three, so that base64 of the parts is base64 of the whole. */
+  /** A multiple of three, so the base64 of the parts is the base64 of the whole. */
   private static final int ENCODED_AT_ONCE = 24 << 10;
 
   private final ServiceRequestContext context;
@@ -47,19 +47,19 @@ final class ScanPieces {
   private final ScheduledExecutorService longWorkers;
   private long count;
 
-  /** Whether the thread that makes the next piece may begin with a long value. */
+  /** Whether the thread of the next piece may begin a long value. */
   private boolean mayBeLong;
 
-  /** The cursor stands at an entry with a long value, of which nothing was read so far. */
+  /** The cursor is at an entry with a long value that has not been read yet. */
   private boolean isBeforeLong;
 
-  /** What is left of the value that was begun. */
+  /** Rest of the value being sent. */
   private @Nullable ByteBuffer rest;
 
-  /** Room for it, where it lies on the heap as a whole. */
+  /** Counts the value against the gate if it is on the heap as a whole. */
   private AdmissionControl.@Nullable Held held;
 
-  /** The key of the entry before, of that length; kept without an object for each. */
+  /** Key of the previous entry, {@code beforeLength} bytes. Reused, to avoid an array per entry. */
   private byte[] before = new byte[64];
 
   private int beforeLength;
@@ -111,7 +111,7 @@ final class ScanPieces {
         piece.release();
         return isBeforeLong ? HttpData.empty() : null;
       }
-      // It has to be taken within this time, however long the value goes on that it is a part of.
+      // The client has to take each piece within this time; the value may take longer.
       context.setRequestTimeoutMillis(TimeoutMode.SET_FROM_NOW, limits.requestTime().toMillis());
       return HttpData.wrap(piece);
     }
@@ -162,16 +162,15 @@ final class ScanPieces {
       }
     }
 
-    /** Up to the value, or all of it where there is none. */
+    /** Writes the entry up to its value, or as a whole if values are left out. */
     abstract void begin(ByteBuf piece);
 
-    /** Some bytes of the value. */
     abstract void goOn(ByteBuf piece, ByteBuffer value);
 
-    /** What follows the value. */
+    /** Writes what follows the value. */
     abstract void finish(ByteBuf piece);
 
-    /** There is more, behind this key. */
+    /** Writes the cursor: more entries follow after this key. */
     abstract void end(ByteBuf piece, byte[] last);
 
     @Override
@@ -185,8 +184,8 @@ final class ScanPieces {
   }
 
   /**
-   * Begins with a value. Whether there is room for it; where there is none and nothing has been
-   * answered so far, that is thrown.
+   * Begins a value. Returns false if it exceeds the gate's limit; throws in that case if nothing
+   * was sent before.
    */
   private boolean hold(ByteBuffer value) {
     if (!value.isDirect() && value.remaining() > PIECE_BYTES) {

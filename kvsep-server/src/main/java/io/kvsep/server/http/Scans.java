@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Ranges of keys: {@code /v1/scan}. An answer that ends before the range does ends with a cursor,
- * which is the last key that was in it; the rest of the question stays the same.
+ * the last key sent. To continue, the client repeats the request with the cursor.
  */
 final class Scans {
   static final MediaType LINES = MediaType.create("application", "x-ndjson");
@@ -47,7 +47,7 @@ final class Scans {
   private final ScheduledExecutorService longWorkers;
 
   /**
-   * @param longWorkers who go on in front of long values
+   * @param longWorkers threads that continue a scan at long values
    */
   Scans(
       KvStore store,
@@ -62,12 +62,12 @@ final class Scans {
     this.longWorkers = longWorkers;
   }
 
-  /** Null for what {@link #scanLong} answers. */
+  /** Null if {@link #scanLong} has to answer. */
   @Nullable HttpResponse scan(Exchange exchange) {
     return scan(exchange, false);
   }
 
-  /** A range that begins with a long value. */
+  /** Answers a scan that begins with a long value. */
   HttpResponse scanLong(Exchange exchange) {
     return Objects.requireNonNull(scan(exchange, true), "begun");
   }
@@ -141,7 +141,9 @@ final class Scans {
     return reverse ? options.reverse() : options;
   }
 
-  /** The smallest key greater than every key that begins with {@code prefix}; null for none. */
+  /**
+   * The smallest key greater than every key that begins with {@code prefix}; null if there is none.
+   */
   static byte @Nullable [] firstKeyAfter(byte[] prefix) {
     for (int i = prefix.length - 1; i >= 0; i--) {
       if (prefix[i] != (byte) 0xff) {

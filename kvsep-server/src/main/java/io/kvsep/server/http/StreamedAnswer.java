@@ -20,26 +20,24 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer that is made piece by piece, each when the one before it has been taken by the client's
- * connection: a slow client costs one piece of memory and no thread. Whatever ends the answer, the
- * client's leaving and the time limit included, closes the source once and never while a piece is
- * being made.
+ * An answer made piece by piece, each when the connection has taken the previous one. So a slow
+ * client costs one piece of memory and no thread. However the answer ends, including disconnect and
+ * timeout, the source is closed once, and never while a piece is being made.
  */
 final class StreamedAnswer {
-  /** Where the pieces come from. */
   interface Source extends AutoCloseable {
     /**
-     * The next piece, null behind the last. An empty one says that there is none as yet. Called by
-     * one thread at a time.
+     * Returns the next piece, null after the last, or an empty one if none is available yet. Called
+     * by one thread at a time.
      */
     @Nullable HttpData next();
 
-    /** How long to wait before asking again, where there was no piece as yet. */
+    /** How long to wait after an empty piece. */
     default long pauseMillis() {
       return 0;
     }
 
-    /** Who makes the next piece; null for the threads of all requests. */
+    /** The threads that make the next piece; null for those of all requests. */
     default @Nullable ScheduledExecutorService executor() {
       return null;
     }
@@ -64,12 +62,12 @@ final class StreamedAnswer {
     this.executor = context.blockingTaskExecutor();
   }
 
-  /** The caller's thread makes the first piece, so that what fails at once has its status. */
+  /** Makes the first piece on the caller's thread, so an early failure gets its own status. */
   static HttpResponse of(ResponseHeaders headers, Source source, ServiceRequestContext context) {
     return of(headers, source, first(source), context);
   }
 
-  /** The first piece; what fails closes the source. */
+  /** Makes the first piece; closes the source on failure. */
   static @Nullable HttpData first(Source source) {
     try {
       return source.next();
@@ -79,7 +77,7 @@ final class StreamedAnswer {
     }
   }
 
-  /** With a first piece that was made before. */
+  /** Takes a first piece made before. */
   static HttpResponse of(
       ResponseHeaders headers,
       Source source,
@@ -87,7 +85,7 @@ final class StreamedAnswer {
       ServiceRequestContext context) {
     StreamedAnswer answer = new StreamedAnswer(source, context);
     UnsentResponses.comesInPieces(context);
-    // It completes on the loop of the connection, where closing a cursor must not be waited for.
+    // Completes on the connection's event loop, which must not wait for the cursor to close.
     CompletableFuture<?> unusedEnd =
         answer
             .writer
@@ -113,7 +111,7 @@ final class StreamedAnswer {
       Future<?> unusedStep =
           executor().schedule(this::step, source.pauseMillis(), TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      // The server is stopping; nobody is left who could ask.
+      // The server is stopping, and its threads no longer accept work.
       writer.close();
     }
   }
@@ -142,7 +140,7 @@ final class StreamedAnswer {
     take(piece);
   }
 
-  /** The status is gone out already: all that can be done is to break off, which clients see. */
+  /** The status has been sent already, so the answer is aborted, which clients notice. */
   private void fail(Throwable failure) {
     if (!Exceptions.isStreamCancelling(failure)) {
       LOG.log(Level.WARNING, "an answer broke off: " + failure.getMessage(), failure);
@@ -161,8 +159,7 @@ final class StreamedAnswer {
     if (channel == null) {
       return;
     }
-    // What the library does about it stands behind what the client has not taken, which may be so
-    // for ever.
+    // Armeria queues its own reset or close after data that the client may never take.
     if (context.sessionProtocol().isMultiplex()) {
       Duration time = Duration.ofMillis(context.config().requestTimeoutMillis());
       Connections.cutUnlessTaken(channel, time);
@@ -180,7 +177,7 @@ final class StreamedAnswer {
     try {
       threads.execute(task);
     } catch (RejectedExecutionException e) {
-      // The server is stopping; nobody else is left to do it.
+      // The server is stopping, and its threads no longer accept work.
       task.run();
     }
   }

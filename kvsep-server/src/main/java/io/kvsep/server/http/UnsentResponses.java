@@ -18,25 +18,28 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The answers of one connection that the library has as a whole, and the client not yet. The
- * library gives them any time; here the connection is cut when none goes out within the time of
- * one, or when one does not within the time of all that were there when it came. It is also cut
- * when it adds one while all connections have more than they may, and it no less than its share.
+ * Answers of one connection that Armeria holds completely but the client has not taken. Armeria
+ * sets no time limit for them. The connection is cut if
  *
- * <p>The bytes of an answer count from its headers on: the library takes the rest only when these
- * have been written, which may be never, and meanwhile the answer lies there. Its time begins when
- * all of it is taken. Of an answer that is made piece by piece only the last piece counts.
+ * <ol>
+ *   <li>no answer is sent within the time allowed for the longest of them,
+ *   <li>an answer is not sent within the time allowed for all that were waiting when it came, or
+ *   <li>it adds an answer while all connections together exceed their limit and it has at least an
+ *       equal share.
+ * </ol>
  *
- * <p>Belongs to the event loop of its connection. An answer costs one small object; the timer runs
- * once in the time of an answer, however many there are.
+ * <p>An answer counts from its headers on: Armeria takes the rest only after these are written,
+ * which may be never, and meanwhile the answer stays in memory. Its time begins when all of it is
+ * handed over. Of a streamed answer only the last piece counts.
+ *
+ * <p>Confined to the event loop of its connection. Costs one small object per answer. The timer
+ * runs once per time limit, not per answer.
  */
 final class UnsentResponses {
-  /**
-   * Of answers that are made piece by piece. The time of any answer is that of a piece at least.
-   */
+  /** Bytes of a piece of a streamed answer. Any answer gets at least the time of a piece. */
   private static final int PIECE_BYTES = Entries.PIECE_BYTES;
 
-  /** What a request and the headers of its answer take beside that, about. */
+  /** Approximate size of a request and the headers of its answer. */
   private static final int HEADERS_BYTES = 4 << 10;
 
   private static final AttributeKey<UnsentResponses> KEY =
@@ -48,13 +51,13 @@ final class UnsentResponses {
   private final Channel channel;
   private final Total total;
 
-  /** Those that have a time. */
+  /** Answers with a deadline. */
   private final List<Answer> answers = new ArrayList<>();
 
-  /** By which that time is reckoned. */
+  /** Bytes of these answers, as counted for their deadlines. */
   private long timedBytes;
 
-  /** Of all that count, with or without a time, and how many these are. */
+  /** Bytes of all counted answers, with or without a deadline; {@code count} is their number. */
   private long bytes;
 
   private int count;
@@ -62,20 +65,18 @@ final class UnsentResponses {
   private boolean isTimed;
   private boolean isClosed;
 
-  /** What all connections of a server have. Thread safe. */
+  /** The totals of all connections of a server. Thread safe. */
   static final class Total {
     private final HttpLimits limits;
     private final AtomicLong bytes = new AtomicLong();
     private final AtomicInteger connections = new AtomicInteger();
 
-    /** They have as many bytes at most as bodies of requests. */
+    /** The limit is the one for bodies of requests. */
     Total(HttpLimits limits) {
       this.limits = limits;
     }
 
-    /**
-     * Whether there is more than may be, and no less than its share with one of the connections.
-     */
+    /** Whether the total exceeds the limit and the connection holds at least its share. */
     boolean isTooMuch(long ofOne) {
       return bytes.get() > limits.bodiesBytesMax()
           && ofOne >= limits.bodiesBytesMax() / Math.max(1, connections.get());
@@ -88,7 +89,7 @@ final class UnsentResponses {
     long bytes;
     long deadlineNanos;
 
-    /** Among those that have a time; -1 when it has none. */
+    /** Index in {@code answers}; -1 without a deadline. */
     int index = -1;
 
     Answer(ServiceRequestContext context) {
@@ -103,21 +104,21 @@ final class UnsentResponses {
       return context.log().isAvailable(RequestLogProperty.RESPONSE_END_TIME);
     }
 
-    /** At most. */
+    /** Upper bound of the body's length in memory. */
     long length() {
       if (!context.log().isAvailable(RequestLogProperty.RESPONSE_HEADERS)) {
         return PIECE_BYTES;
       }
       ResponseHeaders headers = context.log().partial().responseHeaders();
       if (context.method() == HttpMethod.HEAD || headers.status().isContentAlwaysEmpty()) {
-        // The length, where there is one, is that of what a GET would bring.
+        // The content length, if present, is that of a GET.
         return 0;
       }
       long length = headers.contentLength();
       return length < 0 ? PIECE_BYTES : isInPieces() ? Math.min(length, PIECE_BYTES) : length;
     }
 
-    /** By these its time is reckoned. */
+    /** The bytes that its deadline allows for. */
     long timedBytes() {
       return Math.max(bytes, PIECE_BYTES);
     }
@@ -128,12 +129,12 @@ final class UnsentResponses {
     this.total = total;
   }
 
-  /** The answer is made piece by piece; to be called before it begins. */
+  /** Marks the answer as streamed; called before it begins. */
   static void comesInPieces(ServiceRequestContext context) {
     context.setAttr(IN_PIECES, true);
   }
 
-  /** From the moment at which all of the answer is handed over it has a limited time. */
+  /** Counts the answer, and sets its deadline when all of it is handed over. */
   static void watch(ServiceRequestContext context, HttpResponse response, Total total) {
     Channel channel = context.log().partial().channel();
     if (channel == null) {
@@ -238,7 +239,7 @@ final class UnsentResponses {
     if (answer.index >= 0) {
       progressNanos = System.nanoTime();
       timedBytes -= answer.timedBytes();
-      // The last one takes its place.
+      // Fills the gap with the last one.
       Answer last = answers.remove(answers.size() - 1);
       if (last != answer) {
         answers.set(answer.index, last);
