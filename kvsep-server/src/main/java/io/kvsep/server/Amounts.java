@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Amounts of bytes and of time as people write them. */
+/** Parses and formats amounts of bytes and of time. */
 final class Amounts {
   private static final Pattern BYTES = Pattern.compile("(\\d{1,18})([kmgt]?)(i?b)?");
   private static final Pattern TIME = Pattern.compile("(\\d{1,12})(ms|s|m|h|d)");
@@ -67,7 +67,7 @@ final class Amounts {
     }
   }
 
-  /** With a unit of three digits' steps: {@code 812 B}, {@code 1.3 MB}, {@code 20.5 GB}. */
+  /** In decimal units: {@code 812 B}, {@code 1.3 MB}, {@code 20.5 GB}. */
   static String bytes(long count) {
     if (count < 1000) {
       return count + " B";
@@ -89,7 +89,6 @@ final class Amounts {
     return nanos / 1e9;
   }
 
-  /** Millions of bytes per second. */
   static double megabytesPerSecond(long bytes, long nanos) {
     return nanos <= 0 ? 0 : bytes / 1e6 / seconds(nanos);
   }

@@ -15,7 +15,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Writes a backup. */
 @Command(
     name = "backup",
     description = "Write the store, or what has changed in it, to FILE, which must not exist.",
@@ -67,7 +66,7 @@ final class BackupCommand implements Callable<Integer> {
     return Kvsep.DONE;
   }
 
-  /** Durable on return; no file is left by one that fails or is interrupted. */
+  /** The file is durable on return, and removed on failure or interrupt. */
   private long writeFile(KvStore open) throws IOException {
     try (UnfinishedFile target = new UnfinishedFile(Path.of(file))) {
       long sequence = write(open, Channels.newOutputStream(target.channel()));

@@ -4,8 +4,8 @@ import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
 
 /**
- * Collects many small writes into batches, which costs far less than one write call each; long
- * values go straight through. Order is kept. What was put is written once {@link #flush} returns.
+ * Collects small writes into batches, which cost far less than single writes; writes long values
+ * directly. Keeps the order. Entries are written when {@link #flush} returns.
  */
 final class BatchedWriter {
   private static final long BATCH_BYTES = 1 << 20;

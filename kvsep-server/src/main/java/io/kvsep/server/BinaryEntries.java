@@ -9,8 +9,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries of bytes: length of the key and length of the value, four bytes each, the highest first,
- * then the key, then the value; one behind the other.
+ * Binary entries, one after the other: length of the key and length of the value, each four bytes
+ * big-endian, then key and value.
  */
 final class BinaryEntries implements EntryFile {
   private static final int VALUE_BYTES_MAX = 1 << 30;
@@ -19,7 +19,7 @@ final class BinaryEntries implements EntryFile {
   private long count;
 
   /**
-   * @param input read in small pieces, so it had better have a buffer
+   * @param input should be buffered; it is read in small pieces
    */
   BinaryEntries(InputStream input) {
     this.input = new DataInputStream(input);

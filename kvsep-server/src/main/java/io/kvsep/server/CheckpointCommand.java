@@ -14,7 +14,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Makes a copy of the store that shares its files. */
 @Command(
     name = "checkpoint",
     description = "Make a copy of the store in TARGET, which must not exist.",
@@ -53,7 +52,7 @@ final class CheckpointCommand implements Callable<Integer> {
     return Kvsep.DONE;
   }
 
-  /** The seconds it took. */
+  /** Returns the seconds it took. */
   private double checkpoint() {
     try (KvStore open = store.openExisting(KvOptions.builder())) {
       long start = System.nanoTime();

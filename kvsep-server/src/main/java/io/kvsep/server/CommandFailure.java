@@ -2,7 +2,7 @@ package io.kvsep.server;
 
 import org.jspecify.annotations.Nullable;
 
-/** A command did not do what it was asked to; the message is the one line that says why. */
+/** A command failed; the message is the line shown to the user. */
 final class CommandFailure extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -21,7 +21,7 @@ final class CommandFailure extends RuntimeException {
     return new CommandFailure(message, cause, false);
   }
 
-  /** The arguments do not go together; nothing was done. */
+  /** The arguments are inconsistent; nothing was done. */
   static CommandFailure misused(String message) {
     return new CommandFailure(message, null, true);
   }

@@ -2,7 +2,7 @@ package io.kvsep.server;
 
 import picocli.CommandLine.Option;
 
-/** The options of every command without exception. The parser itself acts on them. */
+/** Options of every command, handled by the parser. */
 final class CommonOptions {
   static final String STACK_TRACE = "--stacktrace";
 

@@ -10,7 +10,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Merges all tables into one level. */
 @Command(
     name = "compact",
     description = "Merge all tables into the last level and drop what nobody can see any more.")
@@ -22,7 +21,6 @@ final class CompactCommand implements Callable<Integer> {
   @Option(names = "--json", description = "As one JSON object.")
   private boolean json;
 
-  /** How long the files were, and are. */
   private record Lengths(
       long tableBytesBefore, long tableBytesAfter, long logBytesBefore, long logBytesAfter) {}
 

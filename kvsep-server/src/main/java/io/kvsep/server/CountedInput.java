@@ -4,7 +4,6 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Counts what is read, for a progress bar too. */
 final class CountedInput extends FilterInputStream {
   private final ProgressBar bar;
   private long bytes;

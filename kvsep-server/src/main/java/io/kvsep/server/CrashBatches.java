@@ -11,8 +11,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * The batches that a process writes until it is killed. Their content follows from their number, so
- * that another process can tell what belongs into the store:
+ * Batches that a process writes until it is killed. Their content follows from their number, so
+ * another process can check the store:
  *
  * <pre>
  * crash/NNNNNNNNNN/I   entry I of batch N: pseudo-random bytes; the last entry is long
@@ -29,7 +29,7 @@ final class CrashBatches {
 
   private CrashBatches() {}
 
-  /** Batches in a store and the bytes of their values. */
+  /** Number of batches in a store, and bytes of their values. */
   record Found(long batches, long bytes) {}
 
   static WriteBatch batch(long number) {
@@ -41,8 +41,8 @@ final class CrashBatches {
   }
 
   /**
-   * Checks that the store holds batches 1 to some number, each to the last byte and nothing
-   * besides, and that all up to {@code acknowledged} are among them.
+   * Checks that the store holds exactly the batches 1 to some number, byte for byte, and at least
+   * all up to {@code acknowledged}.
    */
   static Found check(KvStore store, long acknowledged) {
     long newest = newest(store);

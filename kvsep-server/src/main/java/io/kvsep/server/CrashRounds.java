@@ -16,15 +16,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Kills writing processes and looks at what the store holds afterwards. The process dies as by kill
- * -9, at whatever it is doing; what the operating system has taken over survives, so this shows
- * recovery from the death of a process, not from a power failure.
+ * Kills writing processes and checks the store afterwards. The process dies at any point as by kill
+ * -9. Data handed to the operating system survives, so this tests recovery from a process crash,
+ * not from a power failure.
  */
 final class CrashRounds {
   private static final long START_SECONDS_MAX = 60;
   private static final long WRITE_MILLIS_MAX = 2_000;
 
-  /** Exit value of a process that was killed: by SIGKILL, or by Windows, which gives it a 1. */
+  /** Exit value of a killed process: from SIGKILL, or 1 on Windows. */
   private static final int KILLED = File.separatorChar == '\\' ? 1 : 128 + 9;
 
   private final Class<?> program;
@@ -42,7 +42,7 @@ final class CrashRounds {
   }
 
   /**
-   * @param program its {@code main} has a {@link CrashWriterCommand}, or a worse one in tests
+   * @param program has a {@code main} with a {@link CrashWriterCommand}, or a faulty one in tests
    */
   CrashRounds(Class<?> program, Path directory, int rounds, int batchesPerRound) {
     this.program = program;
@@ -65,7 +65,7 @@ final class CrashRounds {
     }
   }
 
-  /** Batches that the writers reported as synced before their end. */
+  /** Batches that writers reported as synced before they died. */
   long acknowledged() {
     return acknowledged;
   }
@@ -75,17 +75,17 @@ final class CrashRounds {
     return found;
   }
 
-  /** Log bytes read again by the recoveries. */
+  /** Log bytes replayed by the recoveries. */
   long replayedBytes() {
     return replayedBytes;
   }
 
-  /** Bytes of torn log tails that the recoveries cut off. */
+  /** Bytes of torn log tails cut off by the recoveries. */
   long tornBytes() {
     return tornBytes;
   }
 
-  /** The last number the process reported; at least one batch is waited for. */
+  /** Returns the last number the process reported. Waits for at least one batch. */
   private long writeUntilKilled(long first) throws IOException {
     Path errors = Files.createTempFile("kvsep-demo-writer", ".txt");
     Process process = new ProcessBuilder(command(first)).redirectError(errors.toFile()).start();
@@ -95,13 +95,13 @@ final class CrashRounds {
       if (!heard.first.await(START_SECONDS_MAX, TimeUnit.SECONDS)) {
         throw CommandFailure.failed("the writer wrote nothing for a minute");
       }
-      // On a slow device it may be fewer.
+      // On a slow device fewer batches are enough.
       heard.enough.await(WRITE_MILLIS_MAX, TimeUnit.MILLISECONDS);
       boolean wasAlive = process.isAlive();
-      // Through the handle: Process.destroyForcibly would close the pipe and lose what is in it.
+      // Process.destroyForcibly would close the pipe and lose its content.
       process.toHandle().destroyForcibly();
       heard.join();
-      // What died by itself has survived no kill, whatever it wrote before.
+      // A writer that ended before the kill proves nothing.
       if (process.waitFor() != KILLED || !wasAlive || heard.last.get() < first) {
         throw CommandFailure.failed(
             "the writer ended by itself, with "
@@ -136,7 +136,7 @@ final class CrashRounds {
         Long.toString(first));
   }
 
-  /** Reads numbers from a process until its output ends. A last line without its end is none. */
+  /** Reads numbers from a process until its output ends. Ignores an incomplete last line. */
   private static final class Acknowledgements extends Thread {
     private final Process process;
     private final AtomicLong last;
@@ -167,8 +167,8 @@ final class CrashRounds {
           enough.countDown();
         }
       } catch (IOException | NumberFormatException e) {
-        // The process is gone and its pipe with it, or a JVM that crashes says so; what was heard
-        // counts.
+        // The process is gone with its pipe, or a crashing JVM printed text; the numbers read so
+        // far count.
         return;
       } finally {
         first.countDown();

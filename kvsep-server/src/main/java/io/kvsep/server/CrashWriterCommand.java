@@ -10,8 +10,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * The process that the demonstration kills: writes batch after batch and prints the number of each
- * once it is acknowledged as synced. Ends by itself only when nobody listens any more.
+ * The process that the demo kills. Writes batch after batch and prints the number of each once it
+ * is acknowledged as synced. Ends on its own only if its output is no longer read.
  */
 @Command(name = CrashWriterCommand.NAME, hidden = true, description = "Write until killed.")
 final class CrashWriterCommand implements Callable<Integer> {

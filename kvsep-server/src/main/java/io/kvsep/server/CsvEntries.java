@@ -17,23 +17,23 @@ import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Comma-separated values as in RFC 4180, in UTF-8: a key and a value in each record. */
+/** Comma-separated values as in RFC 4180, in UTF-8: each record is a key and a value. */
 final class CsvEntries implements EntryFile {
-  /** As long as the longest value may be. */
+  /** Length of the longest value. */
   private static final int FIELD_CHARACTERS_MAX = 1 << 30;
 
-  /** What some programs write in front of UTF-8. */
+  /** Some programs write this before UTF-8 text. */
   private static final byte[] BYTE_ORDER_MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
   private final CloseableIterator<Columns> records;
   private boolean isHeaderNext;
 
   /**
-   * @param withHeader whether the first record only names the columns
+   * @param withHeader whether the first record names the columns and is skipped
    */
   CsvEntries(BufferedInputStream input, char separator, boolean withHeader) throws IOException {
     skipByteOrderMark(input);
-    // What is no UTF-8 is an error, and not a question mark.
+    // Malformed UTF-8 is an error, not a replacement character.
     InputStreamReader text =
         new InputStreamReader(
             input,
@@ -57,7 +57,7 @@ final class CsvEntries implements EntryFile {
     return separator != '"' && separator != '\r' && separator != '\n';
   }
 
-  /** It would become a part of the first key. */
+  /** It would become part of the first key. */
   private static void skipByteOrderMark(BufferedInputStream input) throws IOException {
     input.mark(BYTE_ORDER_MARK.length);
     if (!Arrays.equals(input.readNBytes(BYTE_ORDER_MARK.length), BYTE_ORDER_MARK)) {
@@ -94,18 +94,19 @@ final class CsvEntries implements EntryFile {
     return Map.entry(key, columns.second().getBytes(UTF_8));
   }
 
-  /** Some of these only say where, and their cause says what. */
+  /** Some messages only give the line; their cause gives the reason. */
   private static String reason(CsvParseException failure) {
     Throwable cause = failure.getCause();
     return failure.getMessage() + (cause == null ? "" : ": " + cause.getMessage());
   }
 
-  /** The first two columns of a record, and how many it has. */
+  /** The first two columns of a record, and its number of columns. */
   private record Columns(long line, int count, String first, String second) {}
 
   /**
-   * Keeps no more of a record than that: one may have any number of columns, for which it is told
-   * of, and each may be as long as the buffer. The records of the library have limits below both.
+   * Keeps only the first two columns. A bad record may have any number of columns, each as long as
+   * the buffer, and is still reported with their number. The library's own records have lower
+   * limits for both.
    */
   private static final class ColumnsHandler extends AbstractBaseCsvCallbackHandler<Columns> {
     private String first = "";

@@ -12,7 +12,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Removes one key or a range of them; on success that is on stable storage. */
+/** Deletes one key or a range of keys; durable on success. */
 @Command(
     name = "delete",
     description = "Remove KEY, or all keys of a range. Removing what is not there is no error.",
@@ -73,7 +73,7 @@ final class DeleteCommand implements Callable<Integer> {
         return;
       }
     }
-    // No key is longer; one byte more would be no bound.
+    // The longest possible key; a range end one byte longer would be no valid key.
     byte[] last = new byte[EntryFile.KEY_BYTES_MAX];
     Arrays.fill(last, (byte) 0xff);
     writer.deleteRange(prefix, last);

@@ -15,10 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/**
- * The demonstration: files in, everything out again and compared, writers killed, entries changed,
- * a prefix scanned. Whatever does not agree is a {@link CommandFailure}.
- */
+/** The demo. Any difference between expected and stored entries is a {@link CommandFailure}. */
 final class Demo {
   private static final String PREFIX = "file/";
   private static final int KILLS = 3;
@@ -37,7 +34,7 @@ final class Demo {
     this.setup = setup;
   }
 
-  /** At most {@code bytesMax} bytes and {@code filesMax} files of {@code folder} are taken. */
+  /** Takes at most {@code bytesMax} bytes and {@code filesMax} files of {@code folder}. */
   record Setup(Path folder, Path directory, long bytesMax, int filesMax, int batchesPerKill) {}
 
   void run() throws IOException {
@@ -60,7 +57,7 @@ final class Demo {
 
   private List<FolderWalk.SourceFile> choose() throws IOException {
     List<FolderWalk.SourceFile> files = new ArrayList<>();
-    // A file becomes one array, so it may take no more than its share of the heap.
+    // A file is read into one array and may take only its share of the heap.
     long fileBytesMax = Runtime.getRuntime().maxMemory() / 6;
     long[] roomBytes = {setup.bytesMax()};
     new FolderWalk(setup.folder(), setup.directory(), skipped)
@@ -74,7 +71,7 @@ final class Demo {
                 files.add(file);
                 roomBytes[0] -= file.length();
               }
-              // A single long file that does not fit ends nothing: shorter ones may follow.
+              // A long file that does not fit does not end the walk: shorter ones may follow.
               boolean hasRoom =
                   files.size() < setup.filesMax() && roomBytes[0] > setup.bytesMax() / 2;
               return !capped || hasRoom;

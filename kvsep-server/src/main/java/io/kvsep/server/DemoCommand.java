@@ -10,8 +10,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * Chooses what {@link Demo} works on and where, and cleans up. A store that did not pass is kept,
- * so that somebody can look at it.
+ * Chooses the files and directory of {@link Demo}, and cleans up. Keeps the store of a failed run
+ * for inspection.
  */
 @Command(
     name = "demo",
@@ -98,7 +98,10 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  /** The repository has many files of many lengths, and whoever built this has one. */
+  /**
+   * Prefers the local Maven repository: it has many files of many lengths, and exists where kvsep
+   * was built.
+   */
   static Path defaultFolder(Path userHome, String project) {
     Path repository = userHome.resolve(".m2").resolve("repository");
     return Files.isDirectory(repository) ? repository : Path.of(project).toAbsolutePath();

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** The table of the demonstration: a line per step, shown when the step is done. */
+/** The demo's table: one line per step, printed when the step is done. */
 final class DemoReport {
   private static final String COLUMNS = "%-30s %9s %10s %8s %8s  %s";
 
@@ -53,7 +53,7 @@ final class DemoReport {
             result));
   }
 
-  /** The steps and what {@code summary} adds, as one line. */
+  /** With {@code --json}, prints the steps and {@code summary} as one line. */
   void finish(JsonObject summary) throws IOException {
     if (json) {
       output.line(summary.put("steps", steps).put("result", "ok").toString());

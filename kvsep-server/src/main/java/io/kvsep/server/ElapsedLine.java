@@ -8,12 +8,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line on a terminal that says which work is under way and for how long, where nobody can tell
- * how far it is. Drawn by a thread of its own, anew with each second, and wiped away at the end.
- * Does nothing where standard error is no terminal.
+ * Shows on a terminal line what work is running and for how long, for work whose progress is
+ * unknown. A separate thread redraws the line each second; it is wiped at the end. Does nothing if
+ * standard error is not a terminal.
  *
- * <p>The work neither waits for the terminal nor fails with it. Its end waits for the line to go,
- * but not for long: somebody may have stopped the terminal.
+ * <p>The work neither waits for the terminal nor fails because of it. At the end it waits for the
+ * line to be wiped, but only briefly: the user may have stopped the terminal.
  */
 final class ElapsedLine {
   private static final long LOOK_MILLIS = 250;
@@ -30,7 +30,7 @@ final class ElapsedLine {
     this(streams, label, System::nanoTime, LOOK_MILLIS, WIPE_MILLIS_MAX);
   }
 
-  /** A test brings its own time, and has less of it. */
+  /** For tests, with their own clock and shorter times. */
   ElapsedLine(
       Streams streams, String label, LongSupplier nanos, long lookMillis, long wipeMillisMax) {
     this.streams = streams;
@@ -53,7 +53,7 @@ final class ElapsedLine {
     }
   }
 
-  /** Null where there is no memory for a thread: the work is done all the same. */
+  /** Null if there is no memory for a thread; the work proceeds without the line. */
   private @Nullable Thread startDrawing() {
     long start = nanos.getAsLong();
     try {
@@ -86,7 +86,7 @@ final class ElapsedLine {
         }
       } while (!ended.await(lookMillis, TimeUnit.MILLISECONDS));
     } catch (InterruptedException e) {
-      // Nobody does that; the line goes, and the work goes on without it.
+      // Not expected; wipes the line, and the work continues without it.
       Thread.currentThread().interrupt();
     }
     line.wipe();

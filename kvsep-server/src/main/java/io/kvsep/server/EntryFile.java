@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Entries in a file of some format, one after the other. */
+/** Reads the entries of a file in some format. */
 interface EntryFile {
-  /** What one entry of a file is that cannot be taken, and where; the next one may be sound. */
+  /** One invalid entry and its place; the next one may be valid. */
   final class BadEntryException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -17,7 +17,7 @@ interface EntryFile {
       this.where = where;
     }
 
-    /** Such as "line 12". */
+    /** The place, such as "line 12". */
     String where() {
       return where;
     }
@@ -30,7 +30,7 @@ interface EntryFile {
   /** Longest key of a store. */
   int KEY_BYTES_MAX = 65_535;
 
-  /** Throws when no store takes the key. */
+  /** Throws if the key is not a valid key of a store. */
   static void checkKey(String where, byte[] key) throws BadEntryException {
     if (key.length == 0) {
       throw new BadEntryException(where, "the key is empty");
@@ -42,10 +42,10 @@ interface EntryFile {
   }
 
   /**
-   * The next entry, null behind the last.
+   * Returns the next entry, null after the last.
    *
-   * @throws BadEntryException when there is one that does not hold; the file can be read on
-   * @throws IOException when it cannot be read on
+   * @throws BadEntryException if the entry is invalid; reading can continue
+   * @throws IOException if reading cannot continue
    */
   Map.@Nullable Entry<byte[], byte[]> next() throws BadEntryException, IOException;
 }

@@ -17,13 +17,13 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store has to hold, known by SHA-256 that is taken outside the store and so shares nothing
- * with the checksums inside. Whatever the store holds instead is a {@link CommandFailure}.
+ * Entries that a store must hold, by SHA-256 computed outside the store and so independent of its
+ * checksums. Any difference is a {@link CommandFailure}.
  */
 final class ExpectedEntries {
   private final List<Entry> entries = new ArrayList<>();
 
-  /** How many entries were found or changed, and the bytes of their values. */
+  /** Number of entries and bytes of their values. */
   record Tally(long entries, long bytes) {}
 
   void add(byte[] key, byte[] content) {
@@ -34,12 +34,12 @@ final class ExpectedEntries {
     return entries.size();
   }
 
-  /** Bytes of the values that have to be there. */
+  /** Bytes of all values that must be present. */
   long bytes() {
     return entries.stream().filter(e -> e.digest != null).mapToLong(e -> e.length).sum();
   }
 
-  /** Reads everything: what has to be there is there unchanged, what was deleted is not. */
+  /** Reads all entries: expected ones must be unchanged, deleted ones absent. */
   Tally check(KvStore store, ProgressBar bar) {
     long found = 0;
     long bytes = 0;
@@ -57,7 +57,7 @@ final class ExpectedEntries {
     return new Tally(found, bytes);
   }
 
-  /** Inverts every byte of every fourth entry and puts it back. */
+  /** Inverts the bytes of every fourth value and writes it back. */
   Tally overwriteQuarter(KvStore store, ProgressBar bar) {
     BatchedWriter writer = new BatchedWriter(store);
     long count = 0;
@@ -81,7 +81,7 @@ final class ExpectedEntries {
     return new Tally(count, bytes);
   }
 
-  /** Deletes every fourth entry, others than {@link #overwriteQuarter} takes. */
+  /** Deletes every fourth entry, disjoint from {@link #overwriteQuarter}. */
   Tally deleteQuarter(KvStore store) {
     BatchedWriter writer = new BatchedWriter(store);
     long count = 0;
@@ -94,7 +94,7 @@ final class ExpectedEntries {
     return new Tally(count, 0);
   }
 
-  /** Walks over the keys with {@code prefix}, which have to come in order and completely. */
+  /** Scans the keys with {@code prefix}; they must be complete and in order. */
   Tally scan(KvStore store, String prefix) {
     long expected =
         entries.stream().filter(e -> e.digest != null && e.text().startsWith(prefix)).count();
@@ -119,7 +119,10 @@ final class ExpectedEntries {
     return new Tally(count, bytes);
   }
 
-  /** The longest of {@code start} and the folders right below it that has most entries left. */
+  /**
+   * Returns the prefix with most remaining entries: a folder right below {@code start}, or {@code
+   * start}.
+   */
   String fullestPrefix(String start) {
     Map<String, Integer> counts = new TreeMap<>();
     for (Entry entry : entries) {
@@ -144,7 +147,7 @@ final class ExpectedEntries {
     }
   }
 
-  /** No digest when the key has to be absent. */
+  /** The digest is null if the key must be absent. */
   private static final class Entry {
     private final byte[] key;
     private final long length;

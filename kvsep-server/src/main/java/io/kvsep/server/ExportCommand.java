@@ -13,7 +13,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Writes entries as files, the reverse of ingest. */
 @Command(
     name = "export",
     description =
@@ -79,7 +78,7 @@ final class ExportCommand implements Callable<Integer> {
     try {
       refusal = target.write(key, cursor::valueView);
     } catch (CorruptionException e) {
-      // The other entries are sound: whoever rescues a store wants them.
+      // The other entries are sound, and needed when a damaged store is rescued.
       refusal = e.getMessage();
     }
     if (refusal != null) {
@@ -90,7 +89,7 @@ final class ExportCommand implements Callable<Integer> {
     }
   }
 
-  /** Only a progress bar needs to know beforehand; the lengths stand beside the keys. */
+  /** Only needed for a progress bar. Lengths are stored with the keys, so values are not read. */
   private long plannedBytes(KvStore open, ScanOptions selection) {
     long total = 0;
     if (streams.errorsAreTerminal()) {

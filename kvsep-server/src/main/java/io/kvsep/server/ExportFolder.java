@@ -12,11 +12,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A folder that entries are written to as files, and that no key leads out of: not by its name, and
- * not over a link that is inside already. Files that are there stay unless they may be replaced; a
- * link in the place of a file is replaced itself, never what it leads to. A file has its name once
- * it is whole, and until then the one that it replaces is there. Nothing is written into the
- * directory of the store itself.
+ * Writes entries as files into a folder. No key leads out of it, neither by its name nor through a
+ * link inside. Existing files are kept unless they may be replaced; a link is replaced itself,
+ * never its target. A file gets its name when it is complete; until then the file that it replaces
+ * stays. Nothing is written into the store's own directory.
  */
 final class ExportFolder {
   private final Path root;
@@ -43,7 +42,7 @@ final class ExportFolder {
     return path;
   }
 
-  /** Writes one file; the reason why not, or null when it was written. */
+  /** Writes one file. Returns the reason if it was refused, or null. */
   @Nullable String write(byte[] key, Supplier<ByteBuffer> value) throws IOException {
     Path target;
     try {
@@ -83,21 +82,21 @@ final class ExportFolder {
   }
 
   /**
-   * The name of what is there, if it has another one than was asked for: not every file system
-   * tells upper case from lower. Perhaps this run has written it, for another key. A link is not
-   * asked, since it would tell the name of what it leads to.
+   * Returns the actual name of an existing file if it differs from the requested one, as on a
+   * case-insensitive file system. This run may have written it for another key. Links are not
+   * resolved, since that gives the name of their target.
    */
   private @Nullable String otherName(Path target) throws IOException {
     return Files.isSymbolicLink(target) ? null : otherName(root, target, target.toRealPath());
   }
 
   /**
-   * As above.
+   * Returns the actual name if it differs, else null.
    *
-   * @param real where {@code target}, which is below {@code root}, leads
+   * @param real real path of {@code target}, which is below {@code root}
    */
   static @Nullable String otherName(Path root, Path target, Path real) {
-    // Not as paths, which are as blind to case as their file system.
+    // As strings: paths compare case-insensitively if their file system does.
     String there = root.relativize(real).toString();
     return there.equals(root.relativize(target).toString()) ? null : there;
   }
@@ -110,7 +109,7 @@ final class ExportFolder {
     Path relative = root.getFileSystem().getPath("");
     for (String name : text.split("/", -1)) {
       Path part = root.getFileSystem().getPath(name);
-      // One plain name and nothing else, whatever this system takes for a separator or a drive.
+      // Accepts only one plain name, whatever this system uses for separators and drives.
       if (name.isEmpty()
           || name.equals(".")
           || name.equals("..")
@@ -126,7 +125,7 @@ final class ExportFolder {
     return relative;
   }
 
-  /** Folder by folder, each looked at before it is entered. */
+  /** Creates parent folders one by one, checking each before entering it. */
   private void makeParent(Path target) throws IOException, LeavesFolderException {
     Path current = root;
     Path relative = root.relativize(target);
@@ -148,7 +147,7 @@ final class ExportFolder {
     }
   }
 
-  /** What has appeared meanwhile is neither followed nor replaced. */
+  /** Neither follows nor replaces what has appeared meanwhile. */
   private static @Nullable String give(UnfinishedFile file, Path target, boolean replaces)
       throws IOException {
     try {

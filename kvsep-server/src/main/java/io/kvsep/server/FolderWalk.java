@@ -13,32 +13,31 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The regular files below a folder, each with the key it gets: its path relative to the folder,
- * with slashes. Links are not followed. The directory of the store itself is left out, so that a
- * folder may hold the store its files go to.
+ * Walks the regular files below a folder. A file's key is its path relative to the folder, with
+ * slashes. Links are not followed. Skips the store's own directory, which may be inside the folder.
  */
 final class FolderWalk {
-  /** One stored value is at most this long. */
+  /** Longest value of a store. */
   static final long FILE_BYTES_MAX = 1L << 30;
 
   private final Path folder;
   private final Path storeDirectory;
   private final Skipped skipped;
 
-  /** Files and folders that cannot be stored are added to {@code skipped}. */
+  /** Adds files and folders that cannot be stored to {@code skipped}. */
   FolderWalk(Path folder, Path storeDirectory, Skipped skipped) {
     this.folder = folder;
     this.storeDirectory = storeDirectory;
     this.skipped = skipped;
   }
 
-  /** Gives every file to {@code visitor} until that has had enough. */
+  /** Passes each file to {@code visitor} until it returns false. */
   void run(Visitor visitor) throws IOException {
     if (!Files.isDirectory(folder)) {
       throw CommandFailure.failed(
           folder + (Files.exists(folder) ? ": not a folder" : ": no such folder"));
     }
-    // A folder given as a link is walked; links inside it are not.
+    // If the folder itself is a link, its target is walked.
     Path root = folder.toRealPath();
     @Nullable Path excluded = Files.exists(storeDirectory) ? storeDirectory.toRealPath() : null;
     if (root.equals(excluded)) {
@@ -48,7 +47,7 @@ final class FolderWalk {
   }
 
   interface Visitor {
-    /** Whether to go on. */
+    /** Returns whether to continue. */
     boolean visit(SourceFile file) throws IOException;
   }
 
@@ -102,8 +101,8 @@ final class FolderWalk {
   }
 
   /**
-   * Null when the name cannot be turned into text and back: two files whose names differ only in
-   * bytes that are no text would otherwise become one key.
+   * Null if the name cannot be converted to text and back: otherwise two files whose names differ
+   * only in undecodable bytes would get the same key.
    */
   private static @Nullable String key(Path relative) {
     try {

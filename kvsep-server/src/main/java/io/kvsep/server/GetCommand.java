@@ -17,7 +17,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Writes one value, byte for byte. */
 @Command(
     name = "get",
     description = "Write the value of KEY, byte for byte. Exit code 1 when KEY is absent.")
@@ -57,7 +56,8 @@ final class GetCommand implements Callable<Integer> {
       if (target == null) {
         streams.output().bytes(value);
       } else if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-        // As it is: a pipe, a device, a link, or a file with owner and permissions of its own.
+        // Writes into the existing target, which may be a pipe, a device, a link, or a file with
+        // its own owner and permissions.
         try (OutputStream file = Files.newOutputStream(target);
             WritableByteChannel channel = Channels.newChannel(file)) {
           write(value, channel);

@@ -21,7 +21,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Loads the entries of a file at once, all that can be read of them or none. */
+/** Loads all valid entries of a file at once, or none. */
 @Command(
     name = "import",
     description = "Load the entries in FILE at once: all are there at the end, or none.",
@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
       "ascending keys. Creates the store when there is none."
     })
 final class ImportCommand implements Callable<Integer> {
-  /** Of more bad lines only the count is told. */
+  /** Most bad lines that are printed; further ones are only counted. */
   private static final int TOLD_MAX = 20;
 
   private static final int BUFFER_BYTES = 1 << 16;
@@ -92,7 +92,7 @@ final class ImportCommand implements Callable<Integer> {
     if (file.equals(Streams.STANDARD)) {
       load(streams.input(), 0, given, start);
     } else {
-      // Opened before a store is made for it.
+      // Opened first, so that a missing file creates no store.
       try (InputStream input = Files.newInputStream(Path.of(file))) {
         load(input, Files.size(Path.of(file)), given, start);
       }
@@ -166,7 +166,7 @@ final class ImportCommand implements Callable<Integer> {
     }
   }
 
-  /** The sound entries of a file; tells of the others. */
+  /** The valid entries of a file; reports the others. */
   private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
     private final EntryFile entries;
     private Map.@Nullable Entry<byte[], byte[]> next;

@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Shows what a store holds and how it lies on disk. */
 @Command(name = "info", description = "Show what the store holds and how it lies on disk.")
 final class InfoCommand implements Callable<Integer> {
   private final Streams streams;
@@ -49,7 +48,7 @@ final class InfoCommand implements Callable<Integer> {
     return Kvsep.DONE;
   }
 
-  /** The levels that hold something, such as {@code L0: 2 tables, 1.3 MB; L1: ...}. */
+  /** The non-empty levels, such as {@code L0: 2 tables, 1.3 MB; L1: ...}. */
   static String levelsLine(StoreStats stats) {
     StringBuilder line = new StringBuilder();
     for (int i = 0; i < stats.levels().size(); i++) {
@@ -89,7 +88,7 @@ final class InfoCommand implements Callable<Integer> {
             + " torn");
   }
 
-  /** A line for each file, such as {@code 000003.vlog 268.4 MB, live 120.1 MB (45 %)}. */
+  /** A line per segment, such as {@code 000003.vlog 268.4 MB, live 120.1 MB (45 %)}. */
   private void show(List<SegmentStats> segments) throws IOException {
     for (SegmentStats segment : segments) {
       double share = segment.bytes() == 0 ? 0 : segment.liveBytes() / (double) segment.bytes();

@@ -15,8 +15,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * Stores every regular file of a folder under its relative path. Nothing is synced until the end;
- * once the command reports success all of it is on stable storage.
+ * Stores every regular file of a folder under its relative path. Syncs once at the end; on success
+ * all entries are durable.
  */
 @Command(
     name = "ingest",
@@ -79,7 +79,7 @@ final class IngestCommand implements Callable<Integer> {
     return true;
   }
 
-  /** Only a progress bar needs to know beforehand. This also finds a missing folder early. */
+  /** The total is only needed for a progress bar. Also finds a missing folder early. */
   private long plannedBytes() throws IOException {
     long[] total = new long[1];
     new FolderWalk(folder, store.directory(), new Skipped())

@@ -19,13 +19,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One JSON object in each line. It has a {@code key}, which is text, or {@code keyHex}; and a
- * {@code value}, which is text too, or {@code valueBase64}. With {@code valueLength}, as {@code
- * scan --json} writes it, {@code value} is base64 and has that length. {@code expiresAtMillis} may
- * be there. Empty lines are passed over.
+ * One JSON object per line. It has a {@code key} (text) or {@code keyHex}, and a {@code value}
+ * (text) or {@code valueBase64}. With {@code valueLength}, as {@code scan --json} writes it, {@code
+ * value} is base64 of that length. {@code expiresAtMillis} is optional. Empty lines are skipped.
  */
 final class JsonEntries implements EntryFile {
-  /** Base64 of the longest value, and a key. */
+  /** Enough for base64 of the longest value, or a key. */
   private static final int STRING_MAX = Integer.MAX_VALUE - 8;
 
   private final InputStream input;
@@ -37,7 +36,7 @@ final class JsonEntries implements EntryFile {
   private final ByteArrayOutputStream line = new ByteArrayOutputStream();
   private long number;
 
-  /** Of the line. */
+  /** Members of one line. */
   private static final class Fields {
     private @Nullable String key;
     private @Nullable String keyHex;
@@ -48,7 +47,7 @@ final class JsonEntries implements EntryFile {
   }
 
   /**
-   * @param input read byte by byte, so it had better have a buffer
+   * @param input should be buffered; it is read byte by byte
    */
   JsonEntries(InputStream input) {
     this.input = input;
@@ -98,7 +97,7 @@ final class JsonEntries implements EntryFile {
     } catch (JsonParseException | StreamConstraintsException e) {
       throw bad("no JSON: " + e.getOriginalMessage());
     } catch (CharConversionException e) {
-      // Bytes that begin as UTF-16 and UTF-32 do are taken for it.
+      // The parser took the line for UTF-16 or UTF-32 by its first bytes.
       throw bad("no JSON: " + e.getMessage());
     }
     byte[] key = key(fields);

@@ -3,7 +3,6 @@ package io.kvsep.server;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** The one key that put, get and delete are about. */
 final class KeyArgument {
   @Parameters(index = "0", paramLabel = "KEY", description = "The key, as UTF-8 text.")
   private String key = "";

@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 
 /**
- * From what people type to the bytes of keys and values: UTF-8 text, or hexadecimal digits. {@link
- * io.kvsep.server.json.ByteText} is the way back.
+ * Parses keys and values on the command line: UTF-8 text or hexadecimal digits. {@link
+ * io.kvsep.server.json.ByteText} formats them.
  */
 final class KeyNotation {
   private static final char UNDECODABLE = '\uFFFD';
@@ -13,8 +13,8 @@ final class KeyNotation {
   private KeyNotation() {}
 
   /**
-   * The bytes of one argument. What the JVM could not decode when it took the argument over cannot
-   * be told apart from other bytes any more, so it is refused rather than stored wrong.
+   * Returns the bytes of an argument. Refuses arguments with bytes that the JVM may have failed to
+   * decode: the original bytes are lost.
    */
   static byte[] parse(String name, String argument, boolean isHex) {
     if (isHex) {
@@ -36,7 +36,7 @@ final class KeyNotation {
     return argument.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** In an ASCII locale the JVM turns every other byte of an argument into a question mark. */
+  /** In an ASCII locale the JVM replaces every other byte of an argument with a question mark. */
   static boolean isLossy(String argument, String encoding) {
     boolean isAscii = encoding.equals("ANSI_X3.4-1968") || encoding.equals("US-ASCII");
     return argument.indexOf(UNDECODABLE) >= 0

@@ -11,7 +11,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** In which keyspace of the store a command works. */
+/** The keyspace that a command works in. */
 final class KeyspaceOption {
   @Option(
       names = "--keyspace",
@@ -24,17 +24,17 @@ final class KeyspaceOption {
     return name == null ? store : store.in(store.keyspace(existing(store, name)));
   }
 
-  /** As {@link #reader}, to write to. */
+  /** Throws if the keyspace does not exist. */
   KvWriter writer(KvStore store) {
     return name == null ? store : store.in(store.keyspace(existing(store, name)));
   }
 
-  /** Makes the keyspace when there is none. */
+  /** Creates the keyspace if it does not exist. */
   KvWriter writerOrNew(KvStore store) {
     return name == null ? store : store.in(store.keyspace(name));
   }
 
-  /** Loads entries at once, into the keyspace, which is made when there is none. */
+  /** Creates the keyspace if it does not exist. */
   long bulkLoad(KvStore store, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
     return name == null ? store.bulkLoad(entries) : store.bulkLoad(store.keyspace(name), entries);
   }
@@ -46,7 +46,7 @@ final class KeyspaceOption {
     return name;
   }
 
-  /** Refuses what no keyspace may be called before a store is made for it. */
+  /** Refuses invalid names before a store is created. */
   static final class Name implements ITypeConverter<String> {
     private static final int BYTES_MAX = 255;
 

@@ -19,8 +19,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
 /**
- * The program: finds the command, runs it and turns whatever went wrong into one line on standard
- * error and an exit code.
+ * The program: runs a command, and reports a failure as one line on standard error and an exit
+ * code.
  */
 @Command(
     name = "kvsep",
@@ -54,12 +54,12 @@ public final class Kvsep {
     System.exit(run(streams, arguments));
   }
 
-  /** Runs one command to its end; the exit code. */
+  /** Runs one command to its end and returns the exit code. */
   static int run(Streams streams, String... arguments) {
     try {
       int code = commandLine(streams).execute(arguments);
       if (code != FAILED) {
-        // Of a failure everything is told already.
+        // After a failure the output has been flushed already.
         streams.output().flush();
       }
       return code;
@@ -100,7 +100,7 @@ public final class Kvsep {
     line.getSubcommands()
         .values()
         .forEach(command -> command.addMixin("common", new CommonOptions()));
-    // A key may begin with @ and name no file of arguments.
+    // A key may begin with @ without naming an argument file.
     line.setExpandAtFiles(false);
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setOut(
@@ -134,7 +134,7 @@ public final class Kvsep {
     try {
       streams.output().flush();
     } catch (StandardOutput.ReaderGoneException e) {
-      // Whoever has left wants no more of the output, but the command has failed all the same.
+      // The reader has gone, but the command failed nevertheless.
     } catch (IOException e) {
       told = e;
     }
@@ -149,12 +149,12 @@ public final class Kvsep {
     return FAILED;
   }
 
-  /** As every line on standard error. */
+  /** The form of every line on standard error. */
   static String line(String message) {
     return "kvsep: " + message.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
   }
 
-  /** What a person can act on. The system's own exceptions often name a file and nothing else. */
+  /** A message that users can act on. The JDK's own exceptions often only name a file. */
   static String reason(Throwable failure) {
     String message = Objects.requireNonNullElse(failure.getMessage(), "");
     if (failure instanceof StorageException && failure.getCause() != null) {
@@ -192,7 +192,7 @@ public final class Kvsep {
     }
   }
 
-  /** With the number that the build wrote into the jar. */
+  /** With the version that the build wrote into the jar. */
   static String version() {
     @Nullable String version = Kvsep.class.getPackage().getImplementationVersion();
     return "kvsep " + (version == null ? "(not from a jar)" : version);

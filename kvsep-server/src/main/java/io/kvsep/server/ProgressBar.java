@@ -3,9 +3,8 @@ package io.kvsep.server;
 import java.util.Locale;
 
 /**
- * One line on a terminal that says how far long work is: percent, rate and the time that is left.
- * Redrawn at most ten times a second, and wiped away on close. Does nothing where standard error is
- * no terminal.
+ * Shows the progress of long work on a terminal line: percent, rate and remaining time. Redrawn at
+ * most ten times a second, and wiped on close. Does nothing if standard error is not a terminal.
  */
 final class ProgressBar implements AutoCloseable {
   private static final long REDRAW_NANOS = 100_000_000;
@@ -42,7 +41,7 @@ final class ProgressBar implements AutoCloseable {
     line.wipe();
   }
 
-  /** What the work was planned as may turn out to be more: the bar then stays full. */
+  /** The work may turn out longer than planned: the bar then stays full. */
   static String line(String label, long doneBytes, long totalBytes, long nanos) {
     double share = totalBytes <= 0 ? 1 : Math.min(1.0, doneBytes / (double) totalBytes);
     int filled = (int) (share * CELLS);

@@ -15,9 +15,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/**
- * Sets one key; on success the entry is on stable storage. Creates the store when there is none.
- */
+/** Sets one key; durable on success. Creates the store if it does not exist. */
 @Command(
     name = "put",
     description = "Set KEY to a value. Creates the store when there is none.",

@@ -11,7 +11,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Gives the space of dead values back. */
 @Command(
     name = "reclaim",
     description = "Give the space of overwritten, deleted and expired values back.",

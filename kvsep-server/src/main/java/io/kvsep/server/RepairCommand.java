@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Builds a new store of what can be proved of a damaged one. */
 @Command(
     name = "repair",
     description = "Build a new store of all that can be proved of a damaged one.",
@@ -64,7 +63,7 @@ final class RepairCommand implements Callable<Integer> {
         show(report);
       }
     } catch (StandardOutput.ReaderGoneException e) {
-      // Whoever has left wants no more of it, but the exit code is the verdict all the same.
+      // The reader has gone, but the exit code still reports the result.
     }
     if (!report.isComplete()) {
       throw CommandFailure.failed(

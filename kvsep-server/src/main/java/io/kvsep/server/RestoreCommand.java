@@ -15,7 +15,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Puts backups into a store. */
 @Command(
     name = "restore",
     description = "Put the backup in FILE into a new store, or changes into a restored one.",
@@ -49,7 +48,7 @@ final class RestoreCommand implements Callable<Integer> {
     if (file.equals(Streams.STANDARD)) {
       sequence = restore(streams.input(), 0);
     } else {
-      // Opened before a store is made for it.
+      // Opened first, so that a missing file creates no store.
       try (InputStream input = Files.newInputStream(Path.of(file))) {
         sequence = restore(input, Files.size(Path.of(file)));
       }

@@ -13,7 +13,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Lists entries in key order, for people one short line each, with --json in full. */
 @Command(
     name = "scan",
     description = "List entries in key order: key, tab, value.",
@@ -24,7 +23,7 @@ import picocli.CommandLine.Option;
       "are cut. --json shows them whole, in base64."
     })
 final class ScanCommand implements Callable<Integer> {
-  /** Bytes of a value that a line for people shows. */
+  /** Most bytes of a value that a line shows without --json. */
   private static final int SHOWN_BYTES = 80;
 
   private final Streams streams;
@@ -111,7 +110,7 @@ final class ScanCommand implements Callable<Integer> {
     return key + '\t' + ByteText.showEscaped(start(value)) + "... (" + length + ")";
   }
 
-  /** Not in the middle of a character, if these are characters. */
+  /** Cuts the value between characters, if it is UTF-8. */
   private static byte[] start(byte[] value) {
     int end = SHOWN_BYTES;
     while (end > SHOWN_BYTES - 4 && (value[end] & 0xc0) == 0x80) {

@@ -20,7 +20,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Serves a store until the process is asked to stop. */
 @Command(
     name = "serve",
     description =
@@ -34,7 +33,7 @@ import picocli.CommandLine.Option;
 final class ServeCommand implements Callable<Integer> {
   private static final int TOKEN_FILE_BYTES_MAX = 4096;
 
-  /** In place of a port. */
+  /** Port value for no listener. */
   private static final int NO_PORT = -1;
 
   private final Streams streams;
@@ -149,7 +148,7 @@ final class ServeCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw CommandFailure.misused(String.valueOf(e.getMessage()));
     }
-    // In a class of its own, so that other commands do not load what it needs.
+    // A separate class, so that other commands do not load its dependencies.
     String durability = syncMillis == 0 ? "sync" : "sync every " + syncMillis + " ms";
     new Serving(streams, store, options, durability, http, redis, certificate, key).run();
     return Kvsep.DONE;

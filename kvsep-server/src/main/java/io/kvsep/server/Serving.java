@@ -23,13 +23,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An open store and its listeners, from the start to the stop: event loops below, the store, then
- * the listeners, and the other way round at the end.
+ * Runs an open store and its listeners. Starts the event loops, the store, then the listeners;
+ * closes them in reverse order.
  */
 final class Serving {
   private static final int STOP_SECONDS_MAX = 60;
 
-  /** For event loops whose listeners are closed already. */
+  /** Time for event loops to end after their listeners are closed. */
   private static final int LOOP_STOP_SECONDS_MAX = 5;
 
   private final Streams streams;
@@ -44,10 +44,10 @@ final class Serving {
   private final CountDownLatch hasStopped = new CountDownLatch(1);
 
   /**
-   * @param durability of the options, for people
-   * @param redis null when Redis clients are not to be served
+   * @param durability description of the durability in {@code options}
+   * @param redis null to serve no Redis clients
    * @param certificate null for no encryption
-   * @param key of the certificate
+   * @param key private key of the certificate
    */
   Serving(
       Streams streams,
@@ -68,12 +68,12 @@ final class Serving {
     this.key = key;
   }
 
-  /** Returns when the process is asked to stop and everything is closed. */
+  /** Returns when the process has been asked to stop and everything is closed. */
   void run() throws IOException, InterruptedException {
     int processors = Runtime.getRuntime().availableProcessors();
     EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(processors, "kvsep-loop");
-    // A Redis command costs so little that few loops carry more: what arrives together is committed
-    // together, and a processor is left for the lanes, for compaction, and for clients nearby.
+    // Few loops carry more Redis commands, which cost little: commands that arrive together are
+    // committed together, and processors are left for the lanes, compaction and local clients.
     EventLoopGroup redisLoops =
         EventLoopGroups.newEventLoopGroup(Math.max(1, processors / 2), "kvsep-redis");
     SslContext tls = tls();
@@ -106,7 +106,7 @@ final class Serving {
     }
   }
 
-  /** What is served, for the page. */
+  /** What is served, for the dashboard. */
   private JsonObject about(@Nullable RedisServer server) {
     Path directory = store.directory().toAbsolutePath().normalize();
     JsonObject about =
@@ -120,12 +120,12 @@ final class Serving {
     try {
       return about.put("freeDiskBytes", Files.getFileStore(directory).getUsableSpace());
     } catch (IOException e) {
-      // The system does not tell, or the directory is gone, which the store finds out.
+      // The file system does not report it, or the directory is gone, which the store will notice.
       return about;
     }
   }
 
-  /** What Redis clients are met with; null for no encryption. */
+  /** The TLS context for Redis clients; null for no encryption. */
   private @Nullable SslContext tls() throws IOException {
     if (certificate == null || key == null) {
       return null;
@@ -167,19 +167,23 @@ final class Serving {
     streams.output().line("serving " + store.directory() + " at " + scheme + "://" + place);
   }
 
-  /** The process ends with the code of the command, or soon with that of a failure. */
+  /**
+   * Lets the process end with the command's exit code, or with that of a failure if the stop times
+   * out.
+   */
   private void stopByItself() {
     if (!stop()) {
-      // So that the hook does not wait once more.
+      // Keeps the shutdown hook from waiting again.
       hasStopped.countDown();
       System.exit(Kvsep.FAILED);
     }
   }
 
   /**
-   * The process ends when its hooks do, so this one waits for the end.
+   * Asks {@link #run} to stop and waits for it. As a shutdown hook it delays the end of the process
+   * until then.
    *
-   * @return whether everything is closed, or the thread was asked not to wait for that
+   * @return whether everything is closed, or the thread was interrupted
    */
   private boolean stop() {
     isAskedToStop.countDown();

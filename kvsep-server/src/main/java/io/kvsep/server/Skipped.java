@@ -2,7 +2,7 @@ package io.kvsep.server;
 
 import org.jspecify.annotations.Nullable;
 
-/** Counts what was left out and remembers why it was the first time. */
+/** Counts skipped items and remembers the first with its reason. */
 final class Skipped {
   private long count;
   private @Nullable String first;
@@ -18,7 +18,7 @@ final class Skipped {
     return count;
   }
 
-  /** Fails when there was something: the rest was done, but not all that was asked for. */
+  /** Throws if anything was skipped: the rest is done, but not everything that was asked for. */
   void requireNone(String noun, String participle) {
     if (first != null) {
       throw CommandFailure.failed(

@@ -8,9 +8,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * Standard output. A reader that went away ({@code kvsep scan | head}) raises {@link
- * ReaderGoneException}, which ends a command quietly; everything else that the system refuses, such
- * as a full disk behind a redirection, stays an error.
+ * Standard output. If its reader has gone ({@code kvsep scan | head}), throws {@link
+ * ReaderGoneException}, which ends a command quietly. Other failures, such as a full disk, stay
+ * errors.
  */
 final class StandardOutput extends FilterOutputStream {
   private final byte[] chunk = new byte[1 << 16];
@@ -58,7 +58,7 @@ final class StandardOutput extends FilterOutputStream {
     }
   }
 
-  /** The JDK has no type for it; every system's message names the pipe. */
+  /** The JDK has no type for a closed pipe, but every system's message names it. */
   private static IOException classified(IOException refusal) {
     String message = String.valueOf(refusal.getMessage()).toLowerCase(Locale.ROOT);
     return message.contains("pipe")
@@ -66,7 +66,7 @@ final class StandardOutput extends FilterOutputStream {
         : new IOException("cannot write to standard output: " + refusal.getMessage(), refusal);
   }
 
-  /** Nobody reads standard output any more. */
+  /** The reader of standard output has gone. */
   static final class ReaderGoneException extends IOException {
     private static final long serialVersionUID = 1L;
 

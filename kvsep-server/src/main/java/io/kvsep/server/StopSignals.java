@@ -5,20 +5,20 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
 /**
- * The signals that ask a process to stop. By itself the JVM meets them with its shutdown, behind
- * which the exit code tells the signal's number, however the stop went. A program that is told of
- * them ends by itself, and with a code of its own.
+ * Handles the signals that ask the process to stop. By default the JVM shuts down on them and its
+ * exit code is that of the signal, even if the stop failed. A program that handles them exits with
+ * its own code.
  *
- * <p>Java's only way to be told is {@code sun.misc.Signal} of the module {@code jdk.unsupported},
- * which javac warns of wherever it is named. So it is looked up; where it is not there, or the JVM
- * was told to leave signals alone, the shutdown comes as ever.
+ * <p>Java's only interface is {@code sun.misc.Signal} of the module {@code jdk.unsupported}, and
+ * javac warns wherever it is named. So it is looked up by reflection. If it is absent, or the JVM
+ * runs with {@code -Xrs}, the default applies.
  */
 final class StopSignals {
   private static final String[] NAMES = {"TERM", "INT", "HUP"};
 
   private StopSignals() {}
 
-  /** Has {@code stop} run by a thread of its own whenever such a signal comes. */
+  /** Runs {@code stop} on a separate thread whenever such a signal arrives. */
   static void handle(Runnable stop) {
     try {
       Class<?> signal = Class.forName("sun.misc.Signal");
@@ -38,7 +38,8 @@ final class StopSignals {
         handle.invoke(null, signal.getConstructor(String.class).newInstance(name), told);
       }
     } catch (InvocationTargetException e) {
-      // In use by the JVM itself (-Xrs), or unknown to the system: so are those behind it.
+      // The signal is reserved by the JVM (-Xrs) or unknown to the system; so are the remaining
+      // ones.
       return;
     } catch (ReflectiveOperationException e) {
       return;

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import picocli.CommandLine.Option;
 
-/** The options every command on a store has, and opening that store. */
+/** The options of every command on a store, and opening the store. */
 final class StoreOptions {
   @Option(
       names = "--dir",

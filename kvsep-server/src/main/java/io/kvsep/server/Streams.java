@@ -14,13 +14,13 @@ import java.nio.file.Path;
 import java.util.Set;
 
 /**
- * What a command reads from and writes to. Output is buffered bytes and text is UTF-8 whatever the
- * platform says, so that a value arrives exactly as it was stored.
+ * Input and output of a command. Output is raw bytes, and text is UTF-8 on every platform, so
+ * values are written exactly as stored.
  */
 record Streams(
     InputStream input, StandardOutput output, PrintStream errors, boolean errorsAreTerminal) {
 
-  /** Stands for standard input or output where a file is asked for. */
+  /** Names standard input or output in place of a file. */
   static final String STANDARD = "-";
 
   static Streams ofProcess() {
@@ -39,8 +39,8 @@ record Streams(
   }
 
   /**
-   * The console of the JDK speaks of standard input and output, not of standard error, so the
-   * system is asked first; where it cannot be, the console is the best guess.
+   * The JDK's console covers standard input and output only, so /proc is asked first; without it
+   * the console is the best guess.
    */
   private static boolean standardErrorIsTerminal() {
     if (Set.of("dumb", "").contains(System.getenv().getOrDefault("TERM", ""))) {
@@ -60,8 +60,8 @@ record Streams(
     }
   }
 
-  /** From JDK 22 on there is a console even without a terminal, and a method that tells. */
-  @SuppressWarnings("SystemConsoleNull") // The null check is for the JDKs before 22.
+  /** Since JDK 22 there is a console even without a terminal, and a method to ask. */
+  @SuppressWarnings("SystemConsoleNull") // The null check is for JDKs before 22.
   private static boolean consoleIsTerminal() throws ReflectiveOperationException {
     Console console = System.console();
     if (console == null || Runtime.version().feature() < 22) {

@@ -2,7 +2,7 @@ package io.kvsep.server;
 
 import java.io.PrintStream;
 
-/** What stands in the last line of a terminal and is drawn anew in its place. Not thread safe. */
+/** The last line of a terminal, redrawn in place. Not thread safe. */
 final class TerminalLine {
   private final PrintStream terminal;
   private int columns;
@@ -18,7 +18,7 @@ final class TerminalLine {
     columns = text.length();
   }
 
-  /** Leaves an empty line, with the cursor at its start. */
+  /** Clears the line and moves the cursor to its start. */
   void wipe() {
     if (columns > 0) {
       draw("");

@@ -4,7 +4,6 @@ import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.util.Locale;
 
-/** What ingest or export moved, and how long it took with everything around it. */
 record Transfer(String verb, long files, long bytes, long nanos, long skipped) {
   void report(StandardOutput output, boolean json) throws IOException {
     double rate = Amounts.megabytesPerSecond(bytes, nanos);

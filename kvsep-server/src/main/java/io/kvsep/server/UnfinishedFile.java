@@ -14,20 +14,20 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A new file that is removed unless it becomes whole: on close, and also when the program is
- * interrupted before that. It becomes whole where it is, or gives what it has to another name.
+ * A new file that is removed unless it is completed: on close, or at exit if the program is
+ * interrupted first. It is completed in place, or its content is moved to another name.
  */
 final class UnfinishedFile implements AutoCloseable {
   private final Path path;
   private final FileChannel channel;
   private final Thread removal = new Thread(this::removeAtExit, "kvsep-removal");
 
-  /** Whether it is whole, or gone: one of both happens, once. */
+  /** Set once, when the file is completed or removed. */
   private final AtomicBoolean decided = new AtomicBoolean();
 
   UnfinishedFile(Path path) throws IOException {
     this.path = path;
-    // Before there is a file: none is made when the program is going down already.
+    // Before the file is created: at shutdown none must be created.
     try {
       Runtime.getRuntime().addShutdownHook(removal);
     } catch (IllegalStateException e) {
@@ -44,7 +44,7 @@ final class UnfinishedFile implements AutoCloseable {
     this.channel = opened;
   }
 
-  /** A file beside another one, to which it is to give its content. */
+  /** Creates a temporary file next to a target that it will be moved to. */
   static UnfinishedFile beside(Path target) throws IOException {
     String name = ".kvsep-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
     return new UnfinishedFile(target.resolveSibling(name));
@@ -65,7 +65,7 @@ final class UnfinishedFile implements AutoCloseable {
     return channel;
   }
 
-  /** The file stays; content and name are on stable storage on return. */
+  /** Keeps the file; content and name are durable on return. */
   void finish() throws IOException {
     channel.force(true);
     syncName();
@@ -74,17 +74,17 @@ final class UnfinishedFile implements AutoCloseable {
     }
   }
 
-  /** Gives its content the name of a file, which goes in the same moment; a link goes itself. */
+  /** Atomically replaces a file with this one; replaces a link itself, not its target. */
   void replace(Path target) throws IOException {
     channel.close();
     Files.move(path, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 
-  /** Gives its content a name that nothing has, which is a {@link FileAlreadyExistsException}. */
+  /** Moves the file to a new name; throws {@link FileAlreadyExistsException} if the name exists. */
   void take(Path target) throws IOException {
     channel.close();
     try {
-      // The one call that gives a name to a whole file and never takes that of another.
+      // The only call that names a complete file and never replaces another.
       Files.createLink(target, path);
     } catch (FileAlreadyExistsException e) {
       throw e;
@@ -93,7 +93,7 @@ final class UnfinishedFile implements AutoCloseable {
     }
   }
 
-  /** As {@link #take} where files cannot have two names. */
+  /** Does the same as {@link #take} on file systems without hard links. */
   void reserve(Path target) throws IOException {
     channel.close();
     Files.createFile(target);
@@ -108,7 +108,7 @@ final class UnfinishedFile implements AutoCloseable {
     }
   }
 
-  /** Windows neither opens a directory as a file nor needs to. */
+  /** Windows cannot open a directory as a file and does not need to. */
   private void syncName() throws IOException {
     Path directory = path.toAbsolutePath().getParent();
     if (File.separatorChar == '/' && directory != null && Files.isReadable(directory)) {
@@ -131,7 +131,7 @@ final class UnfinishedFile implements AutoCloseable {
     try {
       Runtime.getRuntime().removeShutdownHook(removal);
     } catch (IllegalStateException e) {
-      // The program is going down already, and the hook is at work.
+      // The program is exiting, and the hook runs.
       return;
     }
   }
@@ -140,7 +140,7 @@ final class UnfinishedFile implements AutoCloseable {
     try {
       remove();
     } catch (IOException e) {
-      // The program is going down and nobody is left to be told.
+      // The program is exiting; nothing can report the failure.
       return;
     }
   }

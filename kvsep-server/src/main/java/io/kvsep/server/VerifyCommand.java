@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Reads and checks everything. */
 @Command(
     name = "verify",
     description = "Read and check every byte of the store.",
@@ -43,7 +42,7 @@ final class VerifyCommand implements Callable<Integer> {
         show(report);
       }
     } catch (StandardOutput.ReaderGoneException e) {
-      // Whoever has left wants no more of it, but the exit code is the verdict all the same.
+      // The reader has gone, but the exit code still reports the result.
     }
     if (!report.isSound()) {
       throw CommandFailure.failed(Amounts.of(report.problemCount(), "problem") + " found");
@@ -55,7 +54,7 @@ final class VerifyCommand implements Callable<Integer> {
     try (KvStore open = store.openToRead()) {
       return open.verify();
     } catch (CorruptionException e) {
-      // So damaged that it does not open: nothing else was looked at.
+      // Too damaged to open: nothing else was checked.
       VerifyReport.Problem problem =
           new VerifyReport.Problem(e.file(), e.offset(), e.expected(), e.found());
       return new VerifyReport(0, 0, 0, 0, 1, List.of(problem), List.of(), 0);

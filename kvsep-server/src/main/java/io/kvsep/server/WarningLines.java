@@ -6,12 +6,12 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Shows what a store warns of, such as a damaged file it found, as one line on standard error. */
+/** Prints warnings of a store, such as damaged files, as one line each on standard error. */
 final class WarningLines extends Handler {
-  /** Kept, because a logger nobody holds is collected together with its handlers. */
+  /** A strong reference: without one the logger is collected together with its handlers. */
   private static final Logger STORE = Logger.getLogger("io.kvsep");
 
-  /** As much of a terminal's line as may be drawn there while something is under way. */
+  /** Most columns that a progress line uses. */
   private static final int DRAWN_COLUMNS_MAX = 79;
 
   private final Streams streams;
@@ -21,7 +21,7 @@ final class WarningLines extends Handler {
     setLevel(Level.WARNING);
   }
 
-  /** For the whole process. */
+  /** Applies to the whole process. */
   static void install(Streams streams) {
     STORE.setUseParentHandlers(false);
     STORE.addHandler(new WarningLines(streams));
@@ -35,7 +35,7 @@ final class WarningLines extends Handler {
     }
   }
 
-  /** In the place of what is drawn, which is drawn anew below. */
+  /** Overwrites the progress line, which is then redrawn below. */
   private static String overDrawn(String line) {
     return "\r" + line + " ".repeat(Math.max(0, DRAWN_COLUMNS_MAX - line.length()));
   }

@@ -10,8 +10,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A directory to work in. A temporary one is removed on close, and also when the program is
- * interrupted before that, unless it is to be kept.
+ * A directory to work in. A temporary one is removed on close, or at exit if the program is
+ * interrupted first, unless it is kept.
  */
 final class WorkDirectory implements AutoCloseable {
   private final Path path;
@@ -30,7 +30,7 @@ final class WorkDirectory implements AutoCloseable {
     return directory;
   }
 
-  /** An empty or new directory that stays. */
+  /** An empty or new directory that is kept. */
   static WorkDirectory at(Path path) throws IOException {
     Files.createDirectories(path);
     WorkDirectory directory = new WorkDirectory(path, false);
@@ -64,7 +64,7 @@ final class WorkDirectory implements AutoCloseable {
       try {
         Runtime.getRuntime().removeShutdownHook(removal);
       } catch (IllegalStateException e) {
-        // The program is going down already, and the hook is at work.
+        // The program is exiting, and the hook runs.
         return;
       }
       if (!kept) {
@@ -79,7 +79,7 @@ final class WorkDirectory implements AutoCloseable {
         remove();
       }
     } catch (IOException e) {
-      // The program is going down and nobody is left to be told.
+      // The program is exiting; nothing can report the failure.
       return;
     }
   }

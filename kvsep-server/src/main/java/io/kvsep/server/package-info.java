@@ -1,10 +1,10 @@
 /**
- * The command line {@code kvsep}: one class per command, what they share (reading arguments,
- * showing keys, walking folders, progress), and the demonstration.
+ * The command line {@code kvsep}: one class per command, shared parts (parsing arguments,
+ * formatting keys, walking folders, progress), and the demo.
  *
- * <p>Uses only the public API of the core; owns no state beyond one run. Every command runs on the
- * caller's thread and speaks through the {@link io.kvsep.server.Streams} it was given, so that
- * tests run commands in their own process.
+ * <p>Uses only the public API of the core and keeps no state between runs. Commands run on the
+ * caller's thread and use only the {@link io.kvsep.server.Streams} passed to them, so tests run
+ * commands in their own process.
  */
 @NullMarked
 package io.kvsep.server;
