@@ -3,7 +3,7 @@ package io.kvsep.server.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

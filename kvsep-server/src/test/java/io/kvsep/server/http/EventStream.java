@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;

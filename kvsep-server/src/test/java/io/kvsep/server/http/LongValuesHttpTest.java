@@ -8,7 +8,7 @@ import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.KvView;
 import io.kvsep.Snapshot;
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;

@@ -11,7 +11,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.KvCursor;
 import io.kvsep.WriteBatch;
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import java.io.DataInputStream;
 import java.io.InputStream;
 import java.io.OutputStream;

@@ -11,7 +11,7 @@ import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import io.kvsep.WriteBatch;
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.io.InputStream;

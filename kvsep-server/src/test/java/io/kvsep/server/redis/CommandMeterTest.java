@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.server.JsonText;
+import io.kvsep.server.json.JsonText;
 import io.kvsep.testing.Documents;
 import io.kvsep.testing.Seeds;
 import io.micrometer.core.instrument.FunctionTimer;

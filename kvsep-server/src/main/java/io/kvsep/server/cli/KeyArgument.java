@@ -1,0 +1,16 @@
+package io.kvsep.server.cli;
+
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+final class KeyArgument {
+  @Parameters(index = "0", paramLabel = "KEY", description = "The key, as UTF-8 text.")
+  private String key = "";
+
+  @Option(names = "--key-hex", description = "KEY is hexadecimal digits.")
+  private boolean keyHex;
+
+  byte[] bytes() {
+    return KeyNotation.parse("KEY", key, keyHex);
+  }
+}

@@ -1,0 +1,67 @@
+package io.kvsep.server.cli;
+
+import io.kvsep.KvReader;
+import io.kvsep.KvStore;
+import io.kvsep.KvWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The keyspace that a command works in. */
+final class KeyspaceOption {
+  @Option(
+      names = "--keyspace",
+      paramLabel = "NAME",
+      converter = Name.class,
+      description = "Work in the keyspace NAME instead of the store's own.")
+  private @Nullable String name;
+
+  KvReader reader(KvStore store) {
+    return name == null ? store : store.in(store.keyspace(existing(store, name)));
+  }
+
+  /** Throws if the keyspace does not exist. */
+  KvWriter writer(KvStore store) {
+    return name == null ? store : store.in(store.keyspace(existing(store, name)));
+  }
+
+  /** Creates the keyspace if it does not exist. */
+  KvWriter writerOrNew(KvStore store) {
+    return name == null ? store : store.in(store.keyspace(name));
+  }
+
+  /** Creates the keyspace if it does not exist. */
+  long bulkLoad(KvStore store, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    return name == null ? store.bulkLoad(entries) : store.bulkLoad(store.keyspace(name), entries);
+  }
+
+  private static String existing(KvStore store, String name) {
+    if (!store.keyspaces().contains(name)) {
+      throw CommandFailure.failed("no such keyspace: " + name);
+    }
+    return name;
+  }
+
+  /** Refuses invalid names before a store is created. */
+  static final class Name implements ITypeConverter<String> {
+    private static final int BYTES_MAX = 255;
+
+    @Override
+    public String convert(String text) {
+      if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
+        throw new TypeConversionException(
+            "the name of a keyspace is text, this one has half of a surrogate pair");
+      }
+      int length = text.getBytes(StandardCharsets.UTF_8).length;
+      if (length == 0 || length > BYTES_MAX) {
+        throw new TypeConversionException(
+            "the name of a keyspace takes 1 to " + BYTES_MAX + " bytes in UTF-8");
+      }
+      return text;
+    }
+  }
+}

@@ -1,0 +1,200 @@
+package io.kvsep.server.cli;
+
+import io.kvsep.error.KvException;
+import io.kvsep.error.StorageException;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/**
+ * The program: runs a command, and reports a failure as one line on standard error and an exit
+ * code.
+ */
+@Command(
+    name = "kvsep",
+    description = "Works on key-value stores from the command line.",
+    versionProvider = Kvsep.Version.class,
+    synopsisHeading = "Usage: ",
+    synopsisSubcommandLabel = "COMMAND",
+    commandListHeading = "%nCommands:%n",
+    optionListHeading = "%nOptions:%n",
+    footer = {
+      "",
+      "kvsep COMMAND --help tells more. kvsep bench runs the load driver.",
+      "Exit code: 0 done, 1 failed, 2 wrong usage."
+    })
+public final class Kvsep {
+  static final int DONE = 0;
+  static final int FAILED = 1;
+  static final int MISUSED = 2;
+
+  @Option(
+      names = {"-V", "--version"},
+      versionHelp = true,
+      description = "Show the version and exit.")
+  boolean version;
+
+  private Kvsep() {}
+
+  public static void main(String[] arguments) {
+    Streams streams = Streams.ofProcess();
+    WarningLines.install(streams);
+    System.exit(run(streams, arguments));
+  }
+
+  /** Runs one command to its end and returns the exit code. */
+  static int run(Streams streams, String... arguments) {
+    try {
+      int code = commandLine(streams).execute(arguments);
+      if (code != FAILED) {
+        // After a failure the output has been flushed already.
+        streams.output().flush();
+      }
+      return code;
+    } catch (StandardOutput.ReaderGoneException e) {
+      return DONE;
+    } catch (IOException e) {
+      return fail(streams, reason(e));
+    } catch (OutOfMemoryError e) {
+      return fail(
+          streams,
+          "not enough memory ("
+              + e.getMessage()
+              + "): give the JVM more, for example KVSEP_JAVA_OPTS=-Xmx4g");
+    }
+  }
+
+  private static CommandLine commandLine(Streams streams) {
+    CommandLine line = new CommandLine(new Kvsep());
+    line.addSubcommand(new DemoCommand(streams));
+    line.addSubcommand(new PutCommand(streams));
+    line.addSubcommand(new GetCommand(streams));
+    line.addSubcommand(new DeleteCommand());
+    line.addSubcommand(new ScanCommand(streams));
+    line.addSubcommand(new IngestCommand(streams));
+    line.addSubcommand(new ExportCommand(streams));
+    line.addSubcommand(new ImportCommand(streams));
+    line.addSubcommand(new InfoCommand(streams));
+    line.addSubcommand(new CompactCommand(streams));
+    line.addSubcommand(new ReclaimCommand(streams));
+    line.addSubcommand(new CheckpointCommand(streams));
+    line.addSubcommand(new BackupCommand(streams));
+    line.addSubcommand(new RestoreCommand(streams));
+    line.addSubcommand(new VerifyCommand(streams));
+    line.addSubcommand(new RepairCommand(streams));
+    line.addSubcommand(new ServeCommand(streams));
+    line.addSubcommand(new CrashWriterCommand(streams));
+    line.addMixin("common", new CommonOptions());
+    line.getSubcommands()
+        .values()
+        .forEach(command -> command.addMixin("common", new CommonOptions()));
+    // A key may begin with @ without naming an argument file.
+    line.setExpandAtFiles(false);
+    line.setCaseInsensitiveEnumValuesAllowed(true);
+    line.setOut(
+        new PrintWriter(new OutputStreamWriter(streams.output(), StandardCharsets.UTF_8), true));
+    line.setErr(
+        new PrintWriter(new OutputStreamWriter(streams.errors(), StandardCharsets.UTF_8), true));
+    line.setParameterExceptionHandler((failure, arguments) -> misuse(streams, failure));
+    line.setExecutionExceptionHandler(
+        (failure, command, parsed) -> failure(streams, failure, command));
+    return line;
+  }
+
+  private static int misuse(Streams streams, ParameterException failure) {
+    return misuse(streams, String.valueOf(failure.getMessage()), failure.getCommandLine());
+  }
+
+  private static int misuse(Streams streams, String message, CommandLine command) {
+    String name = command.getCommandSpec().qualifiedName(" ");
+    streams.errors().println(line(message + " (see " + name + " --help)"));
+    return MISUSED;
+  }
+
+  private static int failure(Streams streams, Exception failure, CommandLine command) {
+    if (failure instanceof StandardOutput.ReaderGoneException) {
+      return DONE;
+    }
+    if (failure instanceof CommandFailure own && own.misuse()) {
+      return misuse(streams, reason(failure), command);
+    }
+    Exception told = failure;
+    try {
+      streams.output().flush();
+    } catch (StandardOutput.ReaderGoneException e) {
+      // The reader has gone, but the command failed nevertheless.
+    } catch (IOException e) {
+      told = e;
+    }
+    if (command.getParseResult().hasMatchedOption(CommonOptions.STACK_TRACE)) {
+      told.printStackTrace(streams.errors());
+    }
+    return fail(streams, reason(told));
+  }
+
+  private static int fail(Streams streams, String reason) {
+    streams.errors().println(line(reason));
+    return FAILED;
+  }
+
+  /** The form of every line on standard error. */
+  static String line(String message) {
+    return "kvsep: " + message.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
+  }
+
+  /** A message that users can act on. The JDK's own exceptions often only name a file. */
+  static String reason(Throwable failure) {
+    String message = Objects.requireNonNullElse(failure.getMessage(), "");
+    if (failure instanceof StorageException && failure.getCause() != null) {
+      String cause = reason(failure.getCause());
+      return message.contains(cause) ? message : message + ": " + cause;
+    }
+    if (failure instanceof FileSystemException refusal) {
+      return fileReason(refusal);
+    }
+    boolean speaksForItself =
+        failure instanceof KvException
+            || failure instanceof CommandFailure
+            || failure instanceof IOException;
+    return speaksForItself && !message.isEmpty()
+        ? message
+        : "unexpected " + failure + " (--stacktrace shows where)";
+  }
+
+  private static String fileReason(FileSystemException refusal) {
+    String what = refusal.getReason();
+    if (refusal instanceof NoSuchFileException) {
+      what = "no such file or directory";
+    } else if (refusal instanceof AccessDeniedException) {
+      what = "access denied";
+    } else if (refusal instanceof FileAlreadyExistsException) {
+      what = "exists already";
+    }
+    return refusal.getFile() + ": " + (what == null ? refusal.getClass().getSimpleName() : what);
+  }
+
+  static final class Version implements IVersionProvider {
+    @Override
+    public String[] getVersion() {
+      return new String[] {version()};
+    }
+  }
+
+  /** With the version that the build wrote into the jar. */
+  static String version() {
+    @Nullable String version = Kvsep.class.getPackage().getImplementationVersion();
+    return "kvsep " + (version == null ? "(not from a jar)" : version);
+  }
+}

@@ -1,0 +1,121 @@
+package io.kvsep.server.cli;
+
+import io.kvsep.KvCursor;
+import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
+import io.kvsep.server.json.ByteText;
+import io.kvsep.server.json.EntryLine;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "scan",
+    description = "List entries in key order: key, tab, value.",
+    footer = {
+      "",
+      "Keys that are not UTF-8, hold control characters or begin with 0x are shown as 0x and",
+      "hexadecimal digits. Values are text with escapes such as \\n, or 0x and digits; long ones",
+      "are cut. --json shows them whole, in base64."
+    })
+final class ScanCommand implements Callable<Integer> {
+  /** Most bytes of a value that a line shows without --json. */
+  private static final int SHOWN_BYTES = 80;
+
+  private final Streams streams;
+
+  @Mixin private final StoreOptions store = new StoreOptions();
+  @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
+
+  @Option(names = "--prefix", paramLabel = "P", description = "Only keys that begin with P.")
+  private @Nullable String prefix;
+
+  @Option(names = "--from", paramLabel = "K", description = "Only keys from K on.")
+  private @Nullable String from;
+
+  @Option(names = "--to", paramLabel = "K", description = "Only keys before K.")
+  private @Nullable String to;
+
+  @Option(names = "--key-hex", description = "P and K are hexadecimal digits.")
+  private boolean keyHex;
+
+  @Option(names = "--reverse", description = "In descending order.")
+  private boolean reverse;
+
+  @Option(names = "--limit", paramLabel = "N", description = "At most N entries.")
+  private @Nullable Long limit;
+
+  @Option(names = "--keys-only", description = "Keys without values, which are then not read.")
+  private boolean keysOnly;
+
+  @Option(
+      names = "--json",
+      description =
+          "One JSON object per line: key, keyHex when key is not UTF-8, valueLength,"
+              + " value in base64, expiresAtMillis.")
+  private boolean json;
+
+  ScanCommand(Streams streams) {
+    this.streams = streams;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    ScanOptions options = options();
+    try (KvStore open = store.openToRead();
+        KvCursor cursor = keyspace.reader(open).cursor(options)) {
+      while (cursor.next()) {
+        streams.output().line(json ? EntryLine.whole(cursor, !keysOnly) : line(cursor));
+      }
+    }
+    return Kvsep.DONE;
+  }
+
+  private ScanOptions options() {
+    if (prefix != null && (from != null || to != null)) {
+      throw CommandFailure.misused("--prefix goes with neither --from nor --to");
+    }
+    ScanOptions options =
+        prefix != null
+            ? ScanOptions.prefix(KeyNotation.parse("--prefix", prefix, keyHex))
+            : ScanOptions.range(bound("--from", from), bound("--to", to));
+    if (limit != null) {
+      if (limit < 0) {
+        throw CommandFailure.misused("--limit is negative: " + limit);
+      }
+      options = options.limit(limit);
+    }
+    options = keysOnly ? options.keysOnly() : options;
+    return reverse ? options.reverse() : options;
+  }
+
+  private byte @Nullable [] bound(String name, @Nullable String text) {
+    return text == null ? null : KeyNotation.parse(name, text, keyHex);
+  }
+
+  private String line(KvCursor cursor) {
+    String key = ByteText.show(cursor.key());
+    if (keysOnly) {
+      return key;
+    }
+    byte[] value = cursor.value();
+    if (value.length <= SHOWN_BYTES) {
+      return key + '\t' + ByteText.showEscaped(value);
+    }
+    String length = Amounts.of(value.length, "byte");
+    return key + '\t' + ByteText.showEscaped(start(value)) + "... (" + length + ")";
+  }
+
+  /** Cuts the value between characters, if it is UTF-8. */
+  private static byte[] start(byte[] value) {
+    int end = SHOWN_BYTES;
+    while (end > SHOWN_BYTES - 4 && (value[end] & 0xc0) == 0x80) {
+      end--;
+    }
+    return Arrays.copyOf(value, end);
+  }
+}
