@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Writes to one database that become part of a batch. Commands that read do not come here. */
+/** Adds writes to one database to a batch. Commands that read never use it. */
 record BatchEntries(WriteBatch batch, @Nullable Keyspace keyspace) implements Entries {
   @Override
   public byte @Nullable [] get(byte[] key) {

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntBinaryOperator;
 
-/** Single bits of values, and values combined bit by bit. */
+/** Commands on single bits of values, and bitwise combinations of values. */
 final class BitCommands {
   private static final ByteBuffer NO_BYTES = ByteBuffer.allocate(0).asReadOnlyBuffer();
 
@@ -29,10 +29,12 @@ final class BitCommands {
   }
 
   /**
-   * The number of a bit, or of the first bit of a field, in the longest value that can be sent.
+   * Parses the number of a bit, or of the first bit of a field. It must lie within the longest
+   * value that can be sent.
    *
-   * @param from where the number begins in its argument
-   * @param width bits of the field; they may count the fields before it
+   * @param from index in the argument at which the number begins
+   * @param width bits of the field
+   * @param inFields whether the number counts fields instead of bits
    */
   static long offset(Call call, byte[] text, int from, int width, boolean inFields) {
     long offset = Numbers.parse(text, from, text.length, -1);
@@ -62,7 +64,7 @@ final class BitCommands {
     ByteBuffer bits = ByteBuffer.wrap(value);
     int before = Bits.get(bits, bit);
     call.out.integer(before);
-    // A value that stays as it is is not written: WATCH sees no change.
+    // An unchanged value is not written, so that WATCH sees no change.
     if (before != to || value.length > old.length || info == null) {
       Bits.set(bits, bit, (int) to);
       entries.put(call.bytes(1), value, Entries.expiry(info));
@@ -75,7 +77,7 @@ final class BitCommands {
     call.out.integer(found == null ? 0 : found);
   }
 
-  /** Whether the argument at an index, the last one if it is there, says that indexes are bits. */
+  /** Whether the optional last argument, at an index, says that indexes count bits. */
   private static boolean inBits(Call call, int index) {
     if (call.count() <= index) {
       return false;
@@ -126,7 +128,7 @@ final class BitCommands {
                     return -1L;
                   }
                   long at = Bits.find(view, (int) wanted, bits.from(), bits.to());
-                  // Without an end zeros follow the value.
+                  // Without an end, the value is followed by zeros.
                   return at < 0 && wanted == 0 && !hasEnd ? 8L * view.limit() : at;
                 });
     call.out.integer(found == null ? -wanted : found);

@@ -4,28 +4,27 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One part of BITFIELD: a number of some bits in a value, and what becomes of it.
+ * One operation of BITFIELD on an integer of some bits in a value.
  *
- * @param width bits, up to 64 with a sign and 63 without
+ * @param width bits, up to 64 signed and 63 unsigned
  * @param offset of the first bit
  * @param operand what is stored or added, 0 for GET
  */
 record BitField(
     Verb verb, boolean signed, int width, long offset, long operand, Overflow overflow) {
-  /** What is done. */
   enum Verb {
     GET,
     SET,
     INCRBY
   }
 
-  /** What becomes of a number that its bits cannot hold. */
+  /** What happens to a number that does not fit into its bits. */
   enum Overflow {
-    /** Its lowest bits are stored. */
+    /** Stores the lowest bits. */
     WRAP,
-    /** The nearest number is stored. */
+    /** Stores the nearest number that fits. */
     SAT,
-    /** Nothing is stored. */
+    /** Stores nothing. */
     FAIL
   }
 
@@ -33,18 +32,17 @@ record BitField(
     return verb != Verb.GET;
   }
 
-  /** Bytes that a value has at least which holds it. */
+  /** Length of the shortest value that holds the field. */
   int bytes() {
     return (int) ((offset + width + 7) >>> 3);
   }
 
-  /** The number as it is in a value. */
   long in(ByteBuffer value) {
     long number = Bits.number(value, offset, width);
     return signed ? lowest(number) : number;
   }
 
-  /** Does it; the number that is the reply, null for none. */
+  /** Runs the operation. Returns the reply, null for none. */
   @Nullable Long apply(ByteBuffer value) {
     long old = in(value);
     if (!writes()) {
@@ -58,7 +56,7 @@ record BitField(
     return verb == Verb.SET ? (Long) old : stored;
   }
 
-  /** The sum as it can be stored, null when it must not be. */
+  /** Returns the sum as it is to be stored, null if it must not be stored. */
   private @Nullable Long fitting(long first, long second) {
     long max = signed ? Long.MAX_VALUE >>> (64 - width) : (1L << width) - 1;
     long min = signed ? -max - 1 : 0;
@@ -66,7 +64,7 @@ record BitField(
     boolean exceedsLong = ((first ^ sum) & (second ^ sum)) < 0;
     int direction = exceedsLong ? Long.signum(second) : sum > max ? 1 : sum < min ? -1 : 0;
     if (direction < 0 && !signed && verb == Verb.SET) {
-      // A number to store in a field without a sign has none either.
+      // The operand of an unsigned SET counts as unsigned, so the overflow is upward.
       direction = 1;
     }
     if (direction == 0) {

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Numbers of any number of bits, anywhere in a value. */
+/** Commands on integers of any number of bits, anywhere in a value. */
 final class BitFieldCommands {
   private BitFieldCommands() {}
 

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 
 /**
  * Bits of a value that begins at position 0 of a buffer. Bit 0 is the highest bit of the first
- * byte. Behind the end of the value all bits are 0.
+ * byte. Bits after the end of the value are 0.
  */
 final class Bits {
   private Bits() {}
@@ -21,7 +21,7 @@ final class Bits {
     value.put(index, (byte) (to == 0 ? old & ~mask : old | mask));
   }
 
-  /** Ones among the bits from one to another, both included and within the value. */
+  /** Counts the ones between two bits, both inclusive and within the value. */
   static long count(ByteBuffer value, long from, long to) {
     long ones = 0;
     long at = from;
@@ -36,7 +36,7 @@ final class Bits {
     return ones;
   }
 
-  /** The first bit that is as wanted, from one to another, both included; -1 for none. */
+  /** Finds the first wanted bit between two bits, both inclusive; -1 if there is none. */
   static long find(ByteBuffer value, int wanted, long from, long to) {
     long others = wanted == 0 ? -1 : 0;
     long at = from;
@@ -56,7 +56,7 @@ final class Bits {
     return (at & 7) == 0 && to - at >= Long.SIZE - 1;
   }
 
-  /** Up to 64 bits as a number without a sign. */
+  /** Reads up to 64 bits as an unsigned number. */
   static long number(ByteBuffer value, long from, int width) {
     long number = 0;
     for (int i = 0; i < width; i++) {
@@ -65,7 +65,6 @@ final class Bits {
     return number;
   }
 
-  /** Stores the lowest bits of a number. */
   static void setNumber(ByteBuffer value, long from, int width, long number) {
     for (int i = 0; i < width; i++) {
       set(value, from + i, (int) (number >>> (width - 1 - i)) & 1);

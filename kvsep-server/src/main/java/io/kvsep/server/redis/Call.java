@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Locale;
 
-/** One command being carried out: its arguments, where it reads and writes, where it answers. */
+/** One command being executed: its arguments, the data it reads and writes, and its replies. */
 final class Call {
   final ServerState server;
   final Session session;
@@ -29,7 +29,7 @@ final class Call {
     this.arguments = arguments;
   }
 
-  /** With the name. */
+  /** Number of arguments, including the name. */
   int count() {
     return arguments.length;
   }
@@ -46,7 +46,7 @@ final class Call {
     return new String(arguments[index], UTF_8);
   }
 
-  /** An argument that is a word of the command, in upper case. */
+  /** Returns an argument that is a keyword, in upper case. */
   String word(int index) {
     return word(arguments[index]);
   }
@@ -59,7 +59,7 @@ final class Call {
     return Numbers.integer(arguments[index]);
   }
 
-  /** The argument as a number, or else this error. */
+  /** Returns the argument as a number, or throws the given error. */
   long integer(int index, String error) {
     try {
       return integer(index);
@@ -68,12 +68,11 @@ final class Call {
     }
   }
 
-  /** The selected database. */
   Entries entries() {
     return entries(session.database);
   }
 
-  /** For reading: one that there is not is not made for a connection that only reads. */
+  /** Returns a database. A read-only connection does not create one that is missing. */
   Entries entries(int database) {
     Databases databases = server.databases();
     return session.onlyReads && !databases.exists(database)
@@ -85,12 +84,11 @@ final class Call {
     return server.options().clock().millis();
   }
 
-  /** Whether an expiry has passed. */
   boolean hasPassed(long expiresAtMillis) {
     return expiresAtMillis != Entries.NEVER && expiresAtMillis <= nowMillis();
   }
 
-  /** Refuses a value that a command would make: no longer one than could have been sent. */
+  /** Refuses a value that is longer than a client could have sent. */
   void checkValueLength(long length) {
     RedisLimits limits = server.options().limits();
     if (length > Math.min(limits.commandBytes(), limits.requestBytes())) {

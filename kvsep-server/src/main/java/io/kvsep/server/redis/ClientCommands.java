@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** CLIENT: what connections there are, what they say of themselves, and closing them. */
+/** CLIENT: lists connections, describes them and closes them. */
 final class ClientCommands {
   private static final Map<String, Integer> ARITIES =
       Map.of(
@@ -57,7 +57,7 @@ final class ClientCommands {
       case "LIST" -> list(call);
       case "KILL" -> kill(call);
       case "NO-EVICT", "NO-TOUCH" -> {
-        // Nothing is ever evicted, so both are as asked for.
+        // Nothing is ever evicted, so both options already hold.
         isYes(call.word(2), "ON", "OFF");
         call.out.ok();
       }
@@ -130,7 +130,6 @@ final class ClientCommands {
     call.out.verbatim(lines.toString());
   }
 
-  /** All connections are normal ones. */
   private static Predicate<Session> ofType(Call call, int index) {
     boolean normal =
         switch (call.word(index)) {
@@ -205,7 +204,10 @@ final class ClientCommands {
     return value;
   }
 
-  /** How many were closed; the own connection has its replies first. */
+  /**
+   * Closes connections and returns their number. The caller's own connection gets its replies
+   * first.
+   */
   @SuppressWarnings("FutureReturnValueIgnored") // No caller waits for the close.
   private static int kill(Call call, Predicate<Session> killed) {
     int count = 0;

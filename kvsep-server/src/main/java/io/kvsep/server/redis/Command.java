@@ -5,14 +5,15 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * One command: its name, what it takes, and what it does.
+ * One command: its name, its arguments and what it does.
  *
- * @param arity number of arguments, the name included; at least as many when negative
+ * @param arity number of arguments including the name; if negative, the least number
  * @param firstKey index of the first argument that is a key, 0 for none
- * @param lastKey index of the last, counted from the end when negative
- * @param onlyWrites whether a call with these arguments reads nothing, and may be part of a batch
- * @param subcommands what may come behind the name, none when that is no word of a fixed set
- * @param quick whether a call with few and short arguments is over soon, see {@link #isQuick}
+ * @param lastKey index of the last key, counted from the end if negative
+ * @param onlyWrites whether a call with these arguments reads nothing and may be part of a batch
+ * @param subcommands words allowed after the name, none if these are not a fixed set
+ * @param quick whether a call with few and short arguments may run on an event loop, see {@link
+ *     #isQuick}
  */
 record Command(
     String name,
@@ -26,30 +27,28 @@ record Command(
     boolean quick,
     Body body,
     String summary) {
-  /** A call with more arguments, or more bytes in them, takes its time. */
+  /** Limits of a call that counts as quick. */
   private static final int QUICK_ARGUMENTS_MAX = 33;
 
   private static final int QUICK_BYTES_MAX = 64 << 10;
 
-  /** What a command touches, and so where it runs. */
+  /** What a command accesses, which decides where it runs. */
   enum Kind {
-    /** The connection or the server. */
     SESSION,
-    /** Who the client is and how it is spoken to; not in a transaction. */
+    /** Authenticates the client or selects the protocol; not allowed in a transaction. */
     GREETING,
-    /** Begins and ends transactions: carried out at once after MULTI, too. */
+    /** Begins and ends transactions: runs at once, also after MULTI. */
     CONTROL,
-    /** Reads the store. */
     READ,
-    /** Reads the store several times, as of one moment. */
+    /** Reads the store several times, from one snapshot. */
     READ_TOGETHER,
-    /** Reads so much that others should not wait for it. */
+    /** Reads so much that it runs on the executor for long commands. */
     LONG_READ,
-    /** Writes to the store, or reads and writes. */
+    /** Writes to the store, and may read it. */
     WRITE
   }
 
-  /** What a command does. Everything is checked before the first write. */
+  /** Executes a command. Checks everything before the first write. */
   interface Body {
     void run(Call call);
   }
@@ -59,7 +58,6 @@ record Command(
         name, arity, kind, 0, 0, 0, arguments -> false, Subcommands.NONE, false, body, summary);
   }
 
-  /** With keys from one argument to another. */
   Command keys(int first, int last, int step) {
     return new Command(
         name, arity, kind, first, last, step, onlyWrites, subcommands, quick, body, summary);
@@ -100,7 +98,7 @@ record Command(
         summary);
   }
 
-  /** Whether the call is over so soon that an event loop can carry it out; true of no change. */
+  /** Whether the call is short enough for an event loop. False for every write that also reads. */
   boolean isQuick(Request request) {
     return quick
         && request.arguments.length <= QUICK_ARGUMENTS_MAX
@@ -108,12 +106,10 @@ record Command(
         && (kind != Kind.WRITE || onlyWrites.test(request.arguments));
   }
 
-  /** Whether it looks at values in the store, or at what is known of them. */
   boolean reads() {
     return kind == Kind.READ || kind == Kind.READ_TOGETHER;
   }
 
-  /** Refuses a call with too few or too many arguments, or with a subcommand that there is not. */
   void checkArguments(byte[][] arguments) {
     if (!takes(arity, arguments.length)) {
       throw CommandError.wrongArity(name);
@@ -121,7 +117,6 @@ record Command(
     subcommands.check(name, arguments);
   }
 
-  /** The name, with that of the subcommand. */
   String fullName(byte[][] arguments) {
     return subcommands.arities().isEmpty() || arguments.length < 2
         ? name
@@ -132,7 +127,6 @@ record Command(
     return arity >= 0 ? count == arity : count >= -arity;
   }
 
-  /** Refuses keys that the store cannot have. */
   void checkKeys(byte[][] arguments) {
     if (firstKey > 0) {
       int last = Math.min(arguments.length - 1, lastKey < 0 ? arguments.length + lastKey : lastKey);

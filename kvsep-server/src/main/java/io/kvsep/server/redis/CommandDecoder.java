@@ -8,24 +8,24 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cuts commands out of the bytes of one connection: arrays of bulk strings, and lines of words as a
- * person types them. Bytes of an argument go from the socket's buffer into the array they stay in;
- * nothing else is kept but the beginning of a line whose end has not come yet.
+ * Decodes commands from the bytes of one connection: arrays of bulk strings, and inline commands.
+ * Bytes of an argument are copied once, from the socket's buffer into their final array. The only
+ * other state is the beginning of an incomplete line.
  *
- * <p>Each length is held against its limit when it is read, before anything is made for it. Long
- * commands are reserved in the {@link RequestBudget} first. Used by the connection's event loop
- * alone; {@link #close} gives back what an unfinished command had reserved.
+ * <p>Each length is checked against its limit before memory is allocated for it. Long commands are
+ * reserved in the {@link RequestBudget} first. Used only by the connection's event loop; {@link
+ * #close} releases the reservation of an incomplete command.
  */
 final class CommandDecoder {
-  /** As in Redis, both for lines of words and for lines with a number. */
+  /** As in Redis, for inline commands and for lines with a number. */
   private static final int LINE_BYTES_MAX = 64 << 10;
 
-  /** What a client may send that has not given the token yet, as in Redis. */
+  /** Limits for a client that has not authenticated yet, as in Redis. */
   private static final int ARGUMENTS_BEFORE_AUTH = 10;
 
   private static final int BYTES_BEFORE_AUTH = 16 << 10;
 
-  /** Arrays of arguments begin no longer than this, whatever their header says. */
+  /** Initial length of an array of arguments is at most this, whatever the header says. */
   private static final int ARGUMENTS_AT_ONCE = 1024;
 
   private static final short CR_LF = 0x0d0a;
@@ -61,10 +61,10 @@ final class CommandDecoder {
   }
 
   /**
-   * Reads the next command, null when it is not complete yet; then all bytes were taken. Another
-   * input is only given when that is so.
+   * Decodes the next command. Returns null if it is incomplete; then all bytes were consumed. Only
+   * then may another input follow.
    *
-   * @param trusted whether the client has given the token
+   * @param trusted whether the client has authenticated
    */
   @Nullable Request next(ByteBuf input, boolean trusted) throws ProtocolException {
     if (trusted
@@ -93,12 +93,11 @@ final class CommandDecoder {
     return null;
   }
 
-  /** Whether a command that is not complete has something reserved that others want. */
+  /** Whether an incomplete command holds a reservation. */
   boolean isReserving() {
     return reservedBytes > 0;
   }
 
-  /** Gives back what the unfinished command took. */
   void close() {
     whole.forget();
     budget.release(reservedBytes);
@@ -150,8 +149,8 @@ final class CommandDecoder {
   }
 
   /**
-   * A page in a browser on this machine can have a request sent here, with lines in it that would
-   * be commands. What every such request begins with ends the connection, as in Redis.
+   * Closes the connection at the words with which every HTTP request begins, as Redis does.
+   * Otherwise a page in a local browser could send a request whose lines are commands.
    */
   private static void requireNoHttp(byte[] word) throws ProtocolException {
     String text = new String(word, 0, Math.min(word.length, 5), ISO_8859_1);
@@ -195,7 +194,7 @@ final class CommandDecoder {
     return null;
   }
 
-  /** Before the array is made. */
+  /** Called before the array is allocated. */
   private void reserve(long commandTotal) throws ProtocolException {
     long needed = Math.max(0, commandTotal - RequestBudget.FREE_BYTES);
     if (!budget.reserve(needed - reservedBytes)) {
@@ -255,8 +254,8 @@ final class CommandDecoder {
   }
 
   /**
-   * Adds to the line up to its end, which is taken but not kept. Whether the end was there; the
-   * line is full when it was not and its length is {@code max}.
+   * Reads up to the end of the line, which is consumed but not kept. Returns whether the end was
+   * found. If not and the length is {@code max}, the line is too long.
    */
   private boolean readLine(ByteBuf input, int max) {
     int available = Math.max(0, Math.min(input.readableBytes(), max - lineLength));
@@ -281,7 +280,10 @@ final class CommandDecoder {
     return true;
   }
 
-  /** The decimal number in the line from an index on, {@link Long#MIN_VALUE} when there is none. */
+  /**
+   * Parses the decimal number from an index of the line on, {@link Long#MIN_VALUE} if there is
+   * none.
+   */
   private long number(int from) {
     return Numbers.parse(line, from, lineLength, Long.MIN_VALUE);
   }

@@ -4,11 +4,11 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What COMMAND DOCS tells of a command, besides its summary. Clients that show help count on both:
- * redis-cli compares the group of every command without asking whether there is one.
+ * What COMMAND DOCS reports of a command in addition to its summary. Clients that show help need
+ * both: redis-cli compares the group of every command without a check that it exists.
  *
- * @param group in which Redis, or Valkey, describes the command
- * @param since the version of Redis that it came with; of Valkey where Redis does not have it
+ * @param group of the command in the documentation of Redis or Valkey
+ * @param since version of Redis that introduced the command, or of Valkey if Redis lacks it
  */
 record CommandDocs(String group, String since) {
   private static final Map<String, CommandDocs> ALL = all();
@@ -75,7 +75,6 @@ record CommandDocs(String group, String since) {
     return Map.copyOf(all);
   }
 
-  /** Commands of a group, by the version they came with. */
   private static void add(Map<String, CommandDocs> all, String group, String... releases) {
     for (String release : releases) {
       int end = release.indexOf(' ');

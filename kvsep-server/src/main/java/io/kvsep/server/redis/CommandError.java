@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Locale;
 
-/** A command is refused; the message is the reply, with its code in front. Nothing was written. */
+/** A command was refused and wrote nothing. The message is the reply, beginning with its code. */
 final class CommandError extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -14,17 +14,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the commands of all connections of one event loop, in order for each of them: what is over
- * soon on the loop itself, when it has read all sockets, and everything else on a thread that may
- * wait for the store. A connection is with the thread from the first command that is not for the
- * loop until nothing of it waits there; meanwhile all its commands go there.
+ * Runs the commands of all connections of one event loop, in order for each connection. Short
+ * commands run on the loop after it has read all sockets; all others run on a thread that may wait
+ * for the store. From its first command that is not for the loop, a connection belongs to the
+ * thread until it has nothing left there; until then all its commands run there.
  *
- * <p>A command that takes long runs elsewhere; only its own connection waits for it.
+ * <p>Long commands run on another executor; only their own connection waits for them.
  *
- * <p>Where memory lacks, connections it lacks for are closed, and others go on. So what passes
- * others on makes no objects that it can do without: lists are gone through by index.
+ * <p>If memory runs out, the affected connections are closed and the others continue. So the code
+ * that passes work on avoids allocation: it iterates lists by index.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // What is scheduled runs, or the loop has ended.
+@SuppressWarnings("FutureReturnValueIgnored") // Scheduled tasks run unless the loop has ended.
 final class CommandExecutor {
   /** Turns in one round of the thread. */
   private static final int ROUND_MAX = 512;
@@ -32,11 +32,11 @@ final class CommandExecutor {
   /**
    * Commands of a connection that arrived together.
    *
-   * @param longReplies of a command that ran elsewhere and is done, null for none
+   * @param longReplies replies of a long command that has finished, null for none
    */
   record Turn(Session session, List<Request> requests, @Nullable ByteBuf longReplies) {}
 
-  /** Turns for the thread, and when the loop had them. */
+  /** Turns for the thread, and the time at which the loop received them. */
   private record Batch(List<Turn> turns, long sinceNanos) {}
 
   private final ServerState server;
@@ -50,12 +50,12 @@ final class CommandExecutor {
   private volatile boolean asleep;
   private volatile boolean stopping;
 
-  // Of the event loop.
+  // The fields below are accessed only on the event loop.
   private final CommandRound onLoop;
   private final Runnable passing = this::pass;
   private final List<Turn> arrived = new ArrayList<>();
 
-  /** Whether what arrives is seen to without asking the loop for it. */
+  /** Whether a run of {@link #pass} is scheduled that will handle what arrives. */
   private boolean passIsDue;
 
   CommandExecutor(
@@ -81,13 +81,13 @@ final class CommandExecutor {
     return new Replies(allocator, server.options().limits().replyBytes());
   }
 
-  /** For the decoders of the loop. */
+  /** Shared by the decoders of the loop. */
   WholeCommands wholeCommands() {
     return wholeCommands;
   }
 
   /**
-   * On the event loop: takes commands, and sees to all of them when the loop has read all sockets.
+   * Takes commands on the event loop, and handles all of them once the loop has read its sockets.
    * Throws nothing.
    */
   void arrive(Turn turn) {
@@ -102,13 +102,13 @@ final class CommandExecutor {
     passIsDue = true;
     try {
       if (onLoop.isOver()) {
-        // Behind what the sockets have brought meanwhile, as a task at once would not be.
+        // Scheduled, so that it runs after the pending socket reads; a plain task would run first.
         loop.schedule(passing, 0, TimeUnit.NANOSECONDS);
       } else {
         loop.execute(passing);
       }
     } catch (RuntimeException | Error e) {
-      // It has ended, or has no memory for the task.
+      // The loop has ended, or there is no memory for the task.
       pass();
     }
   }
@@ -119,7 +119,7 @@ final class CommandExecutor {
     long sinceNanos = onLoop.begin();
     int reached = 0;
     try {
-      // A turn brings one at most, so that it need not grow.
+      // Each turn adds at most one entry, so the list never grows.
       leaving = new ArrayList<>(arrived.size());
       while (reached < arrived.size()) {
         Turn turn = arrived.get(reached++);
@@ -167,7 +167,7 @@ final class CommandExecutor {
     }
   }
 
-  /** Memory lacks for passing the turn on. Throws nothing. */
+  /** Fails the connection of a turn that cannot be passed on for lack of memory. Throws nothing. */
   private void drop(Turn turn) {
     release(turn.requests());
     turn.session().fail();
@@ -183,7 +183,7 @@ final class CommandExecutor {
     try {
       delivery.session().outlet.deliver(delivery);
     } catch (RuntimeException | Error e) {
-      // No memory for what is cut out of its bytes next, say: the others get theirs.
+      // For example no memory to decode the next command. Other connections get their replies.
       delivery.session().fail();
     }
   }
@@ -195,13 +195,12 @@ final class CommandExecutor {
     }
   }
 
-  /** Ends the thread when it has done what is there. */
+  /** Ends the thread after it has finished its queue. */
   void stop() {
     stopping = true;
     LockSupport.unpark(thread);
   }
 
-  /** Whether the thread has ended within some time. */
   boolean awaitStop(long millis) throws InterruptedException {
     thread.join(Math.max(1, millis));
     return !thread.isAlive();
@@ -255,20 +254,19 @@ final class CommandExecutor {
         session.inbox.addAll(turn.requests());
       }
     } catch (RuntimeException | Error e) {
-      // No memory: without what is missing, nothing behind it would be the right answer.
+      // No memory. With requests missing, later replies would not match their commands.
       session.closing = true;
-      // The inbox has none of them: it grows before it takes the first.
+      // The inbox grows before it takes the first request, so it holds none of them.
       release(turn.requests());
     }
     round.serve(session, sinceNanos);
   }
 
-  /** Everything that the thread has answered goes back to the event loop. */
   private void handOver(List<RoundReplies> deliveries) {
     try {
       loop.execute(() -> deliveries.forEach(CommandExecutor::takeOver));
     } catch (RuntimeException | Error e) {
-      // It has ended, or has no memory for the task.
+      // The loop has ended, or there is no memory for the task.
       for (int i = 0; i < deliveries.size(); i++) {
         RoundReplies delivery = deliveries.get(i);
         delivery.session().fail(delivery.replies());
@@ -276,7 +274,7 @@ final class CommandExecutor {
     }
   }
 
-  /** On the event loop, to which the connection may come back. */
+  /** Runs on the event loop, to which the connection may return. */
   private static void takeOver(RoundReplies delivery) {
     Session session = delivery.session();
     session.turnsInLane -= delivery.turns();
@@ -286,7 +284,7 @@ final class CommandExecutor {
     deliver(delivery);
   }
 
-  /** On the thread: has a command run elsewhere. */
+  /** Called on the thread: runs a command on the executor for long commands. */
   void park(Session session, Command command, Request request) {
     session.parked = true;
     session.answered.add(CommandMeter.Kind.READ, -1);
@@ -300,7 +298,7 @@ final class CommandExecutor {
               onThread.run(session, command, request, out);
             }
           } catch (RuntimeException | Error e) {
-            // No memory even for an error. Nothing may come in its place.
+            // No memory even for an error reply, and no other reply may take its place.
             session.closing = true;
           }
           server.budget().release(request.reservedBytes);
@@ -308,7 +306,7 @@ final class CommandExecutor {
           try {
             submit(new Batch(List.of(new Turn(session, List.of(), replies)), sinceNanos));
           } catch (RuntimeException | Error e) {
-            // It would wait for them for ever.
+            // Otherwise the connection would wait for these replies forever.
             session.fail(replies);
           }
         };

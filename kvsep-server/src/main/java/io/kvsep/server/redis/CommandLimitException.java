@@ -1,8 +1,8 @@
 package io.kvsep.server.redis;
 
 /**
- * A command would make more than it may: a longer reply, a larger transaction, or more on the heap.
- * Whatever it was about to write is undone.
+ * A command would exceed a limit: of its reply, its transaction or its heap memory. None of its
+ * writes take effect.
  */
 final class CommandLimitException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -10,18 +10,17 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many commands of each kind were answered and how long they took: from the event loop having
- * read all its sockets, theirs among them, to their replies being written and, for what writes, the
- * commit being done. The clock is read once for all commands of a round. Thread safe.
+ * Counts commands by kind and measures their latency: from the event loop having read all its
+ * sockets until the reply is written and, for writes, committed. The clock is read once for all
+ * commands of a round. Thread safe.
  */
 final class CommandMeter {
-  /** What commands are told apart by. */
   enum Kind {
     READ,
     WRITE,
     OTHER;
 
-    /** Null for a command that nobody knows. */
+    /** {@link #OTHER} for an unknown command. */
     static Kind of(@Nullable Command command) {
       if (command == null) {
         return OTHER;
@@ -34,7 +33,7 @@ final class CommandMeter {
     }
   }
 
-  /** How many commands of each kind; of one thread. */
+  /** Number of commands of each kind. For one thread. */
   static final class Tally {
     private final int[] counts = new int[Kind.values().length];
 
@@ -67,7 +66,7 @@ final class CommandMeter {
     Arrays.setAll(timings, i -> new Timings());
   }
 
-  /** Commands that all took that long. */
+  /** Records commands that all took the same time. */
   void record(Tally tally, long tookNanos) {
     for (int i = 0; i < timings.length; i++) {
       if (tally.counts[i] > 0) {

@@ -3,13 +3,16 @@ package io.kvsep.server.redis;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Commands that were answered, altogether and in the last full second. Thread safe. */
+/** Counts commands, in total and in the last full second. Thread safe. */
 final class CommandRate {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
   private final LongAdder total = new LongAdder();
 
-  /** The second that has begun last, and what there was before it. */
+  /**
+   * Current second of the clock. It changes while synchronized, together with the total at its
+   * start and the count of the second before it.
+   */
   private volatile long second;
 
   private long totalBefore;

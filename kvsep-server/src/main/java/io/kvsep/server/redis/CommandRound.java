@@ -8,34 +8,33 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries out commands of many connections on one thread, those of each in their order. What is
- * served between {@link #begin} and {@link #end} is a round: its writes are committed together, and
- * its replies are handed over together. A connection whose replies grow long waits until they are
- * sent.
+ * Executes commands of many connections on one thread, those of each connection in order. A round
+ * lasts from {@link #begin} to {@link #end}: its writes are committed together and its replies
+ * handed over together. A connection with long replies waits until they are sent.
  *
- * <p>On a thread that may wait, everything is carried out; what is left of a connection after some
- * time waits for the next round, so that others come in between. On an event loop only what is over
- * soon is, and a round ends after some time, with the rest left for the next. A connection whose
- * next command is not for the loop {@linkplain Session#leaves leaves}, with that command and all
- * behind it in its inbox; so does one that has written where the store would have to be waited for.
+ * <p>A thread that may wait executes everything; after some time it leaves the rest of a connection
+ * for the next round, so that other connections get their turn. An event loop executes only short
+ * commands, and ends its round after some time, with the rest left for the next one. A connection
+ * {@linkplain Session#leaves leaves} the loop, with its remaining commands in the inbox, if the
+ * next of them is not for the loop, or if its writes would have to wait for the store.
  */
 final class CommandRound {
-  /** Replies of one connection that are written before they are sent. */
+  /** Bytes of replies of one connection after which they are sent. */
   private static final int OUTPUT_BYTES_MAX = 256 << 10;
 
-  /** After this time an event loop looks at its sockets again. */
+  /** Time after which an event loop returns to its sockets. */
   private static final long LOOP_NANOS_MAX = 2_000_000;
 
-  /** After this time a thread that may wait turns to the next connection, between two commands. */
+  /** Time after which a thread that may wait turns to the next connection. */
   private static final long TURN_NANOS_MAX = 10_000_000;
 
-  /** Commands that are over soon between two looks at the clock; a power of two. */
+  /** Short commands between two looks at the clock; a power of two. */
   private static final int CLOCK_INTERVAL = 32;
 
-  /** Values longer than this are not for event loops. */
+  /** Longer values are not for event loops. */
   private static final int LONG_REPLY_BYTES = 64 << 10;
 
-  /** Reads of a connection that are not either, after it has met with such a value. */
+  /** Number of reads that a connection does off the event loop after it has read such a value. */
   private static final int LONG_READS = 64;
 
   private final ServerState server;
@@ -46,7 +45,7 @@ final class CommandRound {
   private final WriteGroup group;
   private final List<Session> touched = new ArrayList<>();
 
-  /** Of connections of which nothing was left from before. */
+  /** Commands of connections that had nothing left over from an earlier round. */
   private final CommandMeter.Tally tally = new CommandMeter.Tally();
 
   private long startNanos;
@@ -54,10 +53,10 @@ final class CommandRound {
   private boolean over;
   private int reads;
 
-  /** When a thread that may wait turned to the connection that is served. */
+  /** When a thread that may wait began to serve the current connection. */
   private long turnNanos;
 
-  /** Whether what was carried out last may have taken long. */
+  /** Whether the last command may have taken long. */
   private boolean clockIsDue;
 
   CommandRound(ServerState server, CommandExecutor lane, ReadPace pace, boolean mayWait) {
@@ -69,23 +68,23 @@ final class CommandRound {
     this.group = new WriteGroup(server);
   }
 
-  /** Returns when it began, on an event loop. */
+  /** Begins a round. Returns the start time on an event loop, 0 on a thread that may wait. */
   long begin() {
     over = false;
     startNanos = mayWait ? 0 : System.nanoTime();
     return startNanos;
   }
 
-  /** Whether the time of an event loop was over before everything was carried out. */
+  /** Whether the time ran out before everything was executed. */
   boolean isOver() {
     return over;
   }
 
   /**
-   * Carries out what the connection has in its inbox, as far as it may. Throws nothing: what goes
-   * wrong beyond a reply ends the connection.
+   * Executes commands from the connection's inbox as far as allowed. Throws nothing: an error that
+   * cannot be a reply ends the connection.
    *
-   * @param sinceNanos when an event loop had what has come last
+   * @param sinceNanos when an event loop received the newest of them
    */
   void serve(Session session, long sinceNanos) {
     try {
@@ -95,7 +94,7 @@ final class CommandRound {
         dispatch(session, session.inbox.element());
       }
     } catch (RuntimeException | Error e) {
-      // A mistake of ours, or no memory even for the reply: the others go on.
+      // A bug, or no memory even for the reply. Other connections continue.
       session.closing = true;
       if (!session.touched) {
         session.fail();
@@ -134,7 +133,6 @@ final class CommandRound {
     }
   }
 
-  /** Whether the loop, or the connection whose turn it is, may go on. */
   private boolean hasTime() {
     if (!over && (clockIsDue || (++steps & CLOCK_INTERVAL - 1) == 0)) {
       clockIsDue = false;
@@ -144,7 +142,7 @@ final class CommandRound {
     return !over;
   }
 
-  /** Nobody waits for an answer to what is left. */
+  /** Drops the remaining commands; no client waits for their replies. */
   private void abandon(Session session) {
     try {
       settle(session);
@@ -160,13 +158,13 @@ final class CommandRound {
     session.discard(server.budget());
   }
 
-  /** Carries out the first command of the inbox, or has the connection leave. */
+  /** Executes the first command of the inbox, or makes the connection leave. */
   private void dispatch(Session session, Request request) {
     if (!mayWait && !isForLoop(session, request)) {
       session.leaves = true;
       return;
     }
-    // EXEC may be in the group; only behind it is there no transaction any more.
+    // The group may contain EXEC, and the transaction lasts until that is committed.
     if (session.queue != null && !settle(session)) {
       return;
     }
@@ -190,7 +188,9 @@ final class CommandRound {
     }
   }
 
-  /** Whether the request is kept for later, with what is reserved for it; not when this throws. */
+  /**
+   * Returns whether the request is kept for later, with its reservation. It is not if this throws.
+   */
   private boolean carryOut(Session session, Request request, @Nullable String refusal) {
     Command command = request.command;
     if (command == null || refusal != null) {
@@ -222,7 +222,7 @@ final class CommandRound {
     return !done;
   }
 
-  /** Whether it is worth a look at the clock; that of a write is taken when it is committed. */
+  /** Whether the clock should be read afterwards. For a write it is read at the commit. */
   private boolean mayTakeLong(Session session, Command command, Request request) {
     if (command.kind() == Command.Kind.WRITE || session.queue != null) {
       return false;
@@ -231,7 +231,7 @@ final class CommandRound {
         || (command.reads() && (session.longReads > 0 || pace.isSlow()));
   }
 
-  /** What others may look at is not written more often than it changes. */
+  /** Other threads read the field, so it is written only when it changes. */
   private static void note(Session session, Command command, Request request) {
     String name = command.fullName(request.arguments);
     if (!session.lastCommand.equals(name)) {
@@ -239,7 +239,6 @@ final class CommandRound {
     }
   }
 
-  /** Whether an event loop may carry the command out. */
   private boolean isForLoop(Session session, Request request) {
     if (session.queue != null || !server.databases().isKnown(session.database)) {
       return false;
@@ -254,7 +253,7 @@ final class CommandRound {
     Command command = request.command;
     session.replies.begin();
     if (command != null && command.name().equals(TransactionCommands.EXEC) && session.trusted) {
-      // It ends the transaction whatever is wrong with it.
+      // EXEC ends the transaction even if it is refused.
       session.discard(server.budget());
       session.replies.error(TransactionCommands.abort(refusal));
       return;
@@ -267,7 +266,7 @@ final class CommandRound {
     }
   }
 
-  /** What is wrong with a command before it is looked at closer, null for nothing. */
+  /** Returns the reason to refuse a command before it runs, null for none. */
   private @Nullable String refusal(Session session, Request request) {
     Command command = request.command;
     if (request.protocolError != null) {
@@ -306,7 +305,7 @@ final class CommandRound {
     return new String(text, 0, Math.min(max, text.length), UTF_8);
   }
 
-  /** Whether there was room for it. */
+  /** Returns false if the transaction would be too large. */
   private boolean enqueue(Session session, List<Request> queued, Request request) {
     Replies out = session.replies;
     out.begin();
@@ -321,8 +320,8 @@ final class CommandRound {
   }
 
   /**
-   * Commits before something that must see what the connection has written. Whether that was
-   * possible; otherwise some of it may come first again, or the connection leaves.
+   * Commits the connection's writes before a command that must see them. Returns false if that
+   * failed; then some of them may be back in the inbox, or the connection leaves.
    */
   private boolean settle(Session session) {
     return session.inGroup == 0 || commit();
@@ -333,7 +332,7 @@ final class CommandRound {
     return mayWait ? group.commit() : group.tryCommit();
   }
 
-  /** Whether it has its reply. */
+  /** Returns whether the command has its reply. */
   private boolean read(Session session, Command command, Request request) {
     boolean timed = (++reads & ReadPace.INTERVAL - 1) == 0;
     long start = timed ? System.nanoTime() : 0;
@@ -353,8 +352,9 @@ final class CommandRound {
   }
 
   /**
-   * Carries out a command that does not write; whether it has its reply. On an event loop it has
-   * none where a keyspace was dropped behind our back: another is made by who may wait.
+   * Runs a command that does not write. Returns whether it has its reply. On an event loop it has
+   * none if another user of the store has dropped a keyspace: a thread that may wait creates it
+   * again.
    */
   boolean run(Session session, Command command, Request request, Replies out) {
     int mark = out.begin();
@@ -398,7 +398,7 @@ final class CommandRound {
     command.body().run(new Call(server, session, spaces, out, command.name(), request.arguments));
   }
 
-  /** Commits; what is to go to each connection that was served. */
+  /** Commits, and returns what each connection of the round is to be sent. */
   List<RoundReplies> end() {
     if (!group.isEmpty()) {
       commit();
@@ -407,7 +407,7 @@ final class CommandRound {
     try {
       addDeliveries(deliveries);
     } catch (RuntimeException | Error e) {
-      // Those they are for are closed when the round is given up.
+      // Their connections are closed by {@link #giveUp}.
       for (int i = 0; i < deliveries.size(); i++) {
         deliveries.get(i).replies().release();
       }
@@ -418,8 +418,8 @@ final class CommandRound {
   }
 
   /**
-   * Connections of which nothing was carried out come first, and so they do in the next round: what
-   * was given back to them was behind the writes of others that had made too much.
+   * Connections without any answer come first, now and so in the next round: their commands were
+   * put back because writes of others had produced too much.
    */
   private void addDeliveries(List<RoundReplies> deliveries) {
     long nowNanos = System.nanoTime();
@@ -466,8 +466,8 @@ final class CommandRound {
   }
 
   /**
-   * A mistake of ours in the middle of a round, or no memory: those it was about are closed, others
-   * go on. Throws nothing, and makes no objects.
+   * Closes the connections of a round that failed because of a bug or lack of memory; other
+   * connections continue. Throws nothing and allocates nothing.
    */
   void giveUp() {
     group.giveUp();

@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** All commands by name, found without making a string of what was sent. Immutable. */
+/** All commands by name. Finds them without creating a string of the input. Immutable. */
 final class CommandTable {
   private static final int SLOTS = 512;
 
@@ -42,17 +42,16 @@ final class CommandTable {
     }
   }
 
-  /** In the order of their names. */
   List<Command> all() {
     return commands;
   }
 
-  /** The command of a name in any case, null when there is none. */
+  /** Finds a command by its name in any case; null if there is none. */
   @Nullable Command find(byte[] name) {
     return find(name, 0, name.length);
   }
 
-  /** The command whose name, in any case, is a part of some text; null when there is none. */
+  /** Finds the command whose name, in any case, is a part of a text; null if there is none. */
   @Nullable Command find(byte[] text, int from, int length) {
     for (int slot = slot(text, from, length); slots[slot] != null; slot = (slot + 1) % SLOTS) {
       if (isSame(names[slot], text, from, length)) {

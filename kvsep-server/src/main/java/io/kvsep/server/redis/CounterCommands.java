@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Numbers kept as decimal text, as Redis keeps them. */
+/** Commands on numbers stored as decimal text, as in Redis. */
 final class CounterCommands {
   private CounterCommands() {}
 
@@ -59,9 +59,10 @@ final class CounterCommands {
   }
 
   /**
-   * Keeps the end that the number had.
+   * Stores the number with its previous expiry.
    *
-   * @param before asked for before the number: a key that ends in between must not go on for ever
+   * @param before read before the value: otherwise a key that expires in between would be stored
+   *     without an expiry
    */
   private static void put(Entries entries, byte[] key, @Nullable EntryInfo before, byte[] value) {
     entries.put(key, value, Entries.expiry(before));

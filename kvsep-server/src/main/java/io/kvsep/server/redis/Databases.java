@@ -14,12 +14,12 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sixteen databases of a store: 0 is its own keyspace, n the keyspace named {@code db} and n,
- * which is made when the database is used for the first time; one that a store for reading only
- * lacks is empty to those who read. Thread safe.
+ * The sixteen databases of a store. Database 0 is the store's own keyspace, database n the keyspace
+ * named {@code db} and n, which is created on first use. If a read-only store lacks it, reads find
+ * it empty. Thread safe.
  */
 final class Databases {
-  /** No key is greater. */
+  /** The greatest key. */
   static final byte[] LAST_KEY = lastKey();
 
   private final KvStore store;
@@ -38,7 +38,7 @@ final class Databases {
     return "db" + database;
   }
 
-  /** The store's present. */
+  /** The databases in the current state of the store. */
   Entries.Spaces present() {
     return database -> {
       if (database == 0) {
@@ -53,7 +53,10 @@ final class Databases {
     };
   }
 
-  /** Tells the length of each value that is about to be written. */
+  /**
+   * The databases in a transaction; {@code written} gets the length of each value before it is
+   * written.
+   */
   Entries.Spaces in(Transaction transaction, IntConsumer written) {
     return database -> {
       if (database == 0) {
@@ -68,7 +71,7 @@ final class Databases {
     };
   }
 
-  /** For reading. */
+  /** The databases in a snapshot, for reading. */
   Entries.Spaces in(Snapshot snapshot) {
     return database ->
         database == 0
@@ -81,24 +84,23 @@ final class Databases {
     return database -> database == 0 ? first : new BatchEntries(batch, keyspace(database));
   }
 
-  /** One in which there is nothing. */
   Entries nothing() {
     return nothing;
   }
 
-  /** Whether there was ever anything in the database. */
+  /** Whether the database has a keyspace. */
   boolean exists(int database) {
     return database == 0
         || keyspaces.get(database) != null
         || store.keyspaces().contains(name(database));
   }
 
-  /** Whether the database is at hand: another one is looked for, and made, when it is used. */
+  /** Whether the keyspace is cached; if not, its first use looks it up or creates it. */
   boolean isKnown(int database) {
     return database == 0 || keyspaces.get(database) != null;
   }
 
-  /** Looks all keyspaces up anew: one may have been dropped. */
+  /** Drops the cached keyspaces, because one of them may have been dropped. */
   void forget() {
     for (int i = 0; i < keyspaces.length(); i++) {
       keyspaces.set(i, null);

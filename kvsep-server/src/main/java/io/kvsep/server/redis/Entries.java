@@ -8,23 +8,25 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** One database as a command sees it: the store's present, a transaction, or a batch to come. */
+/**
+ * One database as a command sees it: in the current state of the store, in a snapshot or
+ * transaction, or as part of a batch.
+ */
 interface Entries {
-  /** In place of a moment at which an entry expires. */
+  /** Expiry of an entry that does not expire. */
   long NEVER = 0;
 
-  /** So many databases can be selected. */
+  /** Number of databases. */
   int DATABASES = 16;
 
   byte @Nullable [] get(byte[] key);
 
-  /** The value, an empty one where the key is absent. */
   default byte[] getOrEmpty(byte[] key) {
     byte[] value = get(key);
     return value == null ? new byte[0] : value;
   }
 
-  /** Whether the key has this value; reads none of another length. */
+  /** Whether the key has this value. Reads no value of another length. */
   default boolean has(byte[] key, byte[] value) {
     EntryInfo info = info(key);
     if (info == null || info.valueLength() != value.length) {
@@ -47,21 +49,20 @@ interface Entries {
   /**
    * Sets the key.
    *
-   * @param expiresAtMillis {@link #NEVER} or a positive moment
+   * @param expiresAtMillis {@link #NEVER} or a positive time
    */
   void put(byte[] key, byte[] value, long expiresAtMillis);
 
   void delete(byte[] key);
 
-  /** Removes every key. */
   void clear();
 
-  /** When an entry expires, {@link #NEVER} when it does not or is absent. */
+  /** Returns the expiry of an entry, {@link #NEVER} if it has none or is absent. */
   static long expiry(@Nullable EntryInfo info) {
     return info == null ? NEVER : info.expiresAtMillis().orElse(NEVER);
   }
 
-  /** The databases, in one and the same state of the store or transaction. */
+  /** The databases, all in the same state of the store or transaction. */
   interface Spaces {
     Entries at(int database);
   }

@@ -4,7 +4,7 @@ import io.kvsep.EntryInfo;
 import io.kvsep.server.redis.Command.Kind;
 import java.util.List;
 
-/** When keys expire. */
+/** Commands on the expiry of keys. */
 final class ExpiryCommands {
   private static final int ABSENT = -2;
   private static final int NO_EXPIRY = -1;
@@ -36,7 +36,6 @@ final class ExpiryCommands {
         .asQuick();
   }
 
-  /** On what the options of EXPIRE let it depend. */
   private static final class Condition {
     boolean ifNone;
     boolean ifAny;
@@ -64,7 +63,7 @@ final class ExpiryCommands {
       return condition;
     }
 
-    /** No expiry counts as later than any. */
+    /** No expiry counts as later than any expiry. */
     boolean holds(long current, long wanted) {
       boolean none = current == Entries.NEVER;
       return !(ifNone && !none)

@@ -1,8 +1,8 @@
 package io.kvsep.server.redis;
 
 /**
- * What the options of a command say of the expiry, and times as commands give them, turned into
- * moments. One option excludes the others; of the same one given again the last counts.
+ * The option of a command that sets the expiry, and the conversion of its time to a timestamp.
+ * Different options exclude each other; if one is repeated, the last counts.
  */
 final class ExpiryOption {
   private final String withoutTime;
@@ -10,15 +10,13 @@ final class ExpiryOption {
   private int timeIndex;
 
   /**
-   * Before any option is taken.
-   *
-   * @param withoutTime the option of the command that goes with no time: KEEPTTL or PERSIST
+   * @param withoutTime the option of the command that takes no time: KEEPTTL or PERSIST
    */
   ExpiryOption(String withoutTime) {
     this.withoutTime = withoutTime;
   }
 
-  /** Takes the option at an index; the index of the last argument that belongs to it. */
+  /** Parses the option at an index. Returns the index of its last argument. */
   int take(Call call, int index) {
     String next = call.word(index);
     boolean timed = names(next);
@@ -39,12 +37,11 @@ final class ExpiryOption {
     return timeIndex > 0;
   }
 
-  /** When the entry is to end, {@link Entries#NEVER} when no option has a time. */
+  /** Returns the expiry, {@link Entries#NEVER} if no option has a time. */
   long moment(Call call) {
     return hasTime() ? moment(call, word, timeIndex) : Entries.NEVER;
   }
 
-  /** Whether a word says that the next argument is a time: EX, PX, EXAT or PXAT. */
   static boolean names(String word) {
     return switch (word) {
       case "EX", "PX", "EXAT", "PXAT" -> true;
@@ -52,7 +49,7 @@ final class ExpiryOption {
     };
   }
 
-  /** The moment that such an option means; it must be given as a positive number. */
+  /** Returns the timestamp that an option means. Its time must be positive. */
   static long moment(Call call, String word, int index) {
     long time = call.integer(index);
     if (time <= 0) {
@@ -61,7 +58,7 @@ final class ExpiryOption {
     return moment(call, time, word.startsWith("E"), word.endsWith("AT"));
   }
 
-  /** A moment, which may have passed, and lie before any clock began. */
+  /** Returns a timestamp, which may be in the past and negative. */
   static long moment(Call call, long time, boolean inSeconds, boolean absolute) {
     long millis = time;
     if (inSeconds) {

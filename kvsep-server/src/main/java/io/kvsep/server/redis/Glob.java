@@ -3,32 +3,35 @@ package io.kvsep.server.redis;
 import java.util.Arrays;
 
 /**
- * A pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and a
- * backslash before what stands for itself. Used by one thread.
+ * A glob pattern of Redis: {@code *}, {@code ?}, sets such as {@code [a-z]} and {@code [^a]}, and a
+ * backslash as escape. Used by one thread.
  *
- * <p>What stands between stars are parts, each a row of elements that take one byte each. The first
- * part belongs to the beginning of the key and the last to its end; each of the others is taken
- * where it is found first, which leaves most for those behind it. It is searched for with a bit for
- * each element, which says whether all up to that one fit the bytes just looked at. A byte changes
- * 64 of them at once, so that no key and no pattern takes longer than {@link #cost} says.
+ * <p>The parts between stars are sequences of elements that match one byte each. The first part
+ * must match at the beginning of the key and the last at its end. Each other part is matched at its
+ * first occurrence, which leaves most for the parts after it. The search is bit-parallel: one bit
+ * for each element says whether all elements up to it match the bytes just read. A byte updates 64
+ * of these bits at once, so matching never costs more than {@link #cost}.
  */
 final class Glob {
   private static final int BYTE_VALUES = 256;
 
   private final byte[] pattern;
 
-  /** Elements of all parts; more than any key has bytes where nothing can match. */
+  /** Elements of all parts. Counting stops above the longest key, as nothing can match then. */
   private int elements;
 
-  /** Index of the first element behind each star. */
+  /** Index of the first element after each star. */
   private int[] starts = new int[4];
 
   private int stars;
 
-  /** Words that have a bit for each element. */
+  /** Number of words with one bit for each element. */
   private final int words;
 
-  /** As many for each byte, with bits of the elements that take it; made for the first key. */
+  /**
+   * For each byte, {@link #words} words with the bits of the elements that match it; created for
+   * the first key.
+   */
   private long[] fitting = {};
 
   Glob(byte[] pattern) {
@@ -50,7 +53,7 @@ final class Glob {
     }
   }
 
-  /** Stars without an element between them are one. */
+  /** Adjacent stars count as one. */
   private void addStar() {
     if (stars > 0 && starts[stars - 1] == elements) {
       return;
@@ -147,7 +150,7 @@ final class Glob {
     }
   }
 
-  /** What every match begins with. */
+  /** The literal prefix of every match. */
   byte[] prefix() {
     int end = 0;
     while (end < pattern.length && "*?[\\".indexOf(pattern[end]) < 0) {
@@ -156,9 +159,7 @@ final class Glob {
     return Arrays.copyOf(pattern, end);
   }
 
-  /**
-   * What matching a key takes at most, as if so many bytes were read: its own with a short pattern.
-   */
+  /** Upper bound of the cost to match a key, in bytes read: its length if the pattern is short. */
   long cost(byte[] key) {
     return key.length * (1L + elements / Long.SIZE);
   }
@@ -185,7 +186,10 @@ final class Glob {
     return at >= 0;
   }
 
-  /** Whether the elements from one to before another take the bytes from an index on. */
+  /**
+   * Whether the elements from {@code first} to before {@code behind} match the bytes from an index
+   * on.
+   */
   private boolean fits(byte[] key, int at, int first, int behind) {
     for (int i = first; i < behind; i++) {
       int row = (key[at + i - first] & 0xff) * words;
@@ -196,7 +200,10 @@ final class Glob {
     return true;
   }
 
-  /** Where the first match of a part ends between two indexes of the key, -1 when there is none. */
+  /**
+   * Returns the end of the first match of a part between two indexes of the key, -1 if there is
+   * none.
+   */
   private int behindPart(byte[] key, int from, int to, int first, int behind) {
     int firstWord = first / Long.SIZE;
     int lastWord = (behind - 1) / Long.SIZE;

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Splits a line into words: at blanks, with single and double quotes and the escapes of Redis in
- * the latter.
+ * Splits an inline command into words at blanks. Words may have single quotes, or double quotes
+ * with the escapes of Redis.
  */
 final class InlineWords {
   private final byte[] line;

@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** Keys as such: whether they are there, moving, copying and removing them. */
+/** Commands on keys: test, move, copy, delete. */
 final class KeyCommands {
-  /** Longer values are raw. */
+  /** Longer values are reported as raw. */
   private static final int EMBEDDED_BYTES_MAX = 44;
 
   private KeyCommands() {}
@@ -160,13 +160,12 @@ final class KeyCommands {
     }
   }
 
-  /** An entry that is about to be written to another database. */
   private record Copied(byte[] key, byte[] value, long expiresAtMillis) {
-    /** About what it takes on the heap beside its bytes. */
+    /** Approximate heap bytes in addition to key and value. */
     static final int OVERHEAD_BYTES = 120;
   }
 
-  /** Writes all entries of both databases again, as a keyspace keeps its name. */
+  /** Rewrites all entries of both databases, because a keyspace keeps its name. */
   private static void swap(Call call) {
     int first = database(call.integer(1, "ERR invalid first DB index"));
     int second = database(call.integer(2, "ERR invalid second DB index"));
@@ -223,7 +222,7 @@ final class KeyCommands {
     }
   }
 
-  /** The one that Redis has for such a value where nothing was appended to it. */
+  /** The encoding that Redis has for such a value if nothing was appended to it. */
   private static String encoding(EntryInfo info, Entries entries, byte[] key) {
     if (info.valueLength() > EMBEDDED_BYTES_MAX) {
       return "raw";
@@ -245,7 +244,6 @@ final class KeyCommands {
         "Gives 1.");
   }
 
-  /** A database that there is. */
   static int database(long index) {
     if (index < Integer.MIN_VALUE || index > Integer.MAX_VALUE) {
       throw new CommandError(

@@ -8,18 +8,18 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What there was in a database when all its keys were gone over: how many, how many of them expire,
- * and keys at even distances, between which any other can be drawn. Immutable.
+ * Result of a scan over all keys of a database: how many there are, how many expire, and keys at
+ * equal distances from which a random key can be found. Immutable.
  */
 final class KeySurvey {
-  /** Keys that are kept: a drawn one is found from the one before it. */
+  /** Limits of the kept keys: a random key is searched from the kept key before it. */
   private static final int MARKS_MAX = 4096;
 
   private static final long MARK_BYTES_MAX = 1 << 20;
 
   private final List<byte[]> marks;
 
-  /** From one of the keys that are kept to the next. */
+  /** Number of keys from one kept key to the next. */
   private final long distance;
 
   private final long keys;
@@ -35,7 +35,6 @@ final class KeySurvey {
     this.millisToLive = millisToLive;
   }
 
-  /** Goes over all keys that the cursor shows. */
   static KeySurvey of(KvCursor cursor, long nowMillis) {
     List<byte[]> marks = new ArrayList<>();
     long markBytes = 0;
@@ -71,7 +70,7 @@ final class KeySurvey {
     return kept;
   }
 
-  /** The same shares for a larger number of keys. It has no keys to draw from. */
+  /** Scales the proportions to a larger number of keys. The result has no keys to draw from. */
   KeySurvey scaledTo(long all) {
     double times = (double) all / keys;
     return new KeySurvey(List.of(), 1, all, Math.round(times * expiring), times * millisToLive);
@@ -85,14 +84,14 @@ final class KeySurvey {
     return expiring;
   }
 
-  /** Of those that expire. */
+  /** Mean over the keys that expire. */
   long meanMillisToLive() {
     return expiring == 0 ? 0 : (long) (millisToLive / expiring);
   }
 
   /**
-   * A key that the cursor shows, each as likely as another where none was written or removed since;
-   * null when there is none.
+   * Draws a key that the cursor shows, null if there is none. All keys are equally likely if none
+   * was written or removed since the survey.
    */
   byte @Nullable [] draw(KvCursor cursor, RandomGenerator random) {
     if (keys == 0) {

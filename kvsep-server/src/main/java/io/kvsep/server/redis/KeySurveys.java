@@ -10,14 +10,15 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Surveys of the databases. A small one is surveyed each time; a large one not more often than that
- * it takes a twentieth of one processor, and what was found is kept meanwhile. Thread safe.
+ * Surveys of the databases. A small database is surveyed each time. The survey of a large one is
+ * cached, and renewed so rarely that surveys take at most a twentieth of one processor. Thread
+ * safe.
  */
 final class KeySurveys {
   /** A database with more keys is large. */
   static final int SMALL_KEYS_MAX = 10_000;
 
-  /** The survey of a large database holds for so many times as long as it took. */
+  /** The survey of a large database is valid for this many times its duration. */
   static final int VALIDITY = 20;
 
   private record Dated(KeySurvey survey, long atNanos, long tookNanos) {}
@@ -27,15 +28,12 @@ final class KeySurveys {
   private final LongSupplier nanos;
   private final Executor background;
 
-  /** Of large databases. */
   private final AtomicReferenceArray<@Nullable Dated> latest =
       new AtomicReferenceArray<>(Entries.DATABASES);
 
   private final AtomicBoolean isSurveying = new AtomicBoolean();
 
   /**
-   * Before any survey.
-   *
    * @param background runs surveys that no client waits for, one at a time
    */
   KeySurveys(Entries.Spaces databases, Clock clock, LongSupplier nanos, Executor background) {
@@ -45,17 +43,18 @@ final class KeySurveys {
     this.background = background;
   }
 
-  /** A survey that still holds; goes over all keys where there is none. */
+  /** Returns a valid survey; scans all keys if there is none. */
   KeySurvey recent(int database) {
     Dated known = latest.get(database);
     return known != null && holds(known) ? known.survey : survey(database);
   }
 
   /**
-   * The latest survey, without a wait for a large database: where its survey is too old, a new one
-   * begins in the background. Before the first one its first keys stand for all.
+   * Returns the latest survey without waiting for a scan of a large database. If it is too old, a
+   * new one begins in the background. Before the first one, an extrapolation from the first keys is
+   * returned.
    *
-   * @param keysEstimate how many keys it may have then
+   * @param keysEstimate estimated number of keys for that extrapolation
    */
   KeySurvey latest(int database, long keysEstimate) {
     Dated known = latest.get(database);
@@ -101,7 +100,7 @@ final class KeySurveys {
     try {
       background.execute(() -> surveyUnseen(database));
     } catch (RuntimeException | Error e) {
-      // No memory for a thread: the next call tries again.
+      // No memory for a thread. The next call tries again.
       isSurveying.set(false);
     }
   }
@@ -110,14 +109,14 @@ final class KeySurveys {
     try {
       KeySurvey unusedSurvey = survey(database);
     } catch (RuntimeException | Error e) {
-      // The store was closed or cannot be read; commands of clients meet the same error.
+      // The store is closed or cannot be read; commands of clients meet the same error.
       return;
     } finally {
       isSurveying.set(false);
     }
   }
 
-  /** Drops all surveys: a command removes or exchanges whole databases. */
+  /** Drops all surveys, because a command removes or exchanges whole databases. */
   void forget() {
     for (int i = 0; i < Entries.DATABASES; i++) {
       latest.set(i, null);

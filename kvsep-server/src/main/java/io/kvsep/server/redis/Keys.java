@@ -1,12 +1,12 @@
 package io.kvsep.server.redis;
 
-/** What the store takes for a key. */
+/** Limits of keys. */
 final class Keys {
   static final int BYTES_MAX = 65_535;
 
   private Keys() {}
 
-  /** Refuses what Redis would take and the store does not. */
+  /** Refuses keys that Redis accepts and the store does not. */
   static void check(byte[] key) {
     if (key.length == 0) {
       throw new CommandError("ERR a key must not be empty in this store");

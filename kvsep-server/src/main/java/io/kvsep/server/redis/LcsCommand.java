@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * LCS: the longest sequence of bytes that two values have in common, not necessarily side by side.
- * Takes time and four bytes of memory for each pair of their bytes.
+ * LCS: the longest common subsequence of two values. Takes time and four bytes of memory for each
+ * pair of their bytes.
  */
 final class LcsCommand {
   private static final byte[] NONE = {};
@@ -21,7 +21,6 @@ final class LcsCommand {
             .keys(1, 2, 1));
   }
 
-  /** What the options ask for. */
   private static final class Options {
     boolean lengthOnly;
     boolean indexes;
@@ -51,7 +50,7 @@ final class LcsCommand {
     }
   }
 
-  /** Bytes side by side in both values; the ends are included. */
+  /** A run of bytes in both values; the ends are inclusive. */
   private record Match(int firstEnd, int secondEnd, int length) {}
 
   private static void run(Call call) {
@@ -76,7 +75,10 @@ final class LcsCommand {
     return info == null ? NONE : Objects.requireNonNullElse(entries.get(key), NONE);
   }
 
-  /** For each two lengths, the first in rows, what the beginnings of the values share. */
+  /**
+   * Length of the common subsequence for each pair of prefixes; rows are prefixes of the first
+   * value.
+   */
   private static int[] lengths(Call call, byte[] first, byte[] second) {
     int columns = second.length + 1;
     int[] lengths = new int[(first.length + 1) * columns];
@@ -127,7 +129,9 @@ final class LcsCommand {
     out.integer(end);
   }
 
-  /** Goes back from the ends of the values, as Redis does, and writes down what they share. */
+  /**
+   * Collects the matches and the common bytes backwards from the ends of the values, as Redis does.
+   */
   private static List<Match> matches(byte[] first, byte[] second, int[] lengths, byte[] common) {
     List<Match> matches = new ArrayList<>();
     int columns = second.length + 1;

@@ -12,10 +12,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database that there is not, where it cannot be made, as the store or the connection only reads:
- * there is nothing in it.
+ * An empty database, in place of one that does not exist and cannot be created because the store or
+ * the connection is read-only.
  *
- * @param store what cursors are of that show nothing
+ * @param store source of cursors, which return no entry
  */
 record NoEntries(KvReader store) implements Entries {
   @Override

@@ -6,12 +6,12 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.Arrays;
 
-/** Numbers as Redis writes and reads them. */
+/** Parses and formats numbers as Redis does. */
 final class Numbers {
-  /** Digits behind the point that Redis keeps of a float. */
+  /** Decimal places that Redis keeps of a float. */
   private static final int FLOAT_SCALE = 17;
 
-  /** About what 80 bits can hold, which is how Redis reckons. */
+  /** About the range of an 80-bit float, which Redis computes with. */
   private static final int FLOAT_EXPONENT_MAX = 4932;
 
   private static final int FLOAT_EXPONENT_MIN = -4950;
@@ -26,7 +26,7 @@ final class Numbers {
     return Long.toString(value).getBytes(ISO_8859_1);
   }
 
-  /** The argument as a signed 64-bit number; nothing but digits and one minus, no leading zeros. */
+  /** Parses a signed 64-bit number: digits with an optional minus, without leading zeros. */
   static long integer(byte[] text) {
     long value = parse(text, 0, text.length, Long.MIN_VALUE);
     if (value == Long.MIN_VALUE && !Arrays.equals(text, SMALLEST)) {
@@ -40,7 +40,7 @@ final class Numbers {
         || Arrays.equals(text, SMALLEST);
   }
 
-  /** The number between two indexes, {@code none} when there is none, or one too large. */
+  /** Parses the number between two indexes; {@code none} if there is none or it is too large. */
   static long parse(byte[] text, int from, int to, long none) {
     int at = from;
     boolean negative = at < to && text[at] == '-';
@@ -68,7 +68,6 @@ final class Numbers {
     return negative ? value : -value;
   }
 
-  /** The float in a text, exactly. */
   static BigDecimal decimal(byte[] text) {
     if (text.length == 0 || text.length > FLOAT_LENGTH_MAX) {
       throw notAFloat();
@@ -90,7 +89,6 @@ final class Numbers {
     return bounded(value);
   }
 
-  /** The sum, as it is stored. */
   static BigDecimal sum(BigDecimal first, BigDecimal second) {
     BigDecimal sum = first.add(second);
     if (isTooLarge(sum)) {
@@ -104,7 +102,6 @@ final class Numbers {
     return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
   }
 
-  /** Whether a number is further from zero than Redis could go. */
   private static boolean isTooLarge(BigDecimal value) {
     return value.signum() != 0 && exponent(value) > FLOAT_EXPONENT_MAX;
   }
@@ -113,7 +110,7 @@ final class Numbers {
     return (long) value.precision() - value.scale();
   }
 
-  /** No finer than Redis keeps, so that it stays short. */
+  /** Replaces a number finer than Redis keeps by 0, so that numbers stay short. */
   private static BigDecimal bounded(BigDecimal value) {
     boolean isFiner = value.signum() == 0 || exponent(value) < -FLOAT_SCALE - 1;
     return isFiner ? BigDecimal.ZERO : value;

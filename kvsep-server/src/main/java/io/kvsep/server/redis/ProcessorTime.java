@@ -9,13 +9,13 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Processor time that this process has used, in seconds. Only Linux tells the kernel's part from
- * the rest; elsewhere all is in the other.
+ * CPU time of this process, in seconds. Only Linux reports system time apart; elsewhere all of it
+ * counts as user time.
  */
 record ProcessorTime(double system, double user) {
   private static final Path LINUX = Path.of("/proc/self/stat");
 
-  /** In which Linux counts, on all architectures that Java runs on. */
+  /** Unit of Linux on all architectures that Java runs on. */
   private static final double TICKS_PER_SECOND = 100;
 
   static ProcessorTime now() {
@@ -27,7 +27,7 @@ record ProcessorTime(double system, double user) {
     }
   }
 
-  /** The name of the program, in brackets, may have blanks; numbers follow. */
+  /** The name of the program, in parentheses, may contain blanks; numbers follow. */
   static ProcessorTime parse(String line) {
     String[] fields = line.substring(line.lastIndexOf(')') + 2).split(" ", -1);
     return new ProcessorTime(

@@ -1,6 +1,6 @@
 package io.kvsep.server.redis;
 
-/** What a client sends is not the protocol; nothing behind it can be understood. */
+/** The input violates the protocol, so nothing after it can be parsed. */
 final class ProtocolException extends Exception {
   private static final long serialVersionUID = 1L;
 

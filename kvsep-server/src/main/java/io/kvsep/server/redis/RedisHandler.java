@@ -18,23 +18,26 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection on its event loop: cuts commands out of what arrives, passes them to the lane, and
- * sends what comes back. Never waits.
+ * One connection on its event loop: decodes commands, passes them to the {@link CommandExecutor}
+ * and sends the replies. Never waits.
  *
- * <p>Nothing is read from a client that has too many commands without an answer, or does not take
- * its replies; one that takes too few of them in some time is closed, and so is one that does not
- * send the rest of a long command. Of a client that has not given the token one command is looked
- * at at a time.
+ * <p>Nothing is read from a client that has too many unanswered commands or does not take its
+ * replies. A client that takes too few bytes of them in some time is closed, and so is one that
+ * does not send the rest of a long command. Commands of a client that has not authenticated are
+ * decoded one at a time.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // A write that fails ends in exceptionCaught.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write ends in exceptionCaught.
 final class RedisHandler extends ChannelInboundHandlerAdapter implements Session.Outlet {
-  /** What commands take that have no answer yet; one more is read beyond. */
+  /** Bytes of unanswered commands; one more command is read beyond. */
   private static final long UNANSWERED_BYTES_MAX = 256 << 10;
 
-  /** Long replies go out in pieces, so that it shows how much of them was taken. */
+  /** Long replies are sent in pieces, so that their progress is visible. */
   private static final int PIECE_BYTES = 64 << 10;
 
-  /** What has to come of a command that has memory reserved, and be taken of replies, each time. */
+  /**
+   * Bytes that must arrive of a command with a reservation, or be taken of the replies, in each
+   * interval.
+   */
   private static final int MOVING_BYTES_MIN = 64 << 10;
 
   private final ServerState server;
@@ -48,24 +51,24 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   private long unansweredBytes;
   private boolean laneHasMore;
 
-  /** No more commands: something unintelligible came, or the end. */
+  /** Whether no more commands are taken: the input was invalid, or the connection ends. */
   private boolean deaf;
 
   private boolean inputEnded;
 
-  /** For the client to take replies; null where it has all. */
+  /** Timer for the client to take its replies; null if none runs. */
   private @Nullable Future<?> patience;
 
-  /** What there was to take when that time began, and what has come since. */
+  /** Unsent bytes when that timer started, plus those written since. */
   private long awaited;
 
-  /** What this connection has in the total of all. */
+  /** Bytes of this connection that {@link UnsentReplies} counts. */
   private long unsentBytes;
 
-  /** Whether it will show when all replies have gone that are there by now. */
+  /** Whether a marker is in the output that shows when all replies before it are sent. */
   private boolean isMarked;
 
-  /** For the rest of a long command. */
+  /** Timer for the rest of a long command. */
   private @Nullable Future<?> arrival;
 
   private long received;
@@ -103,7 +106,10 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
   }
 
-  /** The time begins anew when a client gives up that it was trusted, and only then. */
+  /**
+   * Starts the timer for authentication. It starts again only when an authenticated client sends
+   * RESET.
+   */
   private void awaitToken(ChannelHandlerContext active, Session stranger) {
     cancel(authentication);
     stranger.estranged = false;
@@ -116,7 +122,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   }
 
   private void closeStranger(ChannelHandlerContext active, Session stranger) {
-    // Where it has become one just now, the time begins with the reply to that.
+    // After RESET the timer starts again when the reply is delivered.
     if (!stranger.trusted && !stranger.estranged) {
       active.close();
     }
@@ -137,12 +143,12 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     updateReading(active);
   }
 
-  @SuppressWarnings("ReferenceEquality") // Whether it is this one.
+  @SuppressWarnings("ReferenceEquality") // Identity is meant.
   private void keep(ByteBuf bytes) {
     try {
       unread.addLast(bytes);
     } catch (OutOfMemoryError e) {
-      // They take their place before there is room for it; without room all would seem to be gone.
+      // A deque adds the element before it grows. If growing fails, it seems to be empty.
       if (unread.peekLast() == bytes) {
         unread.pollLast();
       }
@@ -173,11 +179,11 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       accept(Request.broken(String.valueOf(e.getMessage())));
       stopListening();
     } catch (RuntimeException | Error e) {
-      // Nobody knows any more where the next command begins.
+      // The start of the next command is unknown.
       deaf = true;
       throw e;
     } finally {
-      // Whatever comes up: it is taken off again when the connection ends.
+      // Also after an exception: the count is reduced when the connection ends.
       if (unanswered > before) {
         server.underWay().addAndGet(unanswered - before);
       }
@@ -229,7 +235,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
   }
 
-  /** Closes a connection that has memory reserved for a command and does not send it. */
+  /** Closes a connection that holds a reservation for a command and does not send it. */
   private void awaitRest(ChannelHandlerContext active) {
     long before = received;
     arrival =
@@ -248,7 +254,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
                 TimeUnit.MILLISECONDS);
   }
 
-  /** Reads no more commands; those that were read are answered. On the event loop. */
+  /** Reads no more commands; commands already read are answered. Called on the event loop. */
   void stopListening() {
     deaf = true;
     unread.forEach(ByteBuf::release);
@@ -305,13 +311,13 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     countUnsent(active);
   }
 
-  /** What has been written and the socket has not taken, with what it costs to keep it. */
+  /** Bytes written that the socket has not taken, with the overhead of keeping them. */
   private static long unsent(ChannelHandlerContext active) {
     ChannelOutboundBuffer waiting = active.channel().unsafe().outboundBuffer();
     return waiting == null ? 0 : waiting.totalPendingWriteBytes() - waiting.currentProgress();
   }
 
-  /** Counts what the client has not taken, and sees to it that it takes it. */
+  /** Counts the bytes that the client has not taken, and starts its timer. */
   private void countUnsent(ChannelHandlerContext active) {
     long now = unsent(active);
     boolean tooMuch = server.unsent().change(unsentBytes, now);
@@ -321,7 +327,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
     if (tooMuch) {
       stopListening();
-      // Not from here, as whoever has sent goes on with the connection.
+      // Not closed right here, because the caller goes on with the connection.
       active.channel().eventLoop().execute(active::close);
     } else if (now > 0 && !isMarked) {
       isMarked = true;
@@ -329,7 +335,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
           .writeAndFlush(Unpooled.EMPTY_BUFFER)
           .addListener(
               gone ->
-                  // The mark itself counts until this is over.
+                  // The marker itself counts as unsent until this listener returns.
                   active.channel().eventLoop().execute(() -> passMark(active)));
       awaitReader(active);
     }
@@ -346,7 +352,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     active.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE);
   }
 
-  /** A client may end its side first and still wait for answers. */
+  /** A client may shut down its output and still wait for replies. */
   private void closeWhenDone(ChannelHandlerContext active) {
     if (inputEnded && unanswered == 0 && unread.isEmpty()) {
       closeWhenSent(active);
@@ -372,8 +378,8 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
   }
 
   /**
-   * Closes a connection that has taken too little when the time is over: less than so many bytes,
-   * and not all that was there when it was marked.
+   * Closes a connection that takes too little within the time: less than {@link #MOVING_BYTES_MIN},
+   * and not everything up to the marker.
    */
   private void awaitReader(ChannelHandlerContext active) {
     awaited = unsent(active);
@@ -409,7 +415,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
       session = null;
       closed.gone = true;
       server.underWay().addAndGet(-unanswered);
-      // The lane has not seen these, and nobody waits for an answer.
+      // The executor has not seen these requests, and no client waits for replies.
       for (int i = 0; i < requests.size(); i++) {
         server.budget().release(requests.get(i).reservedBytes);
       }
@@ -425,7 +431,7 @@ final class RedisHandler extends ChannelInboundHandlerAdapter implements Session
     }
   }
 
-  /** The connection is of no use any more: reset by the other side, or not the TLS it should be. */
+  /** The connection is unusable: reset by the client, or not valid TLS. */
   @Override
   public void exceptionCaught(ChannelHandlerContext active, Throwable cause) {
     active.close();

@@ -3,20 +3,20 @@ package io.kvsep.server.redis;
 import java.time.Duration;
 
 /**
- * What one client, and all of them together, may take. Each is checked before the memory is taken.
+ * Limits of one client and of all clients together. Each is checked before memory is allocated.
  *
- * @param connections at a time; one more is told so and closed
- * @param arguments of one command, its name included
- * @param commandBytes of all arguments of one command, and of a value that a command makes
- * @param requestBytes of all commands that are being received or carried out, and of what MGET and
- *     KEYS read, of what a transaction queues, and of watched keys, beyond the first 64 KiB of
- *     each; also of a value that a command makes, and of all replies that clients have not taken
+ * @param connections at a time; a further one gets an error and is closed
+ * @param arguments of one command, including its name
+ * @param commandBytes of all arguments of one command, and of a value that a command creates
+ * @param requestBytes of all commands being received or executed, of what MGET and KEYS read, of
+ *     queued transactions and of watched keys together, beyond the first 64 KiB of each; also of a
+ *     value that a command creates, and of all replies that clients have not taken
  * @param replyBytes of one reply
- * @param pipelined commands of one connection that have no answer yet; it is not read from beyond
- * @param slowReader how long a connection may take less than 64 KiB of what waits to be sent to it,
- *     where that is more, or not all of it, or send less than 64 KiB of a longer command that it
+ * @param pipelined unanswered commands of one connection; above that nothing is read from it
+ * @param slowReader a connection is closed if within this time it takes less than 64 KiB of its
+ *     pending replies, and not all of them, or sends less than 64 KiB of a longer command that it
  *     has begun
- * @param authentication how long a connection may take to give the token
+ * @param authentication how long a connection may take to authenticate
  */
 public record RedisLimits(
     int connections,
@@ -41,7 +41,7 @@ public record RedisLimits(
     check("authentication", authentication);
   }
 
-  /** Redis's own where it has them; a quarter of the heap for commands under way. */
+  /** The defaults of Redis where it has them; a quarter of the heap for {@code requestBytes}. */
   public static RedisLimits defaults() {
     return new RedisLimits(
         10_000,

@@ -7,13 +7,13 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a {@link RedisServer} listens. Immutable; the refinements return a new object.
+ * Options of a {@link RedisServer}. Immutable; the {@code with} methods return a new object.
  *
- * @param address where to listen; port 0 takes a free one
- * @param token what AUTH has to give, null when nothing; needed unless the address is loopback
- * @param readToken what AUTH may give instead, for a connection that only reads; null when nothing
+ * @param address to listen on; port 0 selects a free one
+ * @param token that AUTH must give, null for none; required unless the address is loopback
+ * @param readToken that AUTH may give instead, for a read-only connection; null for none
  * @param tls null for plain text
- * @param clock the one the store was opened with: times to live are reckoned by it
+ * @param clock that the store was opened with; times to live are computed with it
  */
 public record RedisOptions(
     InetSocketAddress address,
@@ -42,12 +42,12 @@ public record RedisOptions(
     }
   }
 
-  /** On an address, without TLS; null for no token. */
+  /** Options for an address, without TLS; the token may be null for none. */
   public static RedisOptions on(InetSocketAddress address, @Nullable String token) {
     return new RedisOptions(address, token, null, null, Clock.systemUTC(), RedisLimits.defaults());
   }
 
-  /** Needs a token, and differs from it; null for none. */
+  /** Requires a token that differs from it; null for none. */
   public RedisOptions withReadToken(@Nullable String secret) {
     return new RedisOptions(address, token, secret, tls, clock, limits);
   }
@@ -64,7 +64,7 @@ public record RedisOptions(
     return new RedisOptions(address, token, readToken, tls, clock, other);
   }
 
-  /** Without the tokens. */
+  /** Omits the tokens. */
   @Override
   public String toString() {
     return "RedisOptions[" + address + (tls == null ? "" : ", TLS") + "]";

@@ -38,7 +38,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves a store to Redis clients. It neither owns the store nor the event loops; both have to stay
+ * Serves a store to Redis clients. It owns neither the store nor the event loops; both must stay
  * open until it is closed.
  *
  * <pre>{@code
@@ -48,8 +48,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Thread safe. Owns one thread for each event loop that has connections, up to two for commands
- * that take long, and at times one that counts keys.
+ * <p>Thread safe. Owns one thread for each event loop that has connections, up to two for long
+ * commands, and sometimes one that counts keys.
  */
 public final class RedisServer implements AutoCloseable {
   private static final Duration CLOSING_MAX = Duration.ofSeconds(10);
@@ -68,7 +68,7 @@ public final class RedisServer implements AutoCloseable {
   private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private @Nullable Channel listener;
 
-  /** Read by event loops, which must not wait for whoever is closing. */
+  /** Volatile, because event loops read it and must not wait for the lock that close() holds. */
   private volatile boolean closed;
 
   public RedisServer(KvStore store, RedisOptions options, EventLoopGroup loops) {
@@ -95,7 +95,7 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Begins to listen.
    *
-   * @throws IOException when the address cannot be had
+   * @throws IOException if the address cannot be bound
    */
   public synchronized void start() throws IOException {
     if (closed || listener != null) {
@@ -128,7 +128,7 @@ public final class RedisServer implements AutoCloseable {
     state.listeningOn(address().getPort());
   }
 
-  /** Where it listens, with the port that was free where the options said 0. */
+  /** Address that the server listens on, with the actual port. */
   public synchronized InetSocketAddress address() {
     if (listener == null) {
       throw new IllegalStateException("the server is not started");
@@ -136,36 +136,32 @@ public final class RedisServer implements AutoCloseable {
     return (InetSocketAddress) listener.localAddress();
   }
 
-  /**
-   * Publishes how many commands were answered and how long they took, as {@code
-   * kvsep.redis.commands}.
-   */
+  /** Publishes the number and duration of commands as {@code kvsep.redis.commands}. */
   public void bindTo(MeterRegistry registry) {
     state.meter().bindTo(registry);
   }
 
-  /** The same by kind, with a histogram, as {@code /v1/stats} has it. */
+  /** Number and duration of commands by kind, with a histogram, as in {@code /v1/stats}. */
   public JsonObject commands() {
     return state.meter().json();
   }
 
-  /** Connections of clients at this moment. */
+  /** Number of client connections. */
   public int clients() {
     return state.connections();
   }
 
-  /** For tests to look at. */
+  /** For tests. */
   ServerState state() {
     return state;
   }
 
   /**
-   * Accepts nothing more, carries out the commands that were read, sends their answers and closes
-   * the connections; that takes ten seconds at most. Then syncs the store. Does nothing when it is
-   * closed already.
+   * Stops accepting, executes the commands already read, sends their replies and closes the
+   * connections; this takes at most ten seconds. Then syncs the store. Does nothing if already
+   * closed.
    *
-   * @throws io.kvsep.error.KvException when the store could not be synced; the server is closed all
-   *     the same
+   * @throws io.kvsep.error.KvException if the sync failed; the server is closed nevertheless
    */
   @Override
   public void close() {
@@ -185,7 +181,7 @@ public final class RedisServer implements AutoCloseable {
       listener.close().awaitUninterruptibly(most.toMillis());
     }
     stopListening(deadline);
-    // A thread that is interrupted does not park.
+    // An interrupted thread would not park.
     boolean interrupted = false;
     while (state.underWay().get() > 0 && System.nanoTime() - deadline < 0) {
       LockSupport.parkNanos(1_000_000);
@@ -205,7 +201,7 @@ public final class RedisServer implements AutoCloseable {
     syncStore();
   }
 
-  /** From then on no command begins that {@link ServerState#underWay} does not have. */
+  /** After this, no command begins that {@link ServerState#underWay} does not count. */
   private void stopListening(long deadline) {
     List<Future<?>> stops = new ArrayList<>();
     for (Channel connection : connections) {
@@ -243,15 +239,15 @@ public final class RedisServer implements AutoCloseable {
     try {
       store.sync();
     } catch (ReadOnlyStoreException e) {
-      // There is nothing to sync.
+      // A read-only store has nothing to sync.
       return;
     }
   }
 
   /**
-   * Takes over a connection. One that was accepted before the listener was closed may come only
-   * now. It is among the connections first, so that either it is seen here that the server is
-   * closed, or the connection is seen there.
+   * Sets up a connection, which may arrive after the listener was closed. It is added to the
+   * connections first: then either this sees that the server is closed, or close() sees the
+   * connection.
    */
   private void open(Channel channel) {
     connections.add(channel);
@@ -273,7 +269,6 @@ public final class RedisServer implements AutoCloseable {
                 state, key, longCommands, allocator, "kvsep-redis-" + laneCount.incrementAndGet()));
   }
 
-  /** What fits the loops that were given. */
   private Class<? extends ServerChannel> channelType() {
     boolean epoll = loops instanceof IoEventLoopGroup io && io.isIoType(EpollIoHandler.class);
     return epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;

@@ -10,9 +10,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Replies of one connection in the order of its commands, written straight into the buffer that
- * goes to the socket, in the version of the protocol that the client has chosen. Can be cut back to
- * a mark while a command is not certain yet. Used by one thread at a time.
+ * Replies of one connection in the order of its commands, written directly into the buffer that
+ * goes to the socket, in the client's version of the protocol. Can be truncated to a mark if a
+ * command fails. Used by one thread at a time.
  */
 final class Replies {
   private static final int FIRST_BYTES = 256;
@@ -27,7 +27,7 @@ final class Replies {
   private final Function<ByteBuffer, Boolean> bulks = this::takeBulk;
   private @Nullable ByteBuf buffer;
 
-  /** About what the replies that go out together take. */
+  /** Expected length of the replies of one round. */
   private int expectedBytes = FIRST_BYTES;
 
   private boolean third;
@@ -38,7 +38,7 @@ final class Replies {
     this.replyBytesMax = replyBytesMax;
   }
 
-  /** Version 3 of the protocol from here on, or 2. */
+  /** Selects version 2 or 3 of the protocol for the following replies. */
   void protocol(int version) {
     third = version == 3;
   }
@@ -47,7 +47,7 @@ final class Replies {
     return buffer == null ? 0 : buffer.readableBytes();
   }
 
-  /** A reply begins; returns the mark to cut back to. */
+  /** Begins a reply. Returns the mark to truncate to. */
   int begin() {
     begun = length();
     return begun;
@@ -60,7 +60,7 @@ final class Replies {
     begun = Math.min(begun, mark);
   }
 
-  /** What was written so far; goes on with nothing. */
+  /** Returns what was written so far, and starts with an empty buffer. */
   ByteBuf take() {
     ByteBuf taken = buffer == null ? Unpooled.EMPTY_BUFFER : buffer;
     expectedBytes = Math.min(EXPECTED_BYTES_MAX, Math.max(FIRST_BYTES, taken.readableBytes()));
@@ -69,7 +69,7 @@ final class Replies {
     return taken;
   }
 
-  /** Adds what another has written; takes its buffer over, whether there is room for it or not. */
+  /** Appends the replies of another buffer and releases it, also if this throws. */
   void append(ByteBuf other) {
     if (buffer == null) {
       buffer = other;
@@ -90,7 +90,10 @@ final class Replies {
     line('+', text);
   }
 
-  /** With its code in front. Line ends and other control characters would end the reply early. */
+  /**
+   * The text begins with its code. Control characters are replaced, because a line break would end
+   * the reply.
+   */
   void error(String text) {
     StringBuilder clean = new StringBuilder(Math.min(text.length(), 512));
     for (int i = 0; i < text.length() && i < 512; i++) {
@@ -130,7 +133,7 @@ final class Replies {
     return true;
   }
 
-  /** Takes a view of a value as {@link #bulk(ByteBuffer)} does. */
+  /** Consumer of a value view, as {@link #bulk(ByteBuffer)}. */
   Function<ByteBuffer, Boolean> bulks() {
     return bulks;
   }
@@ -143,29 +146,27 @@ final class Replies {
     }
   }
 
-  /** No value. */
+  /** A null value. */
   void nothing() {
     byte[] bytes = third ? NULL : NULL_BULK;
     room(bytes.length).writeBytes(bytes);
   }
 
-  /** In place of an array. */
+  /** A null array. */
   void noArray() {
     byte[] bytes = third ? NULL : NULL_ARRAY;
     room(bytes.length).writeBytes(bytes);
   }
 
-  /** So many replies follow. */
   void array(int count) {
     header(room(24), '*', count);
   }
 
-  /** As many pairs of replies follow. */
+  /** {@code count} pairs of replies follow. */
   void map(int count) {
     header(room(24), third ? '%' : '*', third ? count : 2 * count);
   }
 
-  /** One of the pairs of a map: a name and what it stands for. */
   void pair(String name, String value) {
     bulk(name);
     bulk(value);
@@ -175,7 +176,7 @@ final class Replies {
     header(room(24), third ? '~' : '*', count);
   }
 
-  /** A text for people. */
+  /** Text for people. */
   void verbatim(String text) {
     if (third) {
       byte[] bytes = ("txt:" + text).getBytes(UTF_8);
@@ -196,14 +197,14 @@ final class Replies {
     out.writeShort(0x0d0a);
   }
 
-  /** Refuses what would be longer than a reply may be. */
+  /** Throws if the reply would exceed its limit. */
   void checkRoom(long bytes) {
     if (bytes > replyBytesMax - (length() - begun)) {
       throw new CommandLimitException("the reply would have more than " + replyBytesMax + " bytes");
     }
   }
 
-  /** The buffer, with what is about to be written held against the limit. */
+  /** Returns the buffer after a check of the limit. */
   private ByteBuf room(long bytes) {
     checkRoom(bytes);
     ByteBuf out = buffer;

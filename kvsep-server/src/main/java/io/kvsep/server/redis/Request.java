@@ -2,23 +2,23 @@ package io.kvsep.server.redis;
 
 import org.jspecify.annotations.Nullable;
 
-/** One command as it came, or what is wrong with the bytes that came in place of one. */
+/** One command as received, or the protocol error found instead. */
 final class Request {
-  /** Name and arguments; the name may be empty where the command is known. */
+  /** Name and arguments; the name may be empty if the command is known. */
   final byte[][] arguments;
 
-  /** What the name stands for, null for nothing. */
+  /** The command of that name, null if unknown. */
   final @Nullable Command command;
 
-  /** What was reserved for it, to be given back when it is answered. */
+  /** Reservation, to be released when the command is answered. */
   final long reservedBytes;
 
   final @Nullable String protocolError;
 
-  /** Of all arguments. */
+  /** Length of all arguments. */
   final int bytes;
 
-  /** What an argument costs beside its bytes. */
+  /** Heap bytes of an argument in addition to its content. */
   static final int ARGUMENT_OVERHEAD_BYTES = 24;
 
   private static final long OVERHEAD_BYTES = 100;
@@ -36,7 +36,7 @@ final class Request {
     this.protocolError = protocolError;
   }
 
-  /** What it takes of the heap, about. */
+  /** Approximate heap bytes. */
   long heapBytes() {
     return bytes + OVERHEAD_BYTES + (long) ARGUMENT_OVERHEAD_BYTES * arguments.length;
   }

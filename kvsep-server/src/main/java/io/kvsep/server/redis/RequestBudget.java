@@ -3,12 +3,12 @@ package io.kvsep.server.redis;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes of commands that are being received or carried out, over all connections, and of what is
- * read for them onto the heap. Small commands pass free, as the number of connections bounds them;
- * long ones have to be reserved before an array is made for them. Thread safe.
+ * Limits the bytes of commands being received or executed, over all connections, and of what they
+ * read onto the heap. Small commands are free, as the number of connections bounds them; long ones
+ * are reserved before an array is allocated. Thread safe.
  */
 final class RequestBudget {
-  /** What each command may take without asking. */
+  /** Bytes that each command may take without a reservation. */
   static final long FREE_BYTES = 64 << 10;
 
   private final AtomicLong left;
@@ -42,19 +42,21 @@ final class RequestBudget {
     return left.get();
   }
 
-  /** For a command of a few bytes that reads many; to be closed when it needs these no more. */
+  /**
+   * Opens a share for a short command that reads a lot; close it when the data is no longer needed.
+   */
   Share share() {
     return new Share();
   }
 
-  /** What one command has read. Of one thread. */
+  /** What one command has read. For one thread. */
   final class Share implements AutoCloseable {
     private long taken;
     private long reserved;
 
     private Share() {}
 
-    /** Throws when there is no room for so much more; it is taken in steps. */
+    /** Throws if the budget does not allow more bytes. Reserves in steps. */
     void take(long bytes) {
       taken += bytes;
       long lacking = taken - FREE_BYTES - reserved;

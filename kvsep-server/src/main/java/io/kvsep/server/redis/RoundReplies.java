@@ -3,14 +3,14 @@ package io.kvsep.server.redis;
 import io.netty.buffer.ByteBuf;
 
 /**
- * What the event loop gets for one connection when a round is over.
+ * Result of a round for one connection, handed to the event loop.
  *
- * @param replies to be sent, and released
- * @param answered commands that are done with, of so many bytes
- * @param turns that the loop had passed to the lane and that are over
- * @param idle whether nothing of the connection waits or runs in the lane
+ * @param replies to be sent and released
+ * @param answered number of finished commands, of {@code answeredBytes} bytes
+ * @param turns that the loop had passed to the executor's thread and that are finished
+ * @param idle whether nothing of the connection waits or runs in the executor
  * @param hasMore whether commands wait until this is sent
- * @param closing whether the connection ends with it
+ * @param closing whether the connection is to be closed afterwards
  */
 record RoundReplies(
     Session session,

@@ -8,17 +8,17 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Walking over the keys of a database. */
+/** Commands that iterate over the keys of a database. */
 final class ScanCommands {
   private static final int SCAN_COUNT = 10;
 
-  /** COUNT is a hint; more than this at once would keep others waiting. */
+  /** COUNT is a hint; a longer scan would delay other clients. */
   private static final int SCAN_COUNT_MAX = 10_000;
 
-  /** Bytes of keys, and what matching them takes as bytes, that a call does not go on behind. */
+  /** Bytes of keys plus the cost of matching them, after which a call ends. */
   private static final int SCAN_BYTES_MAX = 1 << 20;
 
-  /** At most what a key takes on the heap in a list, besides its bytes. */
+  /** Upper bound of the heap bytes of a key in a list, in addition to its content. */
   private static final int KEY_HEAP_BYTES = 48;
 
   private ScanCommands() {}
@@ -71,8 +71,8 @@ final class ScanCommands {
   }
 
   /**
-   * Looks at some keys from one on, at one at least while anybody waits for it; the first that it
-   * did not look at, null at the end.
+   * Scans up to {@code count} keys from {@code from} on, at least one unless the client has gone.
+   * Returns the first key not scanned, null at the end.
    */
   private static byte @Nullable [] walk(
       Call call, Glob glob, byte @Nullable [] from, int count, List<byte[]> found) {

@@ -7,26 +7,26 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where scans go on: a cursor is a random number, and here is the key that stands behind it. See
- * the decision record 14 of the documentation.
+ * Positions of scans: a cursor is a random number that maps to the next key. See decision record 14
+ * of the documentation.
  *
- * <p>An iteration keeps two of them, the one its client has and the one before, which a client may
- * repeat that did not get the reply. Together they take no more than some megabytes: the ones used
- * least recently go, and a scan that comes back later than that is told so. Thread safe.
+ * <p>An iteration keeps two cursors: the client's current one and the one before, which a client
+ * repeats if it did not get the reply. All together take at most some megabytes: the least recently
+ * used ones are dropped, and a scan that returns with a dropped cursor gets an error. Thread safe.
  */
 final class ScanCursors {
   private static final long BYTES_MAX = 16 << 20;
 
-  /** Some clients carry a cursor as a signed number of 64 bits, others as a double. */
+  /** Some clients hold a cursor as a signed 64-bit number, others as a double. */
   private static final int BITS = 53;
 
-  /** About what one costs beside its key. */
+  /** Approximate heap bytes of a cursor in addition to its key. */
   private static final int OVERHEAD_BYTES = 200;
 
   /**
-   * Where an iteration goes on.
+   * Position of an iteration.
    *
-   * @param key the first that was not looked at
+   * @param key the first one not scanned yet
    * @param before the cursor that led here, 0 for the beginning
    */
   record Place(int database, byte[] key, long before) {}
@@ -44,17 +44,17 @@ final class ScanCursors {
     this.bytesMax = bytesMax;
   }
 
-  /** Where a cursor stands, null when it is not known or no longer. */
+  /** Returns the position of a cursor, null if it is unknown or dropped. */
   synchronized @Nullable Place find(long cursor) {
     Place place = places.get(cursor);
     if (place != null) {
-      // Whoever comes with this one has got it, and does not need the one before.
+      // A client that sends this cursor has received it, and no longer needs the one before.
       remove(place.before());
     }
     return place;
   }
 
-  /** A cursor for a place; never 0. */
+  /** Returns a new cursor for a position; never 0. */
   synchronized long add(Place place) {
     long cursor;
     do {

@@ -9,9 +9,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The server: what it is, what it can do, and its state. */
+/** Commands about the server: its state, settings and commands. */
 final class ServerCommands {
-  /** Whose documented behaviour this is. */
+  /** Version of Redis whose documented behaviour is implemented. */
   static final String REDIS_VERSION = "7.2.0";
 
   private ServerCommands() {}
@@ -27,7 +27,7 @@ final class ServerCommands {
         Command.of("save", 1, Kind.LONG_READ, ServerCommands::save, "Syncs the store"));
   }
 
-  /** Answers HELP of a command that has subcommands: usage and what it does, in turns. */
+  /** Replies to HELP of a command with subcommands. Arguments are usages and texts in turns. */
   static void help(Call call, String... usagesAndTexts) {
     String name = call.name.toUpperCase(Locale.ROOT);
     call.out.array(usagesAndTexts.length + 3);
@@ -166,7 +166,7 @@ final class ServerCommands {
     }
   }
 
-  /** Name, arity, flags, keys; and four empty lists, of what is not kept here. */
+  /** Name, arity, flags, keys, and four empty lists of what is not supported. */
   private static void describe(Replies out, Command command) {
     out.array(10);
     out.bulk(command.name());

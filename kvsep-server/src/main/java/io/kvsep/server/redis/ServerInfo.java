@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The sections of INFO. A field without a meaning here is there only if clients count on it. */
+/** The sections of INFO. Fields without a meaning here are included only if clients need them. */
 final class ServerInfo {
   private final Call call;
   private final ServerState server;
@@ -20,7 +20,7 @@ final class ServerInfo {
     this.stats = server.store().stats();
   }
 
-  /** The sections of these names, all of them for none. */
+  /** Returns the sections of the given names, all of them if none is given. */
   static String text(Call call, List<String> wanted) {
     boolean all =
         wanted.isEmpty()

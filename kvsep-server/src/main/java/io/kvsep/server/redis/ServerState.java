@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
-/** What all connections of a server share. Thread safe. */
+/** State shared by all connections of a server. Thread safe. */
 final class ServerState {
   private final KvStore store;
   private final RedisOptions options;
@@ -82,20 +82,19 @@ final class ServerState {
     return meter;
   }
 
-  /** Held to share while a lane commits, and alone by one that met too many conflicts. */
+  /** Read lock: held during a commit. Write lock: held by a commit that met too many conflicts. */
   ReentrantReadWriteLock commits() {
     return commits;
   }
 
-  /** Commands that were read and have no answer yet. */
+  /** Number of commands read and not answered yet. */
   AtomicLong underWay() {
     return underWay;
   }
 
   /**
-   * Something went wrong, and nothing was written. Whether what was remembered of the store may be
-   * the reason: a keyspace was dropped by another user of it. That is forgotten then, and the same
-   * may go well another time.
+   * Whether a failure, which wrote nothing, may be caused by a cached keyspace that another user of
+   * the store has dropped. If so, drops the cached keyspaces; a retry may succeed.
    */
   boolean mayGoWellAgain(Throwable failure) {
     boolean mayBeStale =
@@ -157,7 +156,7 @@ final class ServerState {
     return surveys;
   }
 
-  /** Of this server until it is closed, in the form that Redis has. */
+  /** Random id of this server until it is closed, in the form of Redis. */
   String runId() {
     return runId;
   }

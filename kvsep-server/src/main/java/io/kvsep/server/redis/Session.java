@@ -14,17 +14,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a connection has chosen, and the commands of it that wait for their turn. Belongs to its
- * event loop, or to the loop's lane, or to the thread that runs a long command for it: to one at a
- * time, and it is passed on with its commands and replies. What others may look at is volatile.
+ * State of a connection, and its commands that wait. Owned by one thread at a time: its event loop,
+ * the executor's thread, or the thread that runs a long command for it. Ownership passes with
+ * commands and replies. Fields that other threads read are volatile.
  */
 final class Session {
-  /** Takes replies to the socket, on the connection's event loop. */
+  /** Sends replies, on the connection's event loop. */
   interface Outlet {
     void deliver(RoundReplies delivery);
   }
 
-  /** A key that must not have changed when EXEC comes; the version is -1 for an absent one. */
+  /** A key that must not have changed at EXEC; version -1 for an absent key. */
   record Watched(int database, byte[] key, long version) {}
 
   final long id;
@@ -42,86 +42,86 @@ final class Session {
   volatile String lastCommand = "NULL";
   volatile int protocol = 2;
 
-  /** Read by the event loop, which is stricter with strangers. */
+  /** Also read by the event loop, which has lower limits for unauthenticated clients. */
   volatile boolean trusted;
 
-  /** Whether the token it has given only reads. */
+  /** Whether its token allows only reads. */
   volatile boolean onlyReads;
 
-  /** Set by RESET when it had given the token, and taken back by the event loop. */
+  /** Set by RESET of an authenticated client, and cleared by the event loop. */
   volatile boolean estranged;
 
-  /** Set by the event loop when there is nobody left to answer. */
+  /** Set by the event loop when the connection has ended. */
   volatile boolean gone;
 
   final Deque<Request> inbox = new ArrayDeque<>();
 
-  /** For when the lane is to look at it; made here, as memory may lack then. */
+  /** A turn without requests; preallocated, because there may be no memory when it is needed. */
   final CommandExecutor.Turn nothingNew = new CommandExecutor.Turn(this, List.of(), null);
 
-  /** Of the event loop: whether it belongs to the lane, and turns the lane is not through with. */
+  /**
+   * Accessed only by the event loop: whether the executor's thread owns the session, and the turns
+   * it has not finished.
+   */
   boolean inLane;
 
   int turnsInLane;
 
-  /** Turns that were taken from those since replies were last handed over. */
+  /** Turns that the thread has taken since replies were last handed over. */
   int turnsTaken;
 
-  /** Whether what is in the inbox is not for the event loop that has it. */
+  /** Whether the next command in the inbox is not for the event loop that owns the session. */
   boolean leaves;
 
-  /** So many more reads of it are not for event loops: one before had a long reply. */
+  /** Number of next reads that are not for event loops, because an earlier one had a long reply. */
   int longReads;
 
-  /** Whether a long command runs for it elsewhere; everything behind it waits. */
+  /** Whether a long command runs elsewhere; later commands wait. */
   boolean parked;
 
-  /** Whether the connection is to be closed once what was written is sent. Stays so. */
+  /** Whether to close the connection after its replies are sent. Never reset. */
   volatile boolean closing;
 
-  /** Whether it is in the list of those that a round has replies for. */
+  /** Whether the current round has this session in its list. */
   boolean touched;
 
-  /** Commands of it in the group that is not committed yet, and where their replies begin. */
+  /** Commands in the uncommitted group, and where their replies begin. */
   int inGroup;
 
   int groupMark;
 
-  /** The database before them, which a transaction may change on its way. */
+  /** The database before these commands, because a transaction may change it. */
   int groupDatabase;
 
-  /**
-   * When an event loop first had what is being carried out, or was last, by {@link
-   * System#nanoTime}.
-   */
+  /** When an event loop received the current or last command, by {@link System#nanoTime}. */
   volatile long sinceNanos = System.nanoTime();
 
-  /** Whether commands of it are left from the last round, so that their time goes on. */
+  /** Whether commands are left from the last round, so that their time goes on. */
   boolean waits;
 
-  /** Commands answered since the replies were last handed over, and their bytes. */
+  /** Commands answered since replies were last handed over, and their bytes. */
   final CommandMeter.Tally answered = new CommandMeter.Tally();
 
   long answeredBytes;
 
-  /** Commands after MULTI, null outside. */
+  /** Commands after MULTI, null outside a transaction. */
   @Nullable List<Request> queue;
 
   volatile long queuedBytes;
 
-  /** How many these are, for others to see; -1 outside. */
+  /** Number of these commands, for other threads; -1 outside a transaction. */
   volatile int queued = -1;
 
-  /** Whether EXEC will refuse what is queued, as something in it was refused before. */
+  /** Whether EXEC will fail, because a queued command was refused. */
   boolean queueBroken;
 
   final List<Watched> watched = new ArrayList<>();
   long watchedBytes;
 
-  /** How many these are, for others to see. */
+  /** Number of watched keys, for other threads. */
   volatile int watchedKeys;
 
-  // What others may look at; each is written by one thread at a time.
+  // Read by other threads; each is written by one thread at a time.
   final AtomicLong commands = new AtomicLong();
   final AtomicLong receivedBytes = new AtomicLong();
   final AtomicLong sentBytes = new AtomicLong();
@@ -137,19 +137,18 @@ final class Session {
     this.connectedAtMillis = nowMillis;
   }
 
-  /** The next command was taken from the inbox and is being answered. */
   void take(Request request) {
     inbox.remove();
     answered.add(CommandMeter.Kind.of(request.command), 1);
     answeredBytes += request.heapBytes();
   }
 
-  /** It comes first again. Where there is no memory for that, the inbox is as it was. */
+  /** Puts a command back to the front. If there is no memory for it, the inbox is unchanged. */
   void putBack(Request request) {
     try {
       inbox.addFirst(request);
     } catch (OutOfMemoryError e) {
-      // It takes its place before there is room for it, and without room there seems to be nothing.
+      // A deque adds the element before it grows. If growing fails, it seems to be empty.
       if (inbox.peekFirst() == request) {
         inbox.pollFirst();
       }
@@ -159,13 +158,13 @@ final class Session {
     answeredBytes -= request.heapBytes();
   }
 
-  /** Ends the connection, as memory lacks for it. Throws nothing. */
+  /** Closes the connection, for lack of memory. Throws nothing. */
   void fail() {
     fail(Unpooled.EMPTY_BUFFER);
   }
 
-  /** The same, without replies that it should have had. */
-  @SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for a connection to close.
+  /** Closes the connection and releases its lost replies. Throws nothing. */
+  @SuppressWarnings("FutureReturnValueIgnored") // No caller waits for the close.
   void fail(ByteBuf lost) {
     closing = true;
     try {
@@ -175,14 +174,14 @@ final class Session {
         channel.close();
       }
     } catch (RuntimeException | Error e) {
-      // No memory for that either: it ends when something comes from it the next time.
+      // No memory for that either. The connection is closed when it next sends something.
       return;
     }
   }
 
   /**
-   * Whether there is room for so many more bytes of watched keys; as of a command, the first are
-   * free. They are kept until {@link #unwatch}, whatever becomes of the keys.
+   * Reserves bytes for watched keys, where the first ones are free as for a command. Returns
+   * whether that was possible. They are kept until {@link #unwatch}, whatever happens to the keys.
    */
   boolean reserveWatched(long bytes, RequestBudget budget) {
     long all = watchedBytes + bytes;
@@ -193,7 +192,6 @@ final class Session {
     return true;
   }
 
-  /** Forgets watched keys; gives back what they had reserved. */
   void unwatch(RequestBudget budget) {
     watched.clear();
     watchedKeys = 0;
@@ -202,8 +200,8 @@ final class Session {
   }
 
   /**
-   * Queues a command behind MULTI, if there is room for it; as of a command, the first bytes of a
-   * transaction are free.
+   * Queues a command after MULTI. Returns false if there is no memory for it. The first bytes of a
+   * transaction are free, as for a command.
    */
   boolean enqueue(List<Request> requests, Request request, RequestBudget budget) {
     long bytes = queuedBytes + request.heapBytes();
@@ -220,7 +218,7 @@ final class Session {
     return Math.max(0, bytes - RequestBudget.FREE_BYTES);
   }
 
-  /** Leaves MULTI and forgets watched keys; gives back what these and commands had reserved. */
+  /** Ends MULTI, drops the watched keys and releases all reservations. */
   void discard(RequestBudget budget) {
     List<Request> requests = queue;
     if (requests != null) {
@@ -236,7 +234,6 @@ final class Session {
     unwatch(budget);
   }
 
-  /** So many more commands were answered. */
   void count(int more) {
     commands.lazySet(commands.getPlain() + more);
   }
@@ -253,7 +250,10 @@ final class Session {
     return Math.max(0, (nowMillis - connectedAtMillis) / 1000);
   }
 
-  /** As far as others see it, in the words of CLIENT LIST; zeros for what is not kept here. */
+  /**
+   * Describes the session for other threads in the format of CLIENT LIST, with zeros for what is
+   * not tracked.
+   */
   String describe(long nowMillis) {
     long idleNanos = Math.max(0, System.nanoTime() - sinceNanos);
     return ("id=" + id)

@@ -7,7 +7,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.List;
 
-/** The connection itself: who is there, and how it wants to be spoken to. */
+/** Commands about the connection: authentication, protocol, database. */
 final class SessionCommands {
   static final String DEFAULT_USER = "default";
   private static final int NAME_LENGTH_MAX = 1024;
@@ -27,14 +27,16 @@ final class SessionCommands {
         Command.of("reset", 1, Kind.CONTROL, SessionCommands::reset, "Begins the connection anew"));
   }
 
-  /** Whether a command may come before the token. */
   static boolean mayComeFirst(Command command) {
     return command.kind() == Kind.GREETING
         || command.name().equals("quit")
         || command.name().equals("reset");
   }
 
-  /** Whether the token of the connection does for a command; EXEC runs what passed this before. */
+  /**
+   * Whether the connection's token permits a command. EXEC runs only commands that passed this
+   * check.
+   */
   static boolean isPermitted(Session session, Command command) {
     return !session.onlyReads
         || command.kind() != Kind.WRITE
@@ -104,7 +106,7 @@ final class SessionCommands {
     call.session.trusted = true;
   }
 
-  /** Takes the same time wherever they differ, and whatever their lengths. */
+  /** Takes the same time for any two tokens, whatever their lengths and first difference. */
   private static boolean isSame(byte[] expected, byte[] given) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");

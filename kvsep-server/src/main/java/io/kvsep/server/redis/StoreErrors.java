@@ -11,7 +11,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import java.util.Objects;
 
-/** What a client is told when the store refuses a command: one line, no stack trace. */
+/** Error replies for failures of the store: one line, no stack trace. */
 final class StoreErrors {
   private StoreErrors() {}
 

@@ -6,7 +6,10 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reading and writing whole values. Each writes its reply first: what it refuses, it leaves. */
+/**
+ * Commands on whole values. Each writes its reply before it writes to the store, so that a refused
+ * command changes nothing.
+ */
 final class StringCommands {
   private static final byte[] NONE = {};
 
@@ -78,7 +81,6 @@ final class StringCommands {
     }
   }
 
-  /** What the options of SET ask for. */
   private static final class SetOptions {
     boolean ifAbsent;
     boolean ifPresent;
@@ -108,7 +110,7 @@ final class StringCommands {
         }
       }
       options.keepExpiry = expiry.isWithoutTime();
-      // As in Redis, the time is only looked at where the options go together.
+      // As in Redis, the time is checked only if the options are compatible.
       options.expiresAtMillis = expiry.moment(call);
       return options;
     }
@@ -198,13 +200,14 @@ final class StringCommands {
       i = expiry.take(call, i);
     }
     Entries entries = call.entries();
-    // What nobody sees a change of is not written: EXEC of those who watch the key goes well.
+    // A command that changes nothing writes nothing, so that EXEC succeeds for clients that watch
+    // the key.
     boolean changes =
         expiry.hasTime()
             || (expiry.isWithoutTime()
                 && Entries.expiry(entries.info(call.bytes(1))) != Entries.NEVER);
     byte[] value = entries.get(call.bytes(1));
-    // As in Redis, the time is only looked at where there is an entry.
+    // As in Redis, the time is checked only if the key exists.
     long moment = value == null ? Entries.NEVER : expiry.moment(call);
     call.out.bulkOrNull(value);
     if (value != null && changes) {
@@ -224,8 +227,8 @@ final class StringCommands {
       return;
     }
     Entries entries = call.entries();
-    // Their lengths first: what does not fit into a reply is not read at all. Both are of one
-    // moment, so that nobody can put longer values in between.
+    // Lengths first, so that values too long for a reply are not read. Both reads use one snapshot,
+    // so that no longer values can be put in between.
     long bytes = 0;
     for (byte[] key : keys) {
       EntryInfo info = entries.info(key);

@@ -4,8 +4,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The words that may come behind the name of a command, in upper case, with the number of arguments
- * that each goes with: name and word included, at least as many when negative. Immutable.
+ * The words allowed after a command's name, in upper case, with their arity: the number of
+ * arguments including name and word; if negative, the least number. Immutable.
  */
 record Subcommands(Map<String, Integer> arities) {
   static final Subcommands NONE = new Subcommands(Map.of());
@@ -14,7 +14,7 @@ record Subcommands(Map<String, Integer> arities) {
     arities = Map.copyOf(arities);
   }
 
-  /** Refuses a word that there is not, and one with too few or too many arguments. */
+  /** Refuses an unknown word, and one with a wrong number of arguments. */
   void check(String command, byte[][] arguments) {
     if (arities.isEmpty() || arguments.length < 2) {
       return;

@@ -9,10 +9,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * MULTI and what belongs to it. A watched key is remembered by its version; EXEC is one command
- * that looks at the versions, and then runs what was queued, in a transaction of the store, which
- * the lane repeats when it meets a conflict. So a key that changes between looking and committing
- * is seen as well, whoever changes it.
+ * MULTI and related commands. A watched key is remembered by its version. EXEC is one command that
+ * compares the versions and then runs the queue in a transaction of the store, which is repeated
+ * after a conflict. So a key that changes between the comparison and the commit is detected, too.
  */
 final class TransactionCommands {
   static final String EXEC = "exec";
@@ -33,8 +32,9 @@ final class TransactionCommands {
   }
 
   /**
-   * Why a command may not come after MULTI, null when it may. One that goes over all keys would
-   * have everybody wait, and be repeated whenever any of the keys is written meanwhile.
+   * Returns the reason to refuse a command after MULTI, null if it is allowed. A command that reads
+   * all keys would delay all clients, and be repeated whenever any of the keys is written
+   * meanwhile.
    */
   static @Nullable String refusal(Command command) {
     return switch (command.kind()) {
@@ -47,7 +47,7 @@ final class TransactionCommands {
     };
   }
 
-  /** What EXEC is answered when it is refused itself. */
+  /** Returns the reply of EXEC if EXEC itself is refused. */
   static String abort(String refusal) {
     return "EXECABORT Transaction discarded because of: "
         + (refusal.startsWith("ERR ") ? refusal.substring(4) : refusal);
@@ -97,7 +97,9 @@ final class TransactionCommands {
     session.watchedKeys = session.watched.size();
   }
 
-  /** In a transaction nothing: EXEC has looked at the keys by then, and may have to do so again. */
+  /**
+   * Does nothing in a transaction: EXEC has already compared the keys, and may have to do so again.
+   */
   private static void unwatch(Call call) {
     if (call.session.queue == null) {
       call.session.unwatch(call.server.budget());
@@ -123,7 +125,7 @@ final class TransactionCommands {
     call.out.array(queue.size());
     for (Request request : queue) {
       if (session.gone) {
-        // Nobody waits for what all of them together may take, and nothing is committed yet.
+        // No client waits for the long rest, and nothing is committed yet.
         throw new CommandLimitException("the client has gone");
       }
       runQueued(call, request);

@@ -3,7 +3,7 @@ package io.kvsep.server.redis;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Bytes of replies that clients have not taken, of all connections. Thread safe. */
+/** Counts bytes of replies that clients have not taken, over all connections. Thread safe. */
 final class UnsentReplies {
   private final long bytesMax;
   private final AtomicLong bytes = new AtomicLong();
@@ -14,9 +14,9 @@ final class UnsentReplies {
   }
 
   /**
-   * One connection has so many bytes where it had others before. Whether it is to be closed: all
-   * have more than they may, and with these it has no less than its share. One that is alone may
-   * have a reply of any length.
+   * Changes the bytes of one connection. Returns whether to close it: the total exceeds the limit,
+   * and the connection has grown to at least its equal share. A single connection may have a reply
+   * of any length.
    */
   boolean change(long before, long now) {
     if (now == before) {

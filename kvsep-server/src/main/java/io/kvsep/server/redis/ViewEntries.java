@@ -12,9 +12,9 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database in the store itself or in a transaction.
+ * A database of the store or of a transaction.
  *
- * @param written is told the length of each value that is about to be written
+ * @param written gets the length of each value before it is written
  */
 record ViewEntries(KvReader reader, KvWriter writer, IntConsumer written) implements Entries {
   ViewEntries(KvReader reader, KvWriter writer) {

@@ -5,10 +5,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cuts out commands that have arrived whole, are short and look as clients write them. It does so
- * from a copy on the heap, where looking at single bytes costs little. Everything else, and so
- * whatever is wrong, is left to the {@link CommandDecoder}. One serves all connections of an event
- * loop.
+ * Fast path of the {@link CommandDecoder}: decodes commands that are complete, short and in the
+ * usual form, from a heap copy in which access to single bytes is cheap. Everything else, including
+ * all errors, is left to the decoder. Shared by all connections of an event loop.
  */
 final class WholeCommands {
   private static final int BYTES = 16 << 10;
@@ -20,13 +19,13 @@ final class WholeCommands {
   private final int argumentsMax;
   private final byte[] copy = new byte[BYTES];
 
-  /** Whose bytes are copied, null for nobody's; where they begin in the input, and their number. */
+  /** Decoder whose bytes are copied, null for none; their start in the input and their number. */
   private @Nullable CommandDecoder owner;
 
   private int first;
   private int length;
 
-  /** Where to go on in the copy. */
+  /** Position in the copy. */
   private int at;
 
   WholeCommands(CommandTable commands, RedisLimits limits) {
@@ -38,14 +37,14 @@ final class WholeCommands {
     return commands;
   }
 
-  /** What was copied may be something else soon. */
+  /** Invalidates the copy, because the input may change. */
   void forget() {
     owner = null;
   }
 
   /**
-   * Takes the next command from the input, null to leave it to the decoder. Until {@link #forget}
-   * the same decoder comes with the same input, from which nobody else takes anything.
+   * Decodes the next command, or returns null to leave it to the decoder. Until {@link #forget} the
+   * decoder must pass the same input and be its only reader.
    */
   @Nullable Request next(CommandDecoder decoder, ByteBuf input, int bytesMax) {
     int start = input.readerIndex();
@@ -97,7 +96,10 @@ final class WholeCommands {
     return bytes > bytesMax ? null : Request.of(arguments, command, bytes, 0);
   }
 
-  /** The number on a line that begins with a sign; -1 when there is none, or an unusual one. */
+  /**
+   * Parses the number on a line that begins with a sign; -1 if there is none or it has an unusual
+   * form.
+   */
   private int number(char sign) {
     int end = Math.min(length, at + 1 + LENGTH_DIGITS_MAX);
     if (at >= length || copy[at] != sign) {

@@ -11,34 +11,33 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Writing commands of many connections that become one commit: a batch when none of them reads, a
- * transaction of the store otherwise. Replies are written at once and cut back when the commit
- * fails or meets a conflict; they are sent after it. Where a group fails, each of its commands is
- * tried alone, so that nobody gets the error of another.
+ * Commits writes of many connections together: as a batch if none of them reads, otherwise as a
+ * transaction of the store. Replies are written at once, truncated if the commit fails or meets a
+ * conflict, and sent after it. If a group fails, each of its commands is tried alone, so that no
+ * client gets the error of another.
  *
- * <p>A short command can have a long reply, and write a long value: GETEX does both. So a group is
- * also cut by what carrying it out makes, and connections have the commands behind the cut back.
+ * <p>A short command can have a long reply and write a long value, as GETEX does. So a group is
+ * also cut by what its commands produce, and commands after the cut are put back.
  *
- * <p>Conflicts with other users of the store are met again and again until there is none, for some
- * time; after a few, other lanes are kept out meanwhile. Of one thread.
+ * <p>After a conflict with other users of the store the group is retried for some time; after a few
+ * tries other groups are kept out meanwhile. For one thread.
  *
- * <p>What has to be done whatever comes up makes no objects, as memory may be what lacks: lists are
- * gone through by index there.
+ * <p>Cleanup allocates nothing, because memory may have run out: it iterates lists by index.
  */
 final class WriteGroup {
   private static final int COMMANDS_MAX = 1024;
   private static final long BYTES_MAX = 1 << 20;
 
-  /** Replies, and values that a transaction keeps, behind which a group is cut. */
+  /** Bytes of replies and of values kept by a transaction, after which a group is cut. */
   private static final long MADE_BYTES_MAX = 4 << 20;
 
-  /** Tries beside other lanes. */
+  /** Tries before other groups are kept out. */
   private static final int SHARED_TRIES = 3;
 
-  /** From when a group begins, after which each of its commands has few tries left. */
+  /** Time from the start of a group, after which each of its commands has few tries left. */
   static final long RETRY_MILLIS_MAX = 10_000;
 
-  /** For a clock that was set back: with the pauses between them, more than that time. */
+  /** In case the clock was set back: with the pauses, these tries take longer than that time. */
   private static final int TRIES_MAX = 10_000;
 
   private static final long PAUSE_NANOS_MIN = 16_000;
@@ -59,10 +58,10 @@ final class WriteGroup {
   private final WriteBatch batch = new WriteBatch();
   private long bytes;
 
-  /** When what is there began to be committed. */
+  /** When the commit of the current commands began. */
   private long beganMillis;
 
-  /** Bytes of values that the command that runs has written in its transaction. */
+  /** Bytes of values that the current command has written in its transaction. */
   private long writtenBytes;
 
   WriteGroup(ServerState server) {
@@ -86,8 +85,8 @@ final class WriteGroup {
   }
 
   /**
-   * Carries commands out, one at least, until they have made too much; those have their replies
-   * then, and connections have the others back. Whether there were none.
+   * Commits commands, at least one, until they have produced too much. Those have their replies
+   * then; the others are put back. Returns whether there were no others.
    */
   boolean commit() {
     int count = entries.size();
@@ -133,13 +132,13 @@ final class WriteGroup {
   }
 
   /**
-   * Carries everything out if that needs no wait and nothing is in the way; all of it only writes.
-   * Whether it did. When not, the connections have their commands back, and are to leave with them
-   * for a thread that may wait.
+   * Commits everything if that is possible without waiting; all of it only writes. Returns whether
+   * it was. If not, the commands are put back, and their connections leave with them for a thread
+   * that may wait.
    */
   boolean tryCommit() {
     boolean committed = false;
-    // Not while others are kept out so that a transaction meets no more conflicts.
+    // Fails while others are kept out for a transaction that met conflicts.
     Lock lock = server.commits().readLock();
     boolean locked = lock.tryLock();
     try {
@@ -148,7 +147,7 @@ final class WriteGroup {
         committed = server.store().tryWrite(batch);
       }
     } catch (RuntimeException | Error e) {
-      // Whoever may wait tries again, each alone, and answers what becomes of it.
+      // A thread that may wait retries each command alone, and replies with the result.
       committed = false;
     } finally {
       if (locked) {
@@ -168,7 +167,7 @@ final class WriteGroup {
     return committed;
   }
 
-  /** What is behind some commands comes first again with its connections. */
+  /** Puts the commands from an index on back into the inboxes of their connections. */
   private void giveBack(int first) {
     for (int i = entries.size() - 1; i >= first; i--) {
       Session session = entries.get(i).session;
@@ -177,14 +176,14 @@ final class WriteGroup {
       try {
         session.putBack(request);
       } catch (RuntimeException | Error e) {
-        // No memory for a longer inbox; what is behind it there must not be carried out.
+        // No memory for a longer inbox, and later commands in it must not be executed.
         session.closing = true;
         server.budget().release(request.reservedBytes);
       }
     }
   }
 
-  /** Drops commands that nobody will be told of. Throws nothing. */
+  /** Drops commands that get no reply. Throws nothing. */
   void giveUp() {
     finish(entries.size());
     entries.clear();
@@ -207,8 +206,8 @@ final class WriteGroup {
   }
 
   /**
-   * Commits some from the first on; how many. Once more where a keyspace was dropped behind our
-   * back, which shows before anything is written.
+   * Commits commands from the first on and returns their number. Retries once if another user of
+   * the store has dropped a keyspace, which shows before anything is written.
    */
   private int commit(List<Entry> some) {
     try {
@@ -243,7 +242,7 @@ final class WriteGroup {
     }
   }
 
-  /** Whether there was time enough, or nobody is left who waits for it. */
+  /** Whether the time is over, or no client waits any more. */
   private boolean isInVain(List<Entry> some, int tries) {
     return tries == TRIES_MAX
         || server.options().clock().millis() - beganMillis >= RETRY_MILLIS_MAX
@@ -278,9 +277,7 @@ final class WriteGroup {
     return done;
   }
 
-  /**
-   * One value may be written in any case; EXEC may run any number of commands that write long ones.
-   */
+  /** One value may always be written; EXEC may run any number of commands that write long ones. */
   private void willWrite(int length) {
     if (writtenBytes > server.options().limits().requestBytes()) {
       throw new CommandLimitException("the transaction is too large");
@@ -288,7 +285,7 @@ final class WriteGroup {
     writtenBytes += length;
   }
 
-  /** Returns bytes of what it made. */
+  /** Returns the bytes that the command produced. */
   private long run(Entry entry, Entries.Spaces spaces) {
     Session session = entry.session;
     Replies out = session.replies;
@@ -313,12 +310,11 @@ final class WriteGroup {
       entry.session.replies.begin();
       entry.session.replies.error(StoreErrors.reply(failure));
     } catch (RuntimeException | Error e) {
-      // No memory even for that. Nothing may come in its place, so the connection ends.
+      // No memory for the reply. No other may take its place, so the connection ends.
       entry.session.closing = true;
     }
   }
 
-  /** Is through with some commands, from the first on. */
   private void finish(int count) {
     for (int i = 0; i < count; i++) {
       finish(entries.get(i));
