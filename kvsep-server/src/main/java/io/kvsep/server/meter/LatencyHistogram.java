@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * {@link Timings} as a histogram for Prometheus, made when it is asked for: recording costs nothing
- * more. Its buckets end at powers of two, from 16 microseconds to 17 seconds.
+ * {@link Timings} as a Prometheus histogram, created when it is scraped, so recording costs nothing
+ * more. Bucket bounds are powers of two from 16 microseconds to 17 seconds.
  */
 final class LatencyHistogram implements Collector {
   private static final int FIRST = 4;

@@ -10,11 +10,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * How many operations of one kind there were and how long they took. Thread safe; recording takes
- * no lock, allocates nothing, and threads that record do not wait for one another's caches.
+ * Count and duration of operations of one kind. Thread safe; recording is lock-free, allocates
+ * nothing, and does not contend between threads.
  */
 public final class Timings {
-  /** Bucket i counts what took less than 2^i microseconds and fits into no bucket before. */
+  /** Bucket i counts durations below 2^i microseconds that fit into no earlier bucket. */
   private static final int BUCKETS = 32;
 
   private final LongAdder nanos = new LongAdder();
@@ -24,7 +24,7 @@ public final class Timings {
     Arrays.setAll(buckets, i -> new LongAdder());
   }
 
-  /** So many operations, each of which took that long. */
+  /** Records operations that each took the given time. */
   public void record(long operations, long tookNanos) {
     nanos.add(operations * tookNanos);
     long micros = TimeUnit.NANOSECONDS.toMicros(tookNanos);
@@ -48,21 +48,20 @@ public final class Timings {
         .putNumbers("microsBelowPowerOfTwo", Arrays.copyOf(counts, used));
   }
 
-  /** What took less than 2^i microseconds and fits into no bucket before, by i. */
+  /** Counts by bucket: durations below 2^i microseconds that fit into no earlier bucket. */
   long[] buckets() {
     return Arrays.stream(buckets).mapToLong(LongAdder::sum).toArray();
   }
 
-  /** Of all operations together. */
   long nanos() {
     return nanos.sum();
   }
 
   /**
-   * Publishes kinds of operations as one meter: to Prometheus as a histogram, elsewhere with count
-   * and sum, as a timer.
+   * Publishes kinds of operations as one meter: a histogram for Prometheus, otherwise a timer with
+   * count and sum.
    *
-   * @param operations by the values of their tag
+   * @param operations by tag value
    */
   public static void bindTo(
       MeterRegistry registry, String name, String description, Map<String, Timings> operations) {

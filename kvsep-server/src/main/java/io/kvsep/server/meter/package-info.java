@@ -1,4 +1,4 @@
-/** What all listeners measure in the same way. */
+/** Metrics that all listeners measure in the same way. */
 @NullMarked
 package io.kvsep.server.meter;
 
