@@ -8,14 +8,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes of keys and values as people read them. Text is UTF-8; bytes that are no text, or text that
- * would not stay on its line, are hexadecimal digits behind {@code 0x}. Text that itself begins
- * with {@code 0x} is shown in digits too, so that what is shown is never ambiguous.
+ * Shows bytes of keys and values as text. Bytes that are not UTF-8, or would not stay on one line,
+ * are shown as hexadecimal digits after {@code 0x}. Text that begins with {@code 0x} is shown in
+ * digits, too, so the output is unambiguous.
  */
 public final class ByteText {
   private ByteText() {}
 
-  /** One word that stays on its line. */
+  /** Shows bytes as one word on one line. */
   public static String show(byte[] bytes) {
     String text = text(bytes);
     boolean isPlain =
@@ -24,8 +24,8 @@ public final class ByteText {
   }
 
   /**
-   * For values, which often hold line breaks: text with escapes as in Java, backslashes doubled, or
-   * {@code 0x} and digits when it is no text.
+   * Shows a value, which may contain line breaks: text with escapes as in Java and doubled
+   * backslashes, or {@code 0x} and digits if it is not text.
    */
   public static String showEscaped(byte[] bytes) {
     String text = text(bytes);
@@ -52,7 +52,7 @@ public final class ByteText {
     return shown.toString();
   }
 
-  /** The bytes as text, null when they are not UTF-8. */
+  /** Decodes UTF-8; null if the bytes are not valid. */
   public static @Nullable String text(byte[] bytes) {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
@@ -61,7 +61,7 @@ public final class ByteText {
     }
   }
 
-  /** Control and formatting characters would move the cursor of a terminal or break a line. */
+  /** Control and formatting characters would move a terminal's cursor or break the line. */
   private static boolean isUnprintable(int character) {
     int type = Character.getType(character);
     return Character.isISOControl(character)

@@ -3,10 +3,10 @@ package io.kvsep.server.json;
 import io.kvsep.Change;
 
 /**
- * A change of a store as one line of JSON: {@code sequence}, {@code kind}, {@code keyspaceId} with
- * the name, if there is one, as {@code keyspace}, {@code more}; then the {@code key}, or {@code
- * from} and {@code to} of a range; of a put {@code valueLength}, {@code expiresAtMillis} and {@code
- * value} in base64. The value is the last member, so that it can follow in parts.
+ * A change as one line of JSON: {@code sequence}, {@code kind}, {@code keyspaceId}, {@code
+ * keyspace} if it has a name, {@code more}; then the {@code key}, or {@code from} and {@code to} of
+ * a range; for a put {@code valueLength}, {@code expiresAtMillis} and {@code value} in base64. The
+ * value comes last, so that it can be written in parts.
  */
 public final class ChangeLine {
   /** What follows the value. */
@@ -15,15 +15,15 @@ public final class ChangeLine {
   private ChangeLine() {}
 
   /**
-   * All of it but the value.
+   * Everything except the value.
    *
-   * @param more whether more of what was committed together follows
+   * @param more whether more of the same commit follows
    */
   public static String withoutValue(Change change, boolean more) {
     return line(change, more).toString();
   }
 
-  /** Of a put, up to and with the quote before the value, which is to follow in base64. */
+  /** A put up to and including the quote before the value, which follows in base64. */
   public static String upToValue(Change change, boolean more) {
     return line(change, more).unfinished() + ",\"value\":\"";
   }
@@ -52,7 +52,7 @@ public final class ChangeLine {
     return line;
   }
 
-  /** The names that batches have for it. */
+  /** The names used in batches. */
   private static String kind(Change.Kind kind) {
     return switch (kind) {
       case PUT -> "put";

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Builds one JSON object on one line, members in the order they were added. */
+/** Builds a JSON object on one line, with members in insertion order. */
 public final class JsonObject {
   private final StringBuilder text = new StringBuilder("{");
 
@@ -20,7 +20,7 @@ public final class JsonObject {
     return raw(name, Boolean.toString(value));
   }
 
-  /** Three decimals; JSON knows no infinity and no NaN, so neither may be given. */
+  /** Writes three decimals. Infinity and NaN are refused, as JSON lacks them. */
   public JsonObject put(String name, double value) {
     if (!Double.isFinite(value)) {
       throw new IllegalArgumentException(name + " is no number: " + value);
@@ -52,7 +52,7 @@ public final class JsonObject {
     return this;
   }
 
-  /** The text with its quotes. */
+  /** Quotes and escapes a string. */
   public static String quoted(String value) {
     StringBuilder quoted = new StringBuilder("\"");
     for (int i = 0; i < value.length(); i++) {
@@ -79,7 +79,7 @@ public final class JsonObject {
         : index > 0 && Character.isHighSurrogate(value.charAt(index - 1));
   }
 
-  /** What there is so far, to be gone on with. */
+  /** What was written so far, without the closing brace. */
   String unfinished() {
     return text.toString();
   }

@@ -7,11 +7,11 @@ import io.kvsep.VerifyReport;
 import java.util.List;
 import java.util.TreeMap;
 
-/** Figures and reports of a store as JSON, the same on the command line and over HTTP. */
+/** Statistics and reports of a store as JSON, the same on the command line and over HTTP. */
 public final class StoreFigures {
   private StoreFigures() {}
 
-  /** Every figure there is, under its name; those of work are those of opening the store. */
+  /** All statistics by name; counters of work start when the store is opened. */
   public static JsonObject json(StoreStats stats) {
     return new JsonObject()
         .put("entriesEstimate", stats.entriesEstimate())
@@ -71,7 +71,6 @@ public final class StoreFigures {
         .putNames("damagedFiles", reclaim.damagedFiles());
   }
 
-  /** The files of the value log. */
   public static List<JsonObject> segments(List<SegmentStats> segments) {
     return segments.stream()
         .map(
@@ -92,7 +91,6 @@ public final class StoreFigures {
         .toList();
   }
 
-  /** What reclaim did. */
   public static JsonObject json(ReclaimReport report) {
     return new JsonObject()
         .put("filesExamined", report.filesExamined())
@@ -105,7 +103,6 @@ public final class StoreFigures {
         .putNames("damagedFiles", report.damagedFiles());
   }
 
-  /** What verification found. */
   public static JsonObject json(VerifyReport report) {
     return new JsonObject()
         .put("sound", report.isSound())

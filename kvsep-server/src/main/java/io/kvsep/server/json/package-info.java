@@ -1,7 +1,6 @@
 /**
- * JSON that the command line and the HTTP server write alike, and bytes shown as text.
- *
- * <p>Used by both, and knows neither of them.
+ * JSON shared by the command line and the HTTP server, and bytes shown as text. Depends on neither
+ * of them.
  */
 @NullMarked
 package io.kvsep.server.json;
