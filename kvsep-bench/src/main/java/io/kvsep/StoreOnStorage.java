@@ -3,8 +3,8 @@ package io.kvsep;
 import io.kvsep.internal.io.Storage;
 
 /**
- * Opens stores on a storage of one's own, for programs that stop or watch what a store does to its
- * files. In this package because the API has no such call, and needs none.
+ * Opens a store on a given storage, for programs that stop or observe its file operations. In this
+ * package, because the public API has no such call and needs none.
  */
 public final class StoreOnStorage {
   private StoreOnStorage() {}

@@ -11,9 +11,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of one command: {@code --name value}, or {@code --name} alone for a flag. Everything
- * the command did not ask for is refused by {@link #requireAllUsed}, so that a misspelt option is
- * not ignored. Not thread safe.
+ * The options of one command: {@code --name value}, or {@code --name} alone for a flag. {@link
+ * #requireAllUsed} refuses options that the command did not read, so that a misspelt one is not
+ * ignored. Not thread safe.
  */
 public final class Arguments {
   private final Map<String, String> values = new HashMap<>();
@@ -54,7 +54,7 @@ public final class Arguments {
     return values.get(name);
   }
 
-  /** The value of {@code --name}, one of {@code choices}; the first of them is the default. */
+  /** Value of {@code --name}, one of {@code choices}; the first is the default. */
   public String choice(String name, String... choices) {
     String value = text(name);
     if (value == null) {
@@ -67,7 +67,7 @@ public final class Arguments {
     return value;
   }
 
-  /** A number from {@code min} to {@code max}; 10_000 and 10000 are the same. */
+  /** A number from {@code min} to {@code max}; it may have underscores. */
   public long number(String name, long missing, long min, long max) {
     String value = text(name);
     if (value == null) {
@@ -85,7 +85,7 @@ public final class Arguments {
     return number;
   }
 
-  /** A time in seconds, with up to three digits behind a point: at most {@code max} seconds. */
+  /** A time in seconds with up to three decimals, at most {@code max} seconds. */
   public Duration seconds(String name, long missing, long max) {
     String value = text(name);
     if (value == null) {

@@ -8,9 +8,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The load driver behind {@code kvsep bench}. Figures go to standard output, one per line as {@code
- * name value unit}; errors and progress go to standard error. Exit code 0, 1 when the measurement
- * failed or found wrong content, 2 when the command line is wrong.
+ * The load driver behind {@code kvsep bench}. Prints figures to standard output, one per line as
+ * {@code name value unit}, errors and progress to standard error. Exit code 0, 1 if the measurement
+ * failed or found wrong content, 2 if the command line is wrong.
  */
 public final class Bench {
   private static final int FAILED = 1;

@@ -10,17 +10,17 @@ import java.util.NoSuchElementException;
 import java.util.Set;
 
 /**
- * Fills new stores in turns by batches and by a bulk load, with the same entries in the same order,
- * and says how much faster the second is. Batches are measured twice: until all is durable, as a
- * bulk load is when it returns, and until compactions are through as well.
+ * Fills new stores alternately with batches and with a bulk load, with the same entries in the same
+ * order, and prints the speed-up. Batches have two times: until all is durable, as a bulk load is
+ * on return, and until compactions have finished.
  */
 final class BulkCommand {
   private static final int BATCH = 1000;
 
-  /** Odd, so that values begin at as many places as there are. */
+  /** Odd, so that values begin at every possible offset. */
   private static final long NOISE_STEP = 0x9e3779b97f4a7c15L;
 
-  /** What values are taken from, so that to make them costs little beside to store them. */
+  /** Values are slices of this noise, so creating them is cheap compared with storing them. */
   private static final int NOISE_BYTES = 16 << 20;
 
   private final Dataset dataset;
@@ -63,7 +63,7 @@ final class BulkCommand {
     figures.ratio("bulk by settled batches, median", Figures.median(settled));
   }
 
-  /** Nanoseconds until all is durable, and until compactions are through. */
+  /** Nanoseconds until all is durable, and until compactions have finished. */
   private long[] batches(Path directory) {
     long[] nanos = new long[2];
     try (KvStore target = KvStore.open(directory, store.options())) {
@@ -109,7 +109,6 @@ final class BulkCommand {
     figures.rate(name, count, count * (Dataset.KEY_BYTES + dataset.valueBytes()), nanos);
   }
 
-  /** All entries, in arrays that are used again. */
   private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
     private final byte[] key = dataset.newKey();
     private final byte[] value = new byte[dataset.valueBytes()];

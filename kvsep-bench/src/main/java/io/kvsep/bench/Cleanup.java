@@ -5,19 +5,19 @@ import java.util.Deque;
 import java.util.concurrent.Semaphore;
 
 /**
- * Something to be done at the end: by {@link #close}, or by a hook of the JVM if a signal ends the
- * process before, since that runs no finally block. Never by both; and once the hook is at work,
- * threads that begin or end anything wait for ever, so that nothing new comes while it removes what
- * is there. Actions must not use this class. Thread safe.
+ * An action to run at the end: by {@link #close}, or by a shutdown hook if a signal ends the
+ * process, as that runs no finally block. Only one of the two runs it. While the hook runs, threads
+ * that create or close a Cleanup block forever, so nothing new appears while it removes what
+ * exists. Actions must not use this class. Thread safe.
  */
 public final class Cleanup implements AutoCloseable {
-  /** More than once, for folders that something is still being written to. */
+  /** Retries, because a folder may still be written to. */
   private static final int TRIES = 10;
 
-  /** Taken for good by the hook. */
+  /** Acquired for good by the hook. */
   private static final Semaphore TURN = new Semaphore(1);
 
-  /** The newest first, as finally blocks would be. */
+  /** Newest first, like finally blocks. */
   private static final Deque<Cleanup> OPEN = new ArrayDeque<>();
 
   static {

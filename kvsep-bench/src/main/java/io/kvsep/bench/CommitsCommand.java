@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
-/** Concurrent single puts: how many commits share one sync. */
+/** Concurrent single puts: measures how many commits share one sync. */
 final class CommitsCommand {
   private CommitsCommand() {}
 

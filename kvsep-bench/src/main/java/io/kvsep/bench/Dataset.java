@@ -5,9 +5,9 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Entries that follow from their ordinal: 22-byte keys {@code vsz=<valueBytes>-k=<ordinal>} and
- * values that do not compress. Immutable, thread safe; writes into arrays of the caller and
- * allocates nothing.
+ * Entries derived from their ordinal: 22-byte keys {@code vsz=<valueBytes>-k=<ordinal>} and
+ * incompressible values. Immutable, thread safe; writes into arrays of the caller and allocates
+ * nothing.
  */
 public record Dataset(long entryCount, int valueBytes) {
   public static final int KEY_BYTES = 22;
@@ -19,7 +19,7 @@ public record Dataset(long entryCount, int valueBytes) {
   private static final long GOLDEN = 0x9e3779b97f4a7c15L;
   private static final int ORDINAL_DIGITS = 10;
 
-  /** A key array with everything but the ordinal in place. */
+  /** A key array complete except for the ordinal. */
   public byte[] newKey() {
     byte[] key = new byte[KEY_BYTES];
     key[0] = 'v';
@@ -33,7 +33,6 @@ public record Dataset(long entryCount, int valueBytes) {
     return key;
   }
 
-  /** Bytes of all keys and values. */
   public long rawBytes() {
     return entryCount * (KEY_BYTES + valueBytes);
   }
@@ -43,7 +42,7 @@ public record Dataset(long entryCount, int valueBytes) {
     putDigits(key, KEY_BYTES - ORDINAL_DIGITS, ORDINAL_DIGITS, ordinal);
   }
 
-  /** A key of the same length right behind that of {@code ordinal}, which no entry has. */
+  /** A key of the same length directly after that of {@code ordinal}, which no entry has. */
   public void putAbsentKey(long ordinal, byte[] key) {
     putKey(ordinal, key);
     key[KEY_BYTES - 1] = (byte) (key[KEY_BYTES - 1] + 16);
@@ -63,12 +62,12 @@ public record Dataset(long entryCount, int valueBytes) {
     }
   }
 
-  /** Eight bytes of the value of {@code ordinal}, from byte 8 x {@code index} on, little-endian. */
+  /** Eight bytes of the value of {@code ordinal} at offset 8 x {@code index}, little-endian. */
   public long word(long ordinal, int index) {
     return mix(seed(ordinal) + index * GOLDEN);
   }
 
-  /** Whether {@code value} is what {@link #putValue} makes of {@code ordinal}, byte for byte. */
+  /** Whether {@code value} equals that of {@link #putValue} for {@code ordinal}. */
   public boolean isValue(long ordinal, byte[] value) {
     if (value.length != valueBytes) {
       return false;
@@ -91,13 +90,13 @@ public record Dataset(long entryCount, int valueBytes) {
     return true;
   }
 
-  /** The ordinal that comes at {@code index} in a shuffled order; each comes once. */
+  /** Ordinal at {@code index} of a permutation of all ordinals. */
   public long shuffled(long index) {
     int bits = Math.max(2, Long.SIZE - Long.numberOfLeadingZeros(entryCount - 1));
     long mask = (1L << bits) - 1;
     long ordinal = index;
     do {
-      // Each step is a bijection of the numbers of so many bits; those beyond the end go round
+      // Each step is a bijection of numbers of that many bits; results past the end are mapped
       // again.
       for (int round = 0; round < 3; round++) {
         ordinal = (ordinal * GOLDEN + bits) & mask;

@@ -10,19 +10,18 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.stream.Stream;
 
-/** Folders that measurements fill and remove. */
+/** Directories that measurements fill and remove. */
 public final class Directories {
   private Directories() {}
 
-  /** A new folder under {@code java.io.tmpdir}. */
   public static Path temporary() {
     return temporary(Path.of(System.getProperty("java.io.tmpdir")));
   }
 
-  /** A new folder in {@code parent}, which is made if need be. */
+  /** Creates a directory in {@code parent}, which is created if missing. */
   public static Path temporary(Path parent) {
     try {
-      // Some versions of the JDK take a link to a folder for something in the way.
+      // In some JDK versions createDirectories fails on a link to a directory.
       if (!Files.isDirectory(parent)) {
         Files.createDirectories(parent);
       }
@@ -32,7 +31,7 @@ public final class Directories {
     }
   }
 
-  /** The folder that somebody has named, made if need be; refused when there is anything in it. */
+  /** A directory named by the user; created if missing, refused unless it is empty. */
   static Path empty(Path directory) {
     try {
       Files.createDirectories(directory);
@@ -47,7 +46,7 @@ public final class Directories {
     }
   }
 
-  /** Removes all that is there; what somebody else removes meanwhile is no failure. */
+  /** Removes a directory tree; files that another process removes meanwhile are ignored. */
   public static void remove(Path directory) {
     try {
       Files.walkFileTree(
@@ -82,8 +81,8 @@ public final class Directories {
   }
 
   /**
-   * Lengths of all files in {@code directory}, which has no folders in it; one that is deleted
-   * meanwhile does not count.
+   * Total length of the files in {@code directory}, which has no subdirectories; files deleted
+   * meanwhile do not count.
    */
   static long fileBytes(Path directory) {
     try (Stream<Path> files = Files.list(directory)) {

@@ -8,7 +8,7 @@ import java.lang.management.MemoryType;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Prints figures, one a line. */
+/** Prints figures, one per line. */
 final class Figures {
   static final int NAME_COLUMNS = 32;
 
@@ -38,14 +38,14 @@ final class Figures {
     text(name, String.format(Locale.ROOT, "%.3f", value));
   }
 
-  /** Of an even number it is the lower one of the middle two, so that it was really measured. */
+  /** Of an even number the lower middle value, so that it is a measured one. */
   static double median(double[] values) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);
     return sorted[(sorted.length - 1) / 2];
   }
 
-  /** How long operations took; a percentile is at most 6.25 % too high. */
+  /** Percentiles are at most 6.25 % too high. */
   void latencies(String name, Latencies latencies) {
     if (latencies.count() > 0) {
       micros(name + ", p50", latencies.nanos(0.50));
@@ -59,7 +59,7 @@ final class Figures {
     text(name, String.format(Locale.ROOT, "%,.1f us", nanos / 1e3));
   }
 
-  /** Operations and, where they move bytes, megabytes a second. */
+  /** Operations and, if they move bytes, megabytes per second. */
   void rate(String name, long operations, long bytes, long nanos) {
     double seconds = Math.max(1, nanos) / 1e9;
     String rate = String.format(Locale.ROOT, "%,.0f /s", operations / seconds);
@@ -69,20 +69,17 @@ final class Figures {
     text(name, rate);
   }
 
-  /**
-   * CPU time of the current thread: unlike the time that passed it hardly depends on what else the
-   * machine is doing.
-   */
+  /** CPU time of the current thread, which hardly depends on other load of the machine. */
   static long cpuNanos() {
     return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
   }
 
-  /** CPU time of the whole process, background work and the JVM's own threads included. */
+  /** CPU time of the process, including background work and the JVM's own threads. */
   static long processCpuNanos() {
     return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
   }
 
-  /** The peaks of all heap pools added up, which is at least what was ever used at one time. */
+  /** Sum of the peaks of all heap pools: an upper bound of the heap's peak. */
   static long heapPeakBytes() {
     long bytes = 0;
     for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {

@@ -4,13 +4,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The operating system's cache of files. */
+/** The page cache of the operating system. */
 final class FileCache {
   private static final Path DROP = Path.of("/proc/sys/vm/drop_caches");
 
   private FileCache() {}
 
-  /** Empties it, or says among the figures that this is not possible. */
   static void drop(Figures figures) {
     if (!drop()) {
       figures.text("file cache", "cannot be emptied here: nothing is read from the device");
@@ -18,9 +17,9 @@ final class FileCache {
   }
 
   /**
-   * Empties it of all that is written out, so that the next reads come from the device.
+   * Drops all clean pages, so that the next reads come from the device.
    *
-   * @return false where that is not possible, or not allowed to this user
+   * @return false if that is not possible or not permitted
    */
   private static boolean drop() {
     if (!Files.isWritable(DROP)) {

@@ -13,10 +13,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Random point reads of a store that is flushed and compacted and fits into memory: keys that are
- * there and keys that are not, copied into an array, appended to a {@code Bytes}, or looked at in
- * place. The first command runs the whole table with the bytes each call allocates, the second one
- * way with several threads ({@code -t 1} to {@code -t 4}).
+ * Random point reads of a flushed and compacted store that fits into memory: present and absent
+ * keys, copied into an array, appended to a {@code Bytes}, or viewed in place. The first command
+ * runs everything with the bytes allocated per call, the second one variant with several threads
+ * ({@code -t 1} to {@code -t 4}).
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark -prof gc
@@ -65,11 +65,10 @@ public class GetBenchmark extends ReadBenchmark {
     return loaded.store.read(reader.presentKey(), Reader.LAST_BYTE);
   }
 
-  /** What one thread reads with. */
   @State(Scope.Thread)
-  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method first.
   public static class Reader {
-    /** Touches the value at both ends; the boxed byte comes from a cache and allocates nothing. */
+    /** Reads both ends of the value; the boxed byte is cached, so this allocates nothing. */
     static final Function<ByteBuffer, Object> LAST_BYTE =
         view -> (byte) (view.get(0) ^ view.get(view.limit() - 1));
 

@@ -11,14 +11,14 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 
-/** Reads random keys that are there, on some threads for some time. */
+/** Reads random existing keys, on some threads for some time. */
 final class GetCommand {
   /** Reads between two looks at the clock. */
   private static final int ROUND = 256;
 
   private GetCommand() {}
 
-  /** One way to read a key; whether it was there with a value of the right length. */
+  /** One way to read a key. Returns whether it has a value of the right length. */
   private interface Read {
     boolean find(byte[] key);
   }
@@ -35,7 +35,7 @@ final class GetCommand {
     Dataset dataset = new Dataset(entries, chosen.valueBytes());
     Figures figures = new Figures(System.out);
     try (KvStore store = KvStore.open(chosen.existing(), chosen.options())) {
-      // The first run warms up the code and the file cache.
+      // The first run warms up code and file cache.
       for (String name : List.of("warm-up", "get")) {
         Workers.Outcome outcome =
             Workers.run(
@@ -52,7 +52,7 @@ final class GetCommand {
     }
   }
 
-  /** Reads until told to stop; the number of reads. */
+  /** Reads until {@code running} is false; returns the number of reads. */
   static long read(
       String via, KvStore store, Dataset dataset, int worker, BooleanSupplier running) {
     byte[] key = dataset.newKey();

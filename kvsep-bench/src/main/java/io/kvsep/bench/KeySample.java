@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Keys of a store, each key with the same chance to be among them.
+ * A uniform random sample of the keys of a store.
  *
- * @param keys in no order; all keys if there are no more than were asked for
+ * @param keys in no order; all keys if the store has no more than requested
  * @param entryCount entries of the store
  */
 record KeySample(List<byte[]> keys, long entryCount) {
   private static final long SEED = 7;
 
-  /** Walks all keys once; keeps {@code countMax} of them on the heap. */
+  /** Scans all keys once; keeps {@code countMax} of them on the heap. */
   static KeySample of(KvReader source, int countMax, Progress progress) {
     SplittableRandom random = new SplittableRandom(SEED);
     List<byte[]> keys = new ArrayList<>();
@@ -27,7 +27,7 @@ record KeySample(List<byte[]> keys, long entryCount) {
         if ((seen & 1023) == 0) {
           progress.update(seen);
         }
-        // The n-th key takes the place of another with the chance that it belongs to the sample.
+        // Reservoir sampling: the n-th key replaces another with probability countMax / n.
         if (keys.size() < countMax) {
           keys.add(cursor.key());
         } else {

@@ -29,10 +29,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The process that {@link KillLoop} kills. Opens the store and writes on several threads, while
- * another one flushes, compacts, reclaims and scans. Says {@code ready} on standard output when the
- * store is open, and {@code stopped} when it has come to the point where it is to be killed; the
- * thread that came there goes no further. Ends by itself with a failure, or when its input ends,
- * since then nobody is there to kill it.
+ * another thread flushes, compacts, reclaims and scans. Prints {@code ready} when the store is
+ * open, and {@code stopped} at the point where it is to be killed; the thread there stops for good.
+ * Exits with a failure on errors, or when its input ends, because then its parent is gone.
  */
 final class KillChild {
   static final int FAILED = 3;
@@ -43,10 +42,10 @@ final class KillChild {
   private final KillLedger ledger;
   private final KvStore store;
 
-  /** Whether an operation is called acknowledged before it is done, which the parent must see. */
+  /** Acknowledges operations before they are done, which the parent must detect. */
   private final boolean lies;
 
-  /** The last acknowledged operation of each writer, as the other writers see it. */
+  /** Last acknowledged operation of each writer, as other writers see it. */
   private final AtomicLongArray acknowledged;
 
   private KillChild(KillWorkload workload, KillLedger ledger, KvStore store, boolean lies) {
@@ -65,10 +64,10 @@ final class KillChild {
   }
 
   /**
-   * @param words store, ledger, seed, writers, keys of each, salt of this process, point to stop at
-   *     or nothing
-   * @param device puts something between the store and its files
-   * @param lies whether operations are called acknowledged before they are done
+   * @param words store, ledger, seed, writers, keys of each, salt of this process, and optionally
+   *     the point to stop at
+   * @param device wraps the storage under the store
+   * @param lies whether operations are acknowledged before they are done
    */
   static void run(String[] words, UnaryOperator<Storage> device, boolean lies) throws IOException {
     KillWorkload workload =
@@ -196,7 +195,7 @@ final class KillChild {
     return workload.value(writer, number, change.inSpace(), change.from());
   }
 
-  /** Everything that a store does beside writing, in any order. */
+  /** Runs the store's other operations in random order. */
   private void work(SplittableRandom random) {
     while (true) {
       switch (random.nextInt(8)) {
@@ -214,7 +213,7 @@ final class KillChild {
     }
   }
 
-  /** Files that a cursor needs go later than others. */
+  /** A cursor delays the removal of files. */
   private void scan() {
     try (Snapshot snapshot = store.snapshot();
         KvCursor cursor = snapshot.cursor()) {

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** Runs a {@link KillLoop} for as many kills as one likes. */
+/** Runs a {@link KillLoop} for a given number of kills. */
 final class KillCommand {
   private KillCommand() {}
 
@@ -25,7 +25,7 @@ final class KillCommand {
     int writers = arguments.count("threads", 4, 1, 64);
     int keys = arguments.count("keys", 200, 8, 100_000);
     arguments.requireAllUsed();
-    // The ledger of an earlier run would not go with the store.
+    // The ledger of an earlier run would not match the store.
     Path directory = given == null ? Directories.temporary() : Directories.empty(Path.of(given));
     KillLoop loop = new KillLoop(directory, child, seed, writers, keys);
     long start = System.nanoTime();

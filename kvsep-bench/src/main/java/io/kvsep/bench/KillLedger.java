@@ -12,27 +12,26 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * What a process that is going to be killed was told, in a file of its own that parent and child
- * map. A number is there for the parent from the moment the child has stored it: the page belongs
- * to the operating system, which outlives both. Each number is written by one thread and only
- * grows.
+ * What a process that will be killed was told, in a file mapped by parent and child. The parent
+ * sees a number as soon as the child has stored it: the page belongs to the operating system and
+ * outlives both. Each number has one writing thread and only grows.
  *
  * <p>Thread safe.
  */
 final class KillLedger {
-  /** What is kept of each writer. */
+  /** Numbers kept for each writer. */
   enum Entry {
-    /** The last operation that was begun. */
+    /** The last operation begun. */
     BEGUN,
-    /** The last one of which the store said that it is done. */
+    /** The last operation that the store acknowledged. */
     ACKNOWLEDGED,
-    /** The last one acknowledged with durability sync. */
+    /** The last operation acknowledged with durability sync. */
     SYNCED,
-    /** Of its keyspace, when the process began. */
+    /** Generation of its keyspace when the process began. */
     GENERATION
   }
 
-  /** What the store did by itself, for the report. */
+  /** Background work of the store, for the report. */
   enum Work {
     FLUSHES,
     COMPACTIONS,
@@ -42,7 +41,7 @@ final class KillLedger {
   private static final VarHandle LONGS =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** A writer's numbers share no cache line with another's. */
+  /** Writers share no cache line. */
   private static final int WRITER_BYTES = 64;
 
   private final ByteBuffer bytes;
@@ -53,7 +52,7 @@ final class KillLedger {
     this.writers = writers;
   }
 
-  /** Opens the file, which is made when absent. */
+  /** Opens the file, or creates it. */
   static KillLedger open(Path file, int writers) {
     try (FileChannel channel =
         FileChannel.open(

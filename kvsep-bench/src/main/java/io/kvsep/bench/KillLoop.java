@@ -25,14 +25,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Kills processes that write into one store, again and again, and checks each time that everything
- * is there of which they were told so: no write that was acknowledged is missing, whatever its
- * durability, none is there in part, none without those acknowledged before it, and every value is
- * right to the last byte.
+ * Repeatedly kills processes that write to one store, and checks each time that all acknowledged
+ * writes are there: no acknowledged write is missing, whatever its durability, no write is partial,
+ * none is there without all acknowledged before it, and every value is correct to the last byte.
  *
- * <p>The processes die by SIGKILL: at random moments, also while they recover, or when they say
- * that they have come to a certain point, such as the sync of a manifest. What the operating system
- * took over survives that, so this shows the death of a process and not of a machine.
+ * <p>The processes die by SIGKILL: at random times, also during recovery, or when they report a
+ * given point, such as the sync of a manifest. Data handed to the operating system survives that,
+ * so this tests the death of a process, not of a machine.
  *
  * <p>Not thread safe.
  */
@@ -42,10 +41,13 @@ final class KillLoop {
   private static final long RANDOM_MILLIS_MAX = 1_500;
   private static final Duration POINT_MAX = Duration.ofSeconds(4);
 
-  /** Exit value of a process that died by SIGKILL; one that crashed by itself has another. */
+  /** Exit value of a process killed by SIGKILL; a crashed one has another. */
   private static final int KILLED = 128 + 9;
 
-  /** By the checking process's clock everything short-lived has expired and nothing long-lived. */
+  /**
+   * Offset of the checking process's clock: all short-lived entries have expired, and no long-lived
+   * ones.
+   */
   private static final Duration AHEAD = Duration.ofDays(30);
 
   private final Path directory;
@@ -69,16 +71,16 @@ final class KillLoop {
   private long filesRewritten;
 
   /**
-   * @param directory of its own, in which the store and the ledger are made
-   * @param child its {@code main} is that of {@link KillChild}, or a worse one in tests
+   * @param directory for the store and the ledger, used by nothing else
+   * @param child class with the {@code main} of {@link KillChild}, or of a faulty one in tests
    */
   KillLoop(Path directory, Class<?> child, long seed, int writers, int keys) {
     this(directory, child, seed, writers, keys, START_MAX, POINT_MAX);
   }
 
   /**
-   * @param startMax after which a process that has not opened the store is taken to hang
-   * @param pointMax after which one that has not come to its point is killed where it is
+   * @param startMax after which a process that has not opened the store counts as hanging
+   * @param pointMax after which a process that has not reached its point is killed anyway
    */
   KillLoop(
       Path directory,
@@ -99,7 +101,7 @@ final class KillLoop {
     this.random = new SplittableRandom(seed);
   }
 
-  /** Kills at the next point or moment that the seed gives. */
+  /** Kills at the next point or time that the seed gives. */
   void killOnce() {
     int drawn = random.nextInt(StopPoint.REACHED.size() * 3 / 2);
     if (drawn >= StopPoint.REACHED.size()) {
@@ -115,7 +117,6 @@ final class KillLoop {
     }
   }
 
-  /** One process, from its start to its end, and the check of what it left. */
   void killAt(@Nullable StopPoint point) {
     model.put(ledger);
     try {
@@ -139,8 +140,8 @@ final class KillLoop {
   }
 
   /**
-   * Opens the store and checks it; see {@link KillModel#check}. Sometimes only for reading, so that
-   * the next process has to recover what this one left, and may be killed over it.
+   * Opens the store and checks it; see {@link KillModel#check}. Sometimes read-only first, so that
+   * the next process must recover and may be killed during recovery.
    */
   void check() {
     if (Files.exists(directory.resolve("CURRENT")) && random.nextInt(2) == 0) {
@@ -175,7 +176,7 @@ final class KillLoop {
     return KillChild.builder().clock(Clock.offset(Clock.systemUTC(), AHEAD));
   }
 
-  /** Where the process was killed. */
+  /** Returns where the process was killed. */
   private String runUntilKilled(@Nullable StopPoint point) throws IOException {
     Path errors = ledgerFile.resolveSibling("errors");
     Process process = new ProcessBuilder(command(point)).redirectError(errors.toFile()).start();
@@ -183,7 +184,7 @@ final class KillLoop {
     try {
       words.start();
       String place = awaitMoment(point, words);
-      // Through the handle: Process.destroyForcibly would close the pipe first.
+      // Through the handle, because Process.destroyForcibly would close the pipe first.
       process.toHandle().destroyForcibly();
       if (!process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS)) {
         throw new FailedMeasurementException("a killed process does not end");
@@ -212,7 +213,7 @@ final class KillLoop {
       return reached ? (point.after() ? "after " : "before ") + point.place() : "late, anywhere";
     }
     if (random.nextInt(4) == 0) {
-      // Somewhere in the start of the process or the recovery of the store.
+      // During the start of the process or the recovery of the store.
       words.stopped.await(200 + random.nextLong(600), TimeUnit.MILLISECONDS);
       return "at random, from the start";
     }
@@ -247,7 +248,7 @@ final class KillLoop {
         point == null ? "" : point.toString());
   }
 
-  /** The store; there is one once a process was killed behind its creation. */
+  /** The store; it exists once a process was killed after creating it. */
   Path store() {
     return directory;
   }
@@ -256,12 +257,12 @@ final class KillLoop {
     return kills;
   }
 
-  /** Writes of which a process was told that they are done before it was killed. */
+  /** Number of writes acknowledged before their process was killed. */
   long acknowledged() {
     return acknowledged;
   }
 
-  /** How many of the kills were at a point that was asked for. */
+  /** Number of kills at a requested point. */
   int killsAtPoints() {
     return killsByPlace.entrySet().stream()
         .filter(entry -> entry.getKey().matches("(before|after) .*"))
@@ -282,7 +283,7 @@ final class KillLoop {
     figures.count("log files rewritten, at least", filesRewritten);
   }
 
-  /** What a process says, heard until its end. */
+  /** Reads the output of a process until its end. */
   private static final class Words extends Thread {
     final CountDownLatch readyOrStopped = new CountDownLatch(1);
     final CountDownLatch stopped = new CountDownLatch(1);
@@ -305,7 +306,7 @@ final class KillLoop {
           }
         }
       } catch (IOException e) {
-        // The process is gone and its pipe with it.
+        // The process has died, which closed the pipe.
         return;
       } finally {
         readyOrStopped.countDown();

@@ -19,27 +19,27 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What must be in a store after the first so many operations of each writer, and whether it is. Not
- * thread safe.
+ * The state a store must have after the first n operations of each writer, with n for each, and its
+ * check. Not thread safe.
  */
 final class KillModel {
   private static final byte[] WRITER_KEYS = "w".getBytes(StandardCharsets.UTF_8);
 
   private final KillWorkload workload;
 
-  /** The last operation of each writer that was found. */
+  /** Last operation found of each writer. */
   private final long[] numbers;
 
   private final long[] generations;
 
-  /** For each writer and key the operation that put its value, 0 when it is absent. */
+  /** By writer and key the operation that put its value, 0 if it is absent. */
   private final long[][] entries;
 
   private final long[][] spaceEntries;
 
   /**
-   * Whether a writer was about to drop its keyspace when it was killed: until it has done so, that
-   * may be whole, empty or gone, and the next one may be there.
+   * Whether a writer was about to drop its keyspace when it was killed: until it has done so, the
+   * keyspace may be complete, empty or gone, and the next one may exist.
    */
   private final boolean[] renewing;
 
@@ -58,12 +58,11 @@ final class KillModel {
     return numbers[writer];
   }
 
-  /** Values that were compared so far. */
   long checkedEntries() {
     return checkedEntries;
   }
 
-  /** Writes down from where the next process goes on. */
+  /** Stores in the ledger where the next process continues. */
   void put(KillLedger ledger) {
     for (int writer = 0; writer < workload.writers; writer++) {
       ledger.set(Entry.BEGUN, writer, numbers[writer]);
@@ -74,8 +73,8 @@ final class KillModel {
   }
 
   /**
-   * Checks a store against what its last process was told, and takes what is found as the new
-   * state. Throws {@link FailedMeasurementException} when a promise is broken.
+   * Checks a store against what its last process was told, and takes the state found as the new
+   * one. Throws {@link FailedMeasurementException} if a promise is broken.
    */
   void check(KvStore store, KillLedger ledger) {
     long[] found = new long[workload.writers];
@@ -111,7 +110,7 @@ final class KillModel {
     checkContent(store);
   }
 
-  /** Checks that the store still holds what it held when it was checked last. */
+  /** Checks that the store is unchanged since the last check. */
   void checkContent(KvStore store) {
     checkEntries(store);
     checkSpaces(store);

@@ -12,10 +12,10 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * What the writers of the kill loop do. The n-th operation of each, from 1, follows from the seed
- * alone, so that a process can do it and another one can tell what must be there. Every writer has
- * keys of its own, in the store's own keyspace and in one that it drops and makes anew at times,
- * and a counter that each of its operations sets:
+ * Operations of the writers of the kill loop. The n-th operation of each, from 1, is derived from
+ * the seed alone, so that one process can do it and another one can compute its result. Every
+ * writer has its own keys, in the store's default keyspace and in one that it sometimes drops and
+ * recreates, and a counter that each of its operations sets:
  *
  * <pre>
  * w2/0017    key 17 of writer 2; the same in its keyspace, which is named space-2-GENERATION
@@ -23,10 +23,10 @@ import java.util.SplittableRandom;
  *            operation that was acknowledged before this one began; 8 bytes each
  * </pre>
  *
- * Immutable.
+ * <p>Immutable.
  */
 final class KillWorkload {
-  /** So short that it is over whenever somebody checks; see {@link KillLoop}. */
+  /** So short that it has always expired at a check; see {@link KillLoop}. */
   static final Duration SHORT_LIFE = Duration.ofMillis(200);
 
   static final Duration LONG_LIFE = Duration.ofDays(300);
@@ -45,13 +45,12 @@ final class KillWorkload {
     this.keys = keys;
   }
 
-  /** How an operation is done. */
   enum Kind {
     /** One batch of changes, with the counter. */
     BATCH,
     /** The counter alone, by compare-and-set. */
     SWAP,
-    /** Drops the writer's keyspace and makes the next one, then sets the counter. */
+    /** Drops the writer's keyspace, creates the next one, then sets the counter. */
     RENEW
   }
 
@@ -62,11 +61,11 @@ final class KillWorkload {
     /** With {@link #LONG_LIFE}. */
     PUT_LONG_LIVED,
     DELETE,
-    /** From key {@code from} up to and without {@code to}. */
+    /** From key {@code from} to before {@code to}. */
     DELETE_RANGE
   }
 
-  /** One write of a batch; {@code to} is for ranges only. */
+  /** One write of a batch; {@code to} is used by ranges only. */
   record Change(What what, boolean inSpace, int from, int to) {}
 
   record Operation(Kind kind, List<Change> changes, Durability durability, boolean synced) {}
@@ -130,7 +129,7 @@ final class KillWorkload {
     return value.array();
   }
 
-  /** What operation {@code number} puts under a key: of any length, worth compressing or not. */
+  /** Value that operation {@code number} puts: of any length, compressible or not. */
   byte[] value(int writer, long number, boolean inSpace, int index) {
     SplittableRandom random = random(writer, number, 2L * index + (inSpace ? 2 : 1));
     byte[] value = new byte[length(random)];

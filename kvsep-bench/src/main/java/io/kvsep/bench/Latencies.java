@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How long operations took: counts in classes that grow with the time, sixteen to each power of
- * two, so that a percentile is at most 6.25 % too high. Not thread safe.
+ * Histogram of latencies with sixteen classes per power of two, so that a percentile is at most
+ * 6.25 % too high. Not thread safe.
  */
 public final class Latencies {
   private static final int CLASS_BITS = 4;
@@ -15,7 +15,7 @@ public final class Latencies {
   private long count;
   private long longest;
 
-  /** One for each of so many threads. */
+  /** One histogram for each thread. */
   public static List<Latencies> ofThreads(int threads) {
     List<Latencies> all = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
@@ -53,7 +53,7 @@ public final class Latencies {
     return longest;
   }
 
-  /** At least so much as {@code share} of the operations took at most; 0 without operations. */
+  /** Upper bound of the latency of {@code share} of the operations; 0 without operations. */
   public long nanos(double share) {
     long rank = (long) Math.ceil(share * count);
     long seen = 0;
@@ -75,7 +75,7 @@ public final class Latencies {
     return (exponent - CLASS_BITS + 1) * CLASSES + within;
   }
 
-  /** The longest time of a class. */
+  /** Upper bound of a class. */
   private static long upper(int index) {
     if (index < CLASSES) {
       return index;

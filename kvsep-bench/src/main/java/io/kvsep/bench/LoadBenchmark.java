@@ -11,10 +11,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Loading new keys in batches of a thousand, in a shuffled order or ascending, synced when the
- * store is closed only. One operation is one entry. Flushes and compactions run meanwhile and are
- * part of the figure; every iteration starts with an empty store. All entries have one value, so
- * that making values is not measured.
+ * Loads new keys in batches of a thousand, shuffled or ascending; synced only when the store is
+ * closed. One operation is one entry. Flushes and compactions run concurrently and are part of the
+ * figure; every iteration starts with an empty store. All entries share one value, so that creating
+ * values is not measured.
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar LoadBenchmark
@@ -22,7 +22,7 @@ import org.openjdk.jmh.annotations.TearDown;
  * </pre>
  */
 @State(Scope.Thread)
-@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+@SuppressWarnings("NullAway.Init") // JMH calls the set-up method first.
 public class LoadBenchmark extends StoreBenchmark {
   private static final int BATCH_COUNT = 1000;
 
@@ -39,7 +39,7 @@ public class LoadBenchmark extends StoreBenchmark {
   @Setup(Level.Iteration)
   public void open() {
     target = LoadedStore.empty(valueBytes);
-    // More than an iteration can write, or it would end with overwriting.
+    // More than an iteration can write; otherwise it would begin to overwrite.
     keys = new Dataset(Dataset.ENTRIES_MAX, valueBytes);
     batch = new WriteBatch();
     key = keys.newKey();

@@ -12,13 +12,13 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Loads a store and shows that all of it is there after a clean close. The heap needs room for one
- * batch only, whatever the number of entries.
+ * Loads a store and verifies all of it after a clean close. The heap holds only one batch, whatever
+ * the number of entries.
  */
 final class LoadCommand {
   private static final long POLL_NANOS = 20_000_000;
 
-  /** A store whose figures did not move for so long has no background work left. */
+  /** Background work has finished if the statistics have not changed for this long. */
   static final long QUIET_NANOS = 500_000_000;
 
   private final Dataset dataset;
@@ -128,7 +128,7 @@ final class LoadCommand {
     }
   }
 
-  /** Flushes, and waits until the compactions that follow are through. */
+  /** Flushes, and waits until the following compactions have finished. */
   static void settle(KvStore target) {
     target.flush();
     StoreStats last = target.stats();

@@ -6,7 +6,10 @@ import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
 import java.nio.file.Path;
 
-/** A store for a benchmark in a temporary folder that goes with it. Thread safe once filled. */
+/**
+ * A store for a benchmark in a temporary directory that is removed with it. Thread safe once
+ * filled.
+ */
 final class LoadedStore implements AutoCloseable {
   private static final long RAW_BYTES_MAX = 256L << 20;
   private static final int BATCH_COUNT = 1000;
@@ -20,12 +23,12 @@ final class LoadedStore implements AutoCloseable {
     this.store = KvStore.open(directory, KvOptions.builder().durability(Durability.none()).build());
   }
 
-  /** An empty store; the data set only says which keys and values belong to it. */
+  /** An empty store; the data set only defines its keys and values. */
   static LoadedStore empty(int valueBytes) {
     return new LoadedStore(dataset(valueBytes));
   }
 
-  /** A store with all of the data set, flushed and compacted. */
+  /** A store with the whole data set, flushed and compacted. */
   static LoadedStore filled(int valueBytes) {
     LoadedStore loaded = new LoadedStore(dataset(valueBytes));
     Dataset dataset = loaded.dataset;
@@ -56,7 +59,7 @@ final class LoadedStore implements AutoCloseable {
     }
   }
 
-  /** As many entries as fit the limit, a million at most. */
+  /** As many entries as fit the limit, at most a million. */
   private static Dataset dataset(int valueBytes) {
     long entries = Math.min(1_000_000, RAW_BYTES_MAX / (Dataset.KEY_BYTES + valueBytes));
     return new Dataset(entries, valueBytes);

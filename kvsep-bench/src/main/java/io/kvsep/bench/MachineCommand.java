@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /**
- * What the machine itself makes of several threads that share nothing they write: the most that
- * readers of a store can hope for. Uses a mapped file that is far larger than the caches.
+ * Measures how the machine scales with threads that share no written data: the upper bound for
+ * readers of a store. Uses a mapped file far larger than the caches.
  */
 final class MachineCommand {
   private static final int MAPPED_BYTES = 1 << 29;
@@ -23,8 +23,8 @@ final class MachineCommand {
   /** Steps between two looks at the clock. */
   private static final int ROUND = 256;
 
-  /** Where results go, written once a run. */
-  @SuppressWarnings("UnusedVariable") // only there to keep the compiler from removing the work
+  /** Receives results, once a run. */
+  @SuppressWarnings("UnusedVariable") // Keeps the compiler from removing the work.
   private static volatile long blackHole;
 
   private MachineCommand() {}
@@ -79,7 +79,7 @@ final class MachineCommand {
     return count;
   }
 
-  /** Each place follows from what was read before, as in a search. */
+  /** Each position depends on the previous read, as in a search. */
   private static long dependent(ByteBuffer mapped, int worker, BooleanSupplier running) {
     long state = worker;
     long count = 0;
@@ -108,7 +108,7 @@ final class MachineCommand {
     return count;
   }
 
-  /** All lines of a piece at a random place, as when a value is read. */
+  /** Reads all lines of a chunk at a random position, as reading a value does. */
   private static long chunks(ByteBuffer mapped, int worker, BooleanSupplier running) {
     long state = worker;
     long count = 0;

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** Opens and closes a store again and again: how long both take, and what an open one holds. */
+/** Opens and closes a store repeatedly: measures both, and what an open store holds. */
 final class OpenCommand {
   private OpenCommand() {}
 
@@ -42,7 +42,7 @@ final class OpenCommand {
         KvStore store = KvStore.open(directory, options);
         long opened = System.nanoTime() - start;
         if (round == 0) {
-          // The classes are loaded meanwhile, and what was not written to tables is replayed.
+          // The first open also loads classes and replays the log.
           figures.seconds("first open", opened);
           print(store.stats(), figures);
         } else {

@@ -2,13 +2,13 @@ package io.kvsep.bench;
 
 import java.io.IOException;
 
-/** The process that has started this one, and has its standard input. */
+/** The process that started this one and holds its standard input. */
 public final class Parent {
   private Parent() {}
 
   /**
-   * Halts this process when its input ends, however its parent ended: nobody is there to end it, or
-   * for whom to work.
+   * Halts this process when its input ends, however its parent ended, because then nothing else
+   * would end it.
    */
   public static void haltWithIt(int exitCode) {
     Thread thread =
@@ -19,7 +19,7 @@ public final class Parent {
                   // Only the end counts.
                 }
               } catch (IOException e) {
-                // As good as the end.
+                // Same as the end.
               }
               Runtime.getRuntime().halt(exitCode);
             },

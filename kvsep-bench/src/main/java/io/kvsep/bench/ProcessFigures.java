@@ -7,13 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
-/** What the operating system holds for this process; -1 where it does not say. */
+/** Resources that the operating system holds for this process; -1 if unknown. */
 final class ProcessFigures {
   private static final Path MAPPINGS = Path.of("/proc/self/maps");
 
   private ProcessFigures() {}
 
-  /** Areas of the address space, of which Linux allows 65,530 unless told otherwise. */
+  /** Number of memory mappings; the default limit of Linux is 65,530. */
   static long mappings() {
     try (Stream<String> lines = Files.lines(MAPPINGS)) {
       return lines.count();

@@ -8,13 +8,13 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * One line that says how far a long step is, redrawn a few times a second on a terminal and never
- * written anywhere else. For the thread that does the step.
+ * A progress line for a long step, redrawn a few times a second, only on a terminal. Used by the
+ * thread that does the step.
  */
 public final class Progress implements AutoCloseable {
   private static final int BAR_COLUMNS = 30;
 
-  /** What is drawn beside the label, and more. */
+  /** Upper bound of what is drawn next to the label. */
   private static final int COLUMNS_BESIDE = 68;
 
   private static final long REDRAW_NANOS = 200_000_000;
@@ -39,12 +39,12 @@ public final class Progress implements AutoCloseable {
     this.target = target;
   }
 
-  /** For a step that takes a known time; drawn by {@link #update()}. */
+  /** For a step of known duration; drawn by {@link #update()}. */
   static Progress ofTime(String label, Duration time, PrintStream target) {
     return new Progress(label, time.toNanos(), /* timed= */ true, target);
   }
 
-  /** Draws how much of the time of {@link #ofTime} is over. */
+  /** Draws the elapsed part of the duration of {@link #ofTime}. */
   void update() {
     if (TERMINAL) {
       update(System.nanoTime() - startNanos);
@@ -77,7 +77,6 @@ public final class Progress implements AutoCloseable {
     target.flush();
   }
 
-  /** Takes the line away again. */
   @Override
   public void close() {
     if (drawn) {
@@ -87,8 +86,8 @@ public final class Progress implements AutoCloseable {
   }
 
   /**
-   * Whether standard error is a terminal. Java 17 knows only about input and output together, and
-   * from Java 22 on a console is there in any case, so Linux is asked through its own file system.
+   * Whether standard error is a terminal. Java 17 reports only input and output together, and from
+   * Java 22 on there is always a console, so this asks Linux through /proc.
    */
   private static boolean isTerminal() {
     try {

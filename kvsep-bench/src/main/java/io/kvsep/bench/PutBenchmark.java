@@ -11,15 +11,15 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Single puts of random keys, synced when the store is closed only. Flushes and compactions run
- * meanwhile and are part of the figure; every iteration starts with an empty store.
+ * Single puts of random keys; synced only when the store is closed. Flushes and compactions run
+ * concurrently and are part of the figure; every iteration starts with an empty store.
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar PutBenchmark -prof gc
  * </pre>
  */
 @State(Scope.Thread)
-@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+@SuppressWarnings("NullAway.Init") // JMH calls the set-up method first.
 public class PutBenchmark extends StoreBenchmark {
   private static final long SEED = 1;
 

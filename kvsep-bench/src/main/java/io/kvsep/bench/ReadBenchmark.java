@@ -7,9 +7,9 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** Measures reads of a store that is flushed and compacted and fits into memory. */
+/** Reads of a flushed and compacted store that fits into memory. */
 @State(Scope.Benchmark)
-@SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+@SuppressWarnings("NullAway.Init") // JMH calls the set-up method first.
 public abstract class ReadBenchmark extends StoreBenchmark {
   @Param({"128", "1024", "16384"})
   int valueBytes;

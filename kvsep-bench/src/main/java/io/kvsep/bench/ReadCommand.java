@@ -11,15 +11,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
-/**
- * Reads random keys of a store, whatever is in it: of a sample that it takes from the store itself.
- * The store is opened for reading only.
- */
+/** Reads random keys of any store, from a sample of its own keys. The store is opened read-only. */
 final class ReadCommand {
   /** Reads between two looks at the clock. */
   private static final int ROUND = 256;
 
-  /** One read of so many is timed: a look at the clock costs as much as a tenth of a read. */
+  /** One read in this many is timed: a look at the clock costs a tenth of a read. */
   private static final int TIMED = 8;
 
   private final KvStore store;
@@ -50,7 +47,7 @@ final class ReadCommand {
       if (cold) {
         FileCache.drop(figures);
       } else {
-        // Warms up the code and the file cache.
+        // Warms up code and file cache.
         new ReadCommand(store, sample, viaView)
             .measure("warm-up", threads, time.dividedBy(2), figures);
       }
@@ -107,7 +104,7 @@ final class ReadCommand {
     }
   }
 
-  /** Reads until told to stop; the number of reads. */
+  /** Reads until {@code running} is false; returns the number of reads. */
   private long read(int worker, BooleanSupplier running, Latencies latencies) {
     SplittableRandom random = new SplittableRandom(worker + 1);
     List<byte[]> keys = sample.keys();
@@ -138,10 +135,9 @@ final class ReadCommand {
 
   /** One way to read; for one thread. */
   private abstract static class Value {
-    /** Of all values that were read. */
+    /** Of all values read. */
     long bytes;
 
-    /** Whether the key was there. */
     abstract boolean read(byte[] key);
   }
 

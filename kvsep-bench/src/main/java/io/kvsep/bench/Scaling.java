@@ -4,17 +4,17 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * Compares several threads with one. The two take turns, round by round, so that both see the same
- * weather; medians are printed. A round in which other processes took more than a little of the
- * cores is left out and repeated, since it says nothing about the work. What the JVM's own threads
- * take counts as had, or else work that keeps the collector busy would never count. Not thread
+ * Compares several threads with one. Rounds alternate between the two, so that both see the same
+ * conditions; medians are printed. A round in which other processes used more than a little of the
+ * cores is repeated, as it says nothing about the work. CPU time of the JVM's own threads counts as
+ * used by the process; otherwise work that keeps the collector busy would never count. Not thread
  * safe.
  */
 final class Scaling {
-  /** The least part of its cores that the process must have had for a run to count. */
+  /** A run counts only if the process got at least this part of its cores. */
   private static final double CPU_SHARE_MIN = 0.95;
 
-  /** Operations a second, and the part of as many cores as there were threads. */
+  /** Operations per second, and the part used of as many cores as threads. */
   private record Run(double rate, double cpuShare) {}
 
   private final Figures figures;
@@ -30,7 +30,6 @@ final class Scaling {
     this.seconds = seconds;
   }
 
-  /** Takes the options that say how to compare. */
   static Scaling from(Arguments arguments, Figures figures) {
     return new Scaling(
         figures,

@@ -4,7 +4,7 @@ import io.kvsep.KvStore;
 import java.util.List;
 import java.util.Set;
 
-/** Random reads of a loaded store: what several threads get done compared with one. */
+/** Random reads of a loaded store, with several threads compared with one. */
 final class ScalingCommand {
   private ScalingCommand() {}
 

@@ -12,9 +12,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Steps of scans over a store that is flushed and compacted, in both directions; at the end a scan
- * begins again. One operation is one entry, of which the key is looked at in place, and the value
- * in place, as a copy, or not at all.
+ * Steps of scans over a flushed and compacted store, in both directions; a scan restarts at its
+ * end. One operation is one entry: its key is viewed in place, its value viewed, copied or not
+ * read.
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar ScanBenchmark -prof gc
@@ -56,7 +56,7 @@ public class ScanBenchmark extends ReadBenchmark {
     return cursor.keyView().get(Dataset.KEY_BYTES - 1);
   }
 
-  /** Touches the value at both ends. */
+  /** Reads both ends of the value. */
   private static int view(KvCursor cursor) {
     ByteBuffer value = cursor.valueView();
     return key(cursor) + value.get(0) + value.get(value.limit() - 1);
@@ -67,9 +67,8 @@ public class ScanBenchmark extends ReadBenchmark {
     return key(cursor) + value[0] + value[value.length - 1];
   }
 
-  /** What one thread walks. */
   @State(Scope.Thread)
-  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method before anything else.
+  @SuppressWarnings("NullAway.Init") // JMH calls the set-up method first.
   public static class Scans {
     private Scan forward;
     private Scan backward;
@@ -97,7 +96,7 @@ public class ScanBenchmark extends ReadBenchmark {
     }
   }
 
-  /** A cursor that goes round and round. */
+  /** A cursor that restarts at the end. */
   private static final class Scan {
     private final KvCursor cursor;
     private final byte[] firstKey;

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** Walks all entries of a store in order. */
+/** Scans all entries of a store in order. */
 final class ScanCommand {
   private static final int ADAPTIVE = -1;
 

@@ -16,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows that space comes back: what the files take while values are overwritten, deleted or expire,
- * and what giving it back costs. Every entry is read and compared at the end.
+ * Shows that space is reclaimed: measures the files while values are overwritten, deleted or
+ * expire, and the cost of reclaim. Every entry is read and compared at the end.
  */
 final class SpaceCommand {
   private static final long POLL_NANOS = 50_000_000;
@@ -33,7 +33,7 @@ final class SpaceCommand {
   private final Figures figures = new Figures(System.out);
   private final Random random = new Random(7);
 
-  /** How many times each entry was written, less one: its value follows from that. */
+  /** Overwrites of each entry; its value is derived from that. */
   private final byte[] generations;
 
   private SpaceCommand(Dataset dataset, StoreArguments store, int overwrites, int batchCount) {
@@ -134,7 +134,7 @@ final class SpaceCommand {
     }
   }
 
-  /** The same load with reclaim at work and with none, in turns. */
+  /** The same load with and without reclaim, alternately. */
   private void cost(Path directory, int rounds) {
     double[] ratios = new double[rounds];
     for (int round = 0; round < rounds; round++) {
@@ -146,7 +146,7 @@ final class SpaceCommand {
     figures.ratio("with reclaim / without, median", Figures.median(ratios));
   }
 
-  /** Values that were written at random, read in order from the device, before and after. */
+  /** Reads values written in random order, in key order from the device, before and after. */
   private void scan(Path directory, int rounds) {
     try (KvStore target = KvStore.open(directory, store.withoutReclaim())) {
       load(target, null);
@@ -247,7 +247,7 @@ final class SpaceCommand {
     return System.nanoTime() - start;
   }
 
-  /** What an entry's present value is made of. */
+  /** Ordinal from which an entry's current value is derived. */
   private long source(int ordinal) {
     return ordinal + generations[ordinal] * 1_000_000_007L;
   }
@@ -263,7 +263,7 @@ final class SpaceCommand {
     }
   }
 
-  /** Waits until the files take no more than that; how long it took. */
+  /** Waits until the files take at most that many bytes; returns the time it took. */
   private static long await(Path directory, long bytes, int secondsMax) {
     long start = System.nanoTime();
     while (Directories.fileBytes(directory) > bytes) {

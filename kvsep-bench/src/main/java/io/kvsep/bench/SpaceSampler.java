@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
-/** Watches how much the files of a store take while others work with it, on a thread of its own. */
+/** Samples the size of a store's files on its own thread while other threads use the store. */
 final class SpaceSampler implements AutoCloseable {
   private static final long INTERVAL_NANOS = 20_000_000;
 
@@ -15,13 +15,13 @@ final class SpaceSampler implements AutoCloseable {
   private final Thread thread;
   private final AtomicLong peakBytes;
 
-  /** Figures from the moment of the peak. */
+  /** Statistics at the time of the peak. */
   private volatile StoreStats peakStats;
 
   SpaceSampler(Path directory, KvStore store) {
     this.directory = directory;
     this.store = store;
-    // There may be nothing left to see when the thread has begun.
+    // The files may be gone when the thread begins.
     this.peakBytes = new AtomicLong(Directories.fileBytes(directory));
     this.peakStats = store.stats();
     this.thread = new Thread(this::sample, "space-sampler");
@@ -29,12 +29,11 @@ final class SpaceSampler implements AutoCloseable {
     thread.start();
   }
 
-  /** The most bytes that were seen, at the start or since. */
+  /** Largest size seen, including that at the start. */
   long peakBytes() {
     return peakBytes.get();
   }
 
-  /** What the store said when the most was seen. */
   StoreStats peakStats() {
     return peakStats;
   }

@@ -5,12 +5,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A place in the life of a store at which it can be stopped: the n-th time that it does something
- * to a file of some kind, right before or right after it is done. As text: {@code before:sync:
- * manifest:3}, without the blank.
+ * A point at which a store can be stopped: the n-th time that it does a step on a file of some
+ * kind, just before or after the step. As text: {@code before:sync:manifest:3}.
  */
 record StopPoint(boolean after, Step step, Target target, int nth) {
-  /** What is done to a file. */
+  /** A step done to a file. */
   enum Step {
     CREATE,
     WRITE,
@@ -31,7 +30,7 @@ record StopPoint(boolean after, Step step, Target target, int nth) {
     OTHER
   }
 
-  /** Every point that a store comes to, and how often it comes there in a second or two. */
+  /** Every point that a store reaches within a second or two, and how often. */
   static final List<StopPoint> REACHED =
       List.of(
           new StopPoint(false, Step.CREATE, Target.MANIFEST, 1),
@@ -67,7 +66,7 @@ record StopPoint(boolean after, Step step, Target target, int nth) {
         Integer.parseInt(parts[3]));
   }
 
-  /** Without the number: what the same points have in common. */
+  /** The point without its number. */
   String place() {
     String name = step.name().toLowerCase(Locale.ROOT);
     return step == Step.SYNC_DIRECTORY

@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A storage that calls somebody when the store comes to a {@link StopPoint}, on the thread that
- * came there; that call does not return. All else is left to the storage behind it. Thread safe.
+ * A storage that calls back when the store reaches a {@link StopPoint}, on the thread that reached
+ * it; the call does not return. Otherwise forwards to the underlying storage. Thread safe.
  */
 final class StoppingStorage extends ForwardingStorage {
   private static final byte[] RELOCATED_MAGIC = "KVSEPREL".getBytes(US_ASCII);
@@ -26,11 +26,11 @@ final class StoppingStorage extends ForwardingStorage {
   private final Runnable stop;
   private final AtomicInteger reached = new AtomicInteger();
 
-  /** Both kinds of files of the log have the same names; their first bytes differ. */
+  /** Both kinds of log files have the same names; only their first bytes differ. */
   private final Set<String> relocated = ConcurrentHashMap.newKeySet();
 
   /**
-   * @param point null never stops
+   * @param point null to never stop
    */
   StoppingStorage(Storage storage, @Nullable StopPoint point, Runnable stop) {
     super(storage);
@@ -38,7 +38,7 @@ final class StoppingStorage extends ForwardingStorage {
     this.stop = stop;
   }
 
-  /** Stops right before the step, if it is to be; whether to stop right after it. */
+  /** Stops before the step, if the point says so; returns whether to stop after it. */
   private boolean begin(Step step, String name) {
     StopPoint wanted = point;
     if (wanted == null
@@ -92,7 +92,7 @@ final class StoppingStorage extends ForwardingStorage {
     return new StoppingFile(file);
   }
 
-  /** What the first bytes of a file say of its kind. */
+  /** Notes the kind of a file, from its first bytes. */
   private void note(String name, ByteBuffer first) {
     if (first.remaining() >= RELOCATED_MAGIC.length
         && first

@@ -9,23 +9,23 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What every command says about its store.
+ * The options that every command has for its store.
  *
  * @param withoutReclaim the same options with so much garbage allowed that nothing is reclaimed
  */
 record StoreArguments(
     @Nullable Path directory, int valueBytes, KvOptions options, KvOptions withoutReclaim) {
-  /** For commands that make their store. */
+  /** For commands that create their store. */
   static StoreArguments forNew(Arguments arguments, String defaultDurability) {
     return read(arguments, defaultDurability, KvOptions.builder());
   }
 
-  /** For commands that read what {@code load} left. */
+  /** For commands that read a store filled by {@code load}. */
   static StoreArguments forExisting(Arguments arguments) {
     return read(arguments, "none", KvOptions.builder().createIfMissing(false));
   }
 
-  /** For commands that leave a store, whoever filled it, as it is. */
+  /** For commands that only read a store, whatever its content. */
   static StoreArguments forReading(Arguments arguments) {
     return read(arguments, "none", KvOptions.builder().readOnly(true));
   }
@@ -61,7 +61,7 @@ record StoreArguments(
         builder.spaceAmplificationMax(100).build());
   }
 
-  /** The directory of a store that must be there. */
+  /** The directory of a store that must exist. */
   Path existing() {
     if (directory == null) {
       throw new UsageException("--dir is needed: a store that is there");
@@ -69,7 +69,7 @@ record StoreArguments(
     return directory;
   }
 
-  /** Runs {@code work} with the folder of a store it fills; a temporary one goes afterwards. */
+  /** Runs {@code work} with a directory for a store; a temporary one is removed afterwards. */
   void runInNew(Consumer<Path> work) {
     if (directory != null) {
       work.accept(directory);

@@ -25,16 +25,16 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * Shows what a store of very many tables costs: builds one of tables so short that a small disk
- * holds tens of thousands, opens it as any user would, reads random keys, and says what the process
- * holds afterwards. Fails when the store does not have exactly the tables that were asked for, or a
- * value is wrong.
+ * Measures the cost of a store with very many tables: builds one with tables so short that a small
+ * disk holds tens of thousands, opens it normally, reads random keys, and reports what the process
+ * holds. Fails if the number of tables is not the requested one or a value is wrong.
  */
 final class TablesCommand {
-  /** Long enough that a table's fixed parts do not decide when it ends. */
+  /** Large enough that a table's fixed parts do not decide when it ends. */
   private static final int ENTRIES_PER_TABLE = 16;
 
-  // Shorter values are too short to end a table at a certain one, longer ones live in the log.
+  // Shorter values are too short to end a table at a certain one; longer ones are stored in the
+  // log.
   private static final int VALUE_BYTES_MIN = 128;
   private static final int VALUE_BYTES_MAX = 256;
 
@@ -71,7 +71,7 @@ final class TablesCommand {
         });
   }
 
-  /** Writes ascending keys and compacts them into the last level, a table for every few of them. */
+  /** Writes ascending keys and compacts them into the last level, as tables of a few entries. */
   private void build(Path directory) {
     figures.count("entries", dataset.entryCount());
     figures.count("value bytes", dataset.valueBytes());
@@ -96,7 +96,7 @@ final class TablesCommand {
   private EngineConfig config(Path directory) {
     KvOptions usual = KvOptions.defaults();
     Shape usualShape = Shape.forBudget(usual.memoryBudgetBytes(), /* packsBlocks= */ false);
-    // The table ends at the first key behind this length, so half an entry before it is reached.
+    // A table ends at the first key past this length, so the limit is half an entry lower.
     long tableBytes = fixedBytes() + entryBytes() * (2 * ENTRIES_PER_TABLE - 1) / 2;
     Shape shape =
         new Shape(
@@ -142,7 +142,7 @@ final class TablesCommand {
     }
   }
 
-  /** Header, footer, filter and index of a table this short. */
+  /** Header, footer, filter and index of such a short table. */
   private static long fixedBytes() {
     return 230;
   }
@@ -154,7 +154,7 @@ final class TablesCommand {
   private void read(Path directory, KvOptions options) {
     byte[] key = dataset.newKey();
     SplittableRandom random = new SplittableRandom(SEED);
-    // The classes are loaded and the file names are in the system's cache before anything counts.
+    // Loads classes and caches file names before anything is measured.
     KvStore.open(directory, options).close();
     long heapBefore = heapBytes();
     long start = System.nanoTime();
@@ -205,8 +205,8 @@ final class TablesCommand {
     figures.count("open files, " + moment, ProcessFigures.openFiles());
   }
 
-  /** What is used after everything unreachable was collected. */
-  @SuppressWarnings("ExplicitGC") // the figure is what stays, not what has not been collected yet
+  /** Heap used after collection. */
+  @SuppressWarnings("ExplicitGC") // The figure is what remains after collection.
   private static long heapBytes() {
     System.gc();
     System.gc();

@@ -1,6 +1,6 @@
 package io.kvsep.bench;
 
-/** The command line cannot be understood; the message says why in one line. */
+/** The command line is invalid; the message gives the reason in one line. */
 public final class UsageException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

@@ -8,21 +8,21 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Walks of a store in the order of its keys, or against it. Keys and values are views.
+ * Scans of a store in key order, or in reverse. Keys and values are views.
  *
  * @param keysOnly whether {@code options} say so
  * @param limit entries after which each thread stops
  */
 record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
-  /** One latency is that of so many entries: a look at the clock costs as much as an entry. */
+  /** Entries per latency sample: a look at the clock costs as much as an entry. */
   private static final int PIECE = 1000;
 
-  /** Keys and values of all entries. */
+  /** Scans keys and values of all entries. */
   static Walk all(KvStore store) {
     return new Walk(store, ScanOptions.all(), /* keysOnly= */ false, Long.MAX_VALUE);
   }
 
-  /** One walk of each thread, with a cursor of its own; it ends early when the time is up. */
+  /** One scan on each thread, with its own cursor; ends early when the time is over. */
   void measure(String name, int threads, Duration time, Figures figures) {
     List<Latencies> latencies = Latencies.ofThreads(threads);
     LongAdder bytes = new LongAdder();
@@ -52,7 +52,6 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
     figures.latencies(name + ", " + PIECE + " entries", Latencies.sum(latencies));
   }
 
-  /** The walk of one thread. */
   private final class Pass {
     private final Latencies latencies;
     private long lastNanos = System.nanoTime();
@@ -63,7 +62,7 @@ record Walk(KvStore store, ScanOptions options, boolean keysOnly, long limit) {
       this.latencies = latencies;
     }
 
-    /** Some entries; whether there may be more. */
+    /** Scans some entries; returns whether there may be more. */
     boolean piece(KvCursor cursor) {
       long wanted = Math.min(PIECE, limit - count);
       long pieceBytes = 0;

@@ -9,17 +9,17 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 
-/** Threads that do the same until the time is up. */
+/** Threads that run the same work until the time is over. */
 public final class Workers {
-  /** What one thread does until {@code running} says no; the operations it did. */
+  /** Work of one thread while {@code running}; returns the number of operations. */
   public interface Work {
     long run(int worker, BooleanSupplier running);
   }
 
-  /** Operations of all threads together, how long they took, and the CPU time of all threads. */
+  /** Operations of all threads, duration, and CPU time of all threads. */
   public record Outcome(long operations, long nanos, long cpuNanos) {}
 
-  /** Longer than anybody waits. */
+  /** More than any run needs. */
   static final long SECONDS_MAX = 1_000_000_000;
 
   static final Duration TIME_MAX = Duration.ofSeconds(SECONDS_MAX);

@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
- * Writes entries into a store, new or not, in batches and on some threads, until all are written or
- * the time is up; says how fast, how long the calls took, and what it cost.
+ * Writes entries into a new or existing store, in batches on several threads, until all are written
+ * or the time is over; prints speed, latencies and cost.
  */
 final class WriteCommand {
   private final Dataset dataset;

@@ -1,9 +1,11 @@
 package io.kvsep.bench.compare;
 
-/** What a chart is drawn on; lengths are in pixels from the upper left corner. Not thread safe. */
+/**
+ * Drawing surface of a chart; lengths are in pixels from the upper left corner. Not thread safe.
+ */
 interface Canvas {
 
-  /** Where a text is in relation to its x. */
+  /** Position of a text relative to its x. */
   enum Anchor {
     START,
     END
@@ -11,15 +13,15 @@ interface Canvas {
 
   void rectangle(double x, double y, double width, double height, double radius, int colour);
 
-  /** {@code baseline} is the line the letters stand on. */
+  /** {@code baseline} is the line under the letters. */
   void text(double x, double baseline, String text, Style style, Anchor anchor);
 
-  /** Letters of a size and colour. */
+  /** Size and colour of text. */
   record Style(double size, boolean bold, int colour) {
 
     /**
-     * A width that the text does not exceed, whatever font is there: letters of sans-serif fonts
-     * are less than two thirds as wide as high on average.
+     * Upper bound of a text's width in any font: letters of sans-serif fonts are on average less
+     * than two thirds as wide as high.
      */
     double widthOf(String text) {
       return text.length() * size * (bold ? 0.68 : 0.62);

@@ -3,10 +3,10 @@ package io.kvsep.bench.compare;
 import java.util.List;
 import java.util.Locale;
 
-/** A picture of bars in groups, before it is laid out. Immutable. */
+/** A bar chart in groups, before layout. Immutable. */
 record Chart(String fileName, String title, String subtitle, List<Group> groups) {
 
-  /** How a value is written, and whether a long bar is a good one. */
+  /** Format of a value, and whether longer bars are better. */
   enum Scale {
     RATE(/* lessIsBetter= */ false),
     SECONDS(true),
@@ -18,7 +18,7 @@ record Chart(String fileName, String title, String subtitle, List<Group> groups)
       this.lessIsBetter = lessIsBetter;
     }
 
-    /** Three digits that count, and the unit. */
+    /** Three significant digits, and the unit. */
     String label(double value) {
       return switch (this) {
         case RATE -> rate(value);
@@ -40,7 +40,7 @@ record Chart(String fileName, String title, String subtitle, List<Group> groups)
     }
   }
 
-  /** The bars of one workload, which have a scale of their own: the longest one is full. */
+  /** Bars of one workload on a common scale: the longest one has full length. */
   record Group(String title, Scale scale, List<Bar> bars) {
 
     double largest() {
@@ -52,10 +52,9 @@ record Chart(String fileName, String title, String subtitle, List<Group> groups)
     }
   }
 
-  /** What one engine did. */
   record Bar(String engine, double value) {}
 
-  /** The engines that have bars, each once, in the order of the first group that has them. */
+  /** The engines with bars, each once, in the order of the first group that has them. */
   List<String> engines() {
     return groups.stream()
         .flatMap(group -> group.bars().stream())

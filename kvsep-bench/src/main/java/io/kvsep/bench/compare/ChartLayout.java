@@ -5,9 +5,9 @@ import io.kvsep.bench.compare.Canvas.Style;
 import java.util.List;
 
 /**
- * Where everything of a chart goes: panels in three columns, one for each group, with a bar for
- * each engine. The longest bar of a panel is full, so that panels whose values differ by powers of
- * ten can all be read. Immutable.
+ * Lays out a chart: panels in three columns, one for each group, with a bar for each engine. The
+ * longest bar of a panel has full length, so that panels are readable although their values differ
+ * by powers of ten. Immutable.
  */
 final class ChartLayout {
   private static final int WIDTH = 1200;
@@ -124,7 +124,7 @@ final class ChartLayout {
     }
   }
 
-  /** The value stands at the end of the bar, within it where there is room. */
+  /** The value is at the end of the bar, inside it if it fits. */
   private static void drawBar(Canvas canvas, Chart.Group group, Chart.Bar bar, int x, int y) {
     double baseline = y + BAR - 4.5;
     canvas.text(x, baseline, bar.engine(), NAME, Anchor.START);

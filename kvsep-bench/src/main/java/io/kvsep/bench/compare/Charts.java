@@ -18,7 +18,7 @@ import javax.imageio.ImageIO;
 
 /**
  * Charts of a comparison: for each data set one with a group of bars for every workload, and one of
- * what all stores take on the disk.
+ * the disk space of all stores.
  */
 final class Charts {
   private static final String HOW_TO_READ =
@@ -29,7 +29,6 @@ final class Charts {
   private static final String RATE = "rate";
   private static final String DISK = "disk_by_raw";
 
-  /** The groups of a data set's chart, in their order. */
   private static final List<Shown> SHOWN =
       List.of(
           new Shown("Load, until written", LOAD, "until_written", Scale.RATE),
@@ -48,14 +47,13 @@ final class Charts {
           new Shown("Overwrite, until settled", OVERWRITE, "until_settled", Scale.RATE),
           new Shown("Overwrite, written / raw", OVERWRITE, "written_by_raw", Scale.BY_RAW));
 
-  /** A metric that a group of bars shows. */
   private record Shown(String title, String workload, String metric, Scale scale) {}
 
   private Charts() {}
 
   /**
-   * Draws what {@code csv} holds, each chart as SVG and as PNG, into {@code directory}, which is
-   * made if need be. Files of the same names are replaced.
+   * Draws each chart of {@code csv} as SVG and PNG into {@code directory}, which is created if
+   * missing. Replaces files of the same names.
    *
    * @return the files written
    */
@@ -90,7 +88,7 @@ final class Charts {
     return List.of(svgFile, pngFile);
   }
 
-  /** The charts of some figures; those that would have no bars are left out. */
+  /** Returns the charts that have bars. */
   static List<Chart> of(Medians medians) {
     List<Chart> charts = new ArrayList<>();
     for (String dataset : medians.datasets()) {
@@ -132,7 +130,7 @@ final class Charts {
     }
   }
 
-  /** Data sets are named by the length of their values, where they all have the same. */
+  /** Data sets are named by the length of their values, if all have the same. */
   private static String name(String dataset) {
     if (!dataset.matches("[0-9]{1,9}")) {
       return dataset;
@@ -141,7 +139,7 @@ final class Charts {
     return bytes >= 1024 && bytes % 1024 == 0 ? bytes / 1024 + " KiB" : bytes + " bytes";
   }
 
-  /** Two names have never the same file: only a slash becomes an underline. */
+  /** Different names have different files: only a slash becomes an underscore. */
   private static String fileName(String dataset) {
     return NOT_PLAIN
         .matcher(dataset)

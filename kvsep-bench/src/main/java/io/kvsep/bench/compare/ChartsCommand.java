@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** Draws the figures of a comparison again, from its CSV alone. */
+/** Draws the charts of a comparison again, from its CSV alone. */
 public final class ChartsCommand {
   private ChartsCommand() {}
 

@@ -4,10 +4,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * A line that a child says; see docs/internals/bench-protocol.md. Lines that are none of these mean
- * nothing.
- */
+/** A line of a child's output; see docs/internals/bench-protocol.md. Other lines are ignored. */
 sealed interface ChildLine {
   Pattern ENGINE = Pattern.compile("engine name=(\\S+) version=(\\S+) settings=(\\S*)");
   Pattern PROGRESS = Pattern.compile("progress workload=(\\S+) done=(\\d{1,18}) total=(\\d{1,18})");
@@ -16,16 +13,13 @@ sealed interface ChildLine {
           "result workload=([^\\s,]+) metric=([^\\s,]+) value=([-+0-9.eE]+) unit=([^\\s,]+)");
   Pattern FAILED = Pattern.compile("failed workload=([^\\s,]+) reason=(.*)");
 
-  /** Which engine it is. */
   record About(String name, String version, String settings) implements ChildLine {}
 
-  /** How far a workload is. */
   record Done(String workload, long done, long total) implements ChildLine {}
 
-  /** A figure. */
   record Result(String workload, String metric, double value, String unit) implements ChildLine {}
 
-  /** Why it ends. */
+  /** The reason of a failure. */
   record Failed(String workload, String reason) implements ChildLine {}
 
   static Optional<ChildLine> parse(String line) {

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 
-/** What a child is told; see docs/internals/bench-protocol.md. */
+/** Options of a child; see docs/internals/bench-protocol.md. */
 record ChildOptions(
     String engine,
     Path directory,
@@ -62,7 +62,6 @@ record ChildOptions(
     return value;
   }
 
-  /** The command line that says this. */
   List<String> words() {
     List<String> words = new ArrayList<>();
     add(words, "engine", engine);
@@ -105,8 +104,8 @@ record ChildOptions(
   }
 
   /**
-   * What one thread chooses by. No other workload has the same numbers, no warm-up those of what it
-   * warms up for, and no round those of another one: else reads would find what was just read.
+   * Random numbers of one thread. They differ between workloads, between a warm-up and its
+   * workload, and between rounds: otherwise reads would find what was just read.
    */
   SplittableRandom random(String workload, boolean warming, int thread) {
     long stream = 2L * Workload.ALL.indexOf(workload) + (warming ? 1 : 0);

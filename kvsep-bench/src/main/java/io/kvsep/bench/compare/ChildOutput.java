@@ -4,7 +4,7 @@ import io.kvsep.bench.Latencies;
 import java.io.PrintStream;
 import java.util.Locale;
 
-/** What a child says, line by line; see docs/internals/bench-protocol.md. Thread safe. */
+/** Output of a child, line by line; see docs/internals/bench-protocol.md. Thread safe. */
 final class ChildOutput {
   private static final long PROGRESS_NANOS = 100_000_000;
 
@@ -28,7 +28,7 @@ final class ChildOutput {
   }
 
   synchronized void result(String workload, String metric, double value, String unit) {
-    // All digits: an engine may be open within a millisecond.
+    // All digits: an engine may open within a millisecond.
     say("result workload=%s metric=%s value=%s unit=%s", workload, metric, value, unit);
   }
 

@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One child from its start to its end. Whatever becomes of it, there is an {@link Outcome}: a child
- * that fails, dies or falls silent is a result, and no reason for the others not to run.
+ * Runs one child from start to end. There is always an {@link Outcome}: a child that fails, dies or
+ * falls silent is a result, and does not keep the others from running.
  */
 final class ChildProcess {
   private static final String END = "";
@@ -37,9 +37,9 @@ final class ChildProcess {
   private String workload = "start";
 
   /**
-   * What a child told before it ended.
+   * Output of a child.
    *
-   * @param failed null when it did everything
+   * @param failed null if it completed
    * @param errors the end of its standard error, if it failed
    */
   record Outcome(
@@ -58,7 +58,7 @@ final class ChildProcess {
   /**
    * Runs a command to its end.
    *
-   * @param silenceMax after so long without a line it is killed
+   * @param silenceMax time without a line after which it is killed
    */
   static Outcome run(List<String> command, Duration silenceMax, Consumer<ChildLine.Done> progress) {
     return new ChildProcess(command, silenceMax, progress).run();
@@ -102,15 +102,15 @@ final class ChildProcess {
   }
 
   /**
-   * Waits for the end, if it comes: a process that is still there writes into the store that is
-   * removed next, and takes the processor from the one that is measured next.
+   * Waits for the end, with a limit: a process still alive would write into the store that is
+   * removed next, and take CPU time from the next measurement.
    */
   private static void kill(Process process) {
     process.destroyForcibly();
     process.onExit().completeOnTimeout(process, EXIT_SECONDS_MAX, TimeUnit.SECONDS).join();
   }
 
-  /** Keeps the reason that the child itself gave, if there is one. */
+  /** Keeps the reason given by the child, if there is one. */
   private void fail(String reason) {
     if (failed == null) {
       failed = new ChildLine.Failed(workload, reason);
@@ -126,7 +126,7 @@ final class ChildProcess {
         }
       }
     } catch (IOException e) {
-      // The process is gone and its pipe with it.
+      // The process has died, which closed the pipe.
       return;
     } finally {
       lines.add(END);

@@ -5,8 +5,7 @@ import io.kvsep.bench.UsageException;
 import java.util.Arrays;
 
 /**
- * The process that runs one engine of the JVM through all workloads; see
- * docs/internals/bench-protocol.md.
+ * The process that runs one JVM engine through all workloads; see docs/internals/bench-protocol.md.
  */
 public final class CompareChild {
   private static final int FAILED = 1;
@@ -25,11 +24,11 @@ public final class CompareChild {
       System.err.println(e.getMessage());
       code = USAGE;
     }
-    // Threads that an engine left behind must not keep the process.
+    // Threads left by an engine must not keep the process alive.
     Runtime.getRuntime().halt(code);
   }
 
-  /** False after a failure, which the output then has told. */
+  /** Returns false after a failure, which was reported to the output. */
   static boolean run(ChildOptions options, ChildOutput output) {
     try (Sequence sequence = new Sequence(options, output)) {
       try {

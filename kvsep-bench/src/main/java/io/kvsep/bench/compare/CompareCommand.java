@@ -19,8 +19,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code kvsep bench compare}: every engine in a process of its own, in turns. Figures go to
- * standard output as a table, what happens meanwhile to standard error.
+ * {@code kvsep bench compare}: runs every engine in its own process, alternately. Prints figures as
+ * a table to standard output, and progress to standard error.
  */
 public final class CompareCommand {
   private static final Duration SILENCE_MAX = Duration.ofMinutes(10);
@@ -55,7 +55,7 @@ public final class CompareCommand {
     }
   }
 
-  /** Before the work of hours is done whose figures go there. */
+  /** Checked before hours of work whose results go there. */
   private static void requireWritable(@Nullable Path csv, @Nullable Path charts) {
     try {
       if (csv != null) {
@@ -79,7 +79,7 @@ public final class CompareCommand {
         for (String engine : running) {
           child(round, set, engine, directory);
         }
-        // Kept up to date, so that hours of work survive an interruption.
+        // Updated after each run, so that an interruption loses little.
         if (options.csv() != null) {
           ResultCsv.write(options.csv(), rows);
         }
@@ -190,7 +190,10 @@ public final class CompareCommand {
     return command;
   }
 
-  /** The JVM of a child. All have the same, but for the heap of those that keep pages there. */
+  /**
+   * The JVM command of a child. All are equal, except for the heap of engines that keep pages
+   * there.
+   */
   static List<String> java(String engine, long cacheMebibytes) {
     long heap = HEAP_MEBIBYTES + (Engines.isOnHeap(engine) ? 3 * cacheMebibytes : 0);
     return List.of(
@@ -210,7 +213,7 @@ public final class CompareCommand {
         CompareChild.class.getName());
   }
 
-  /** A progress bar that begins anew with each workload. */
+  /** A progress bar that restarts with each workload. */
   private static final class Bar implements AutoCloseable {
     private final String label;
     private String workload = "";

@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code kvsep bench compare} was asked for. */
+/** Options of {@code kvsep bench compare}. */
 record CompareOptions(
     List<String> engines,
     List<DataSet> sets,
@@ -84,7 +84,7 @@ record CompareOptions(
     return options;
   }
 
-  /** Figures of the same name would become one median. */
+  /** Figures of the same name would be merged into one median. */
   private static void requireDistinct(String option, List<String> names) {
     Set<String> seen = new HashSet<>();
     for (String name : names) {
@@ -127,7 +127,7 @@ record CompareOptions(
     throw new UsageException("--scale must be above 0, up to 1000: " + word);
   }
 
-  /** A number above 0 with K, M or G of 1,024 behind it, or without; 0 where there is no word. */
+  /** A positive number with an optional suffix K, M or G of 1,024; 0 if missing. */
   private static long bytes(@Nullable String word) {
     if (word == null) {
       return 0;

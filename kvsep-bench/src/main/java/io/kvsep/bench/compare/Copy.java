@@ -2,11 +2,11 @@ package io.kvsep.bench.compare;
 
 import java.nio.ByteBuffer;
 
-/** Copies what a library hands out to the start of an array; the number of bytes. */
+/** Copies a library's result to the start of an array; returns the number of bytes. */
 final class Copy {
   private Copy() {}
 
-  /** All that remains of {@code view}, which has nothing left afterwards. */
+  /** Copies and consumes the rest of {@code view}. */
   static int of(ByteBuffer view, byte[] target) {
     int length = view.remaining();
     view.get(target, 0, length);

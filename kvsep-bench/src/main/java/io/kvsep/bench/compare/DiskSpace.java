@@ -8,13 +8,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
-/** The space that a store takes, and its way to the device. */
+/** Disk space of a store, and its writeback. */
 final class DiskSpace {
   private DiskSpace() {}
 
   /**
-   * What the file system has allocated, so that holes of sparse files do not count and space that
-   * is only reserved does. The lengths of the files where there is no {@code du} that tells bytes.
+   * Allocated space, which excludes holes of sparse files and includes reserved space. Without a
+   * {@code du} that reports bytes, the lengths of the files.
    */
   static long allocatedBytes(Path directory) {
     try {
@@ -36,8 +36,8 @@ final class DiskSpace {
   }
 
   /**
-   * Writes out what the file system of a folder still has in memory alone, so that what comes next
-   * does not pay for what was before. Nothing where that cannot be asked for.
+   * Writes back all dirty pages of a directory's file system, so that they do not slow down what
+   * comes next. Does nothing if that is not possible.
    */
   static void writeOut(Path directory) {
     try {
@@ -47,7 +47,7 @@ final class DiskSpace {
               .start();
       process.waitFor();
     } catch (IOException e) {
-      // There is no such program; the figures are a little less steady.
+      // There is no such program; figures vary a little more.
       return;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

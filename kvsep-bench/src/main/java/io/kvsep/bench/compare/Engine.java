@@ -3,27 +3,27 @@ package io.kvsep.bench.compare;
 import java.io.Closeable;
 
 /**
- * One open store of one engine. Thread safe; what it hands out belongs to one thread. Whatever goes
- * wrong is an unchecked exception. A put or batch has been handed to the operating system when it
- * returns, whatever the durability, so that it survives the death of the process.
+ * An open store of one engine. Thread safe, but its readers and writers belong to one thread. All
+ * failures are unchecked exceptions. A put or batch has reached the operating system when it
+ * returns, whatever the durability, and so survives the death of the process.
  */
 interface Engine extends Closeable {
   String version();
 
-  /** How it was configured, as one word: {@code name=value} pairs separated by commas. */
+  /** Configuration as one word: {@code name=value} pairs separated by commas. */
   String settings();
 
   Writer writer();
 
   /**
-   * Reads of one thread.
+   * Creates a reader for one thread.
    *
-   * @param changing whether others write meanwhile, whose puts each read has to see; without, a
-   *     reader may keep one transaction open
+   * @param changing whether there are concurrent puts, which each read must see; if not, a reader
+   *     may keep one transaction open
    */
   Reader reader(boolean changing);
 
-  /** All that was written before is on stable storage on return. */
+  /** Makes all earlier writes durable. */
   void sync();
 
   /** Whether the engine itself syncs once a second with {@link SyncMode#ASYNC}. */
@@ -32,20 +32,19 @@ interface Engine extends Closeable {
   }
 
   /**
-   * Starts to write out what is only in memory and in a log, if there is any; the rest is for
-   * {@link #isIdle}.
+   * Starts to write out data that is only in memory and in a log; {@link #isIdle} shows the end.
    */
   default void flush() {}
 
   /**
-   * Whether nothing is flushed, compacted or reclaimed, as far as the engine tells. Always so
-   * without work in the background.
+   * Whether no flush, compaction or reclaim is running, as far as the engine reports. Always true
+   * without background work.
    */
   default boolean isIdle() {
     return true;
   }
 
-  /** Whether readers have {@link Reader#check}. */
+  /** Whether readers support {@link Reader#check}. */
   default boolean hasViews() {
     return false;
   }
@@ -55,12 +54,12 @@ interface Engine extends Closeable {
 
   /** Writes of one thread. */
   interface Writer extends Closeable {
-    /** Adds to the batch that {@link #commit} ends; the arrays are the caller's again on return. */
+    /** Adds to the batch that {@link #commit} ends; the caller may reuse the arrays on return. */
     void add(byte[] key, byte[] value);
 
     void commit();
 
-    /** A put by itself, with nothing added before it. */
+    /** A single put; no batch may be open. */
     default void put(byte[] key, byte[] value) {
       add(key, value);
       commit();
@@ -72,16 +71,16 @@ interface Engine extends Closeable {
 
   /** Reads of one thread. */
   abstract class Reader implements Closeable {
-    /** What {@link #get} found, from the first byte on; the next call may write over it. */
+    /** Result of {@link #get}, from the first byte on; the next call may overwrite it. */
     byte[] bytes = new byte[0];
 
-    /** How much of {@link #bytes} it is. */
+    /** Length of the result in {@link #bytes}. */
     int length;
 
-    /** Copies the value; false where the key is absent. */
+    /** Copies the value; false if the key is absent. */
     abstract boolean get(byte[] key);
 
-    /** Hands a view of the value to {@code check}, uncopied; false where the key is absent. */
+    /** Passes a view of the value to {@code check}; false if the key is absent. */
     boolean check(byte[] key, ViewCheck check) {
       throw new UnsupportedOperationException("no views");
     }
@@ -92,14 +91,14 @@ interface Engine extends Closeable {
     public abstract void close();
   }
 
-  /** A walk from the first key on. */
+  /** A scan from the first key on. */
   interface Cursor extends Closeable {
     boolean next();
 
-    /** Copies the key; its length. */
+    /** Copies the key and returns its length. */
     int key(byte[] target);
 
-    /** Copies the value; its length. */
+    /** Copies the value and returns its length. */
     int value(byte[] target);
 
     @Override

@@ -3,9 +3,9 @@ package io.kvsep.bench.compare;
 import java.nio.file.Path;
 
 /**
- * How an engine is opened.
+ * Options to open an engine.
  *
- * @param cacheBytes what its caches may take; for kvsep all its memory outside the heap
+ * @param cacheBytes limit of its caches; for kvsep of all its memory outside the heap
  * @param valueBytesMax length of the longest value
  * @param rawBytes bytes of keys and values that it will hold
  * @param memoryBytes what the process may use, file cache included

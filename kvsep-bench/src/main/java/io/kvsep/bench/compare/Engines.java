@@ -6,9 +6,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.util.List;
 
-/** The engines there are. */
+/** Names of the engines. */
 final class Engines {
-  /** Those that {@link CompareChild} runs. */
+  /** Engines that {@link CompareChild} runs. */
   static final List<String> JAVA =
       List.of(
           "kvsep",
@@ -20,7 +20,7 @@ final class Engines {
           "mvstore",
           "xodus");
 
-  /** Those of the program in kvsep-bench/go. */
+  /** Engines of the program in kvsep-bench/go. */
   static final List<String> GO = List.of("badger", "bbolt");
 
   private Engines() {}
@@ -44,24 +44,21 @@ final class Engines {
     };
   }
 
-  /** Whether it is kvsep, with whatever options. */
   static boolean isOurs(String name) {
     return name.startsWith("kvsep");
   }
 
-  /** Whether it is kvsep as it is not by itself, which is compared only where somebody asks. */
+  /** Whether it is kvsep with other than default options, which is compared only on request. */
   static boolean isVariant(String name) {
     return isOurs(name) && !name.equals("kvsep");
   }
 
-  /** Whether work goes on behind a flush that is waited for. */
+  /** Whether background work goes on after a flush has finished. */
   static boolean worksInBackground(String name) {
     return isOurs(name) || name.startsWith("rocksdb");
   }
 
-  /**
-   * Whether an engine has its pages on the heap, which has to be longer by what the cache takes.
-   */
+  /** Whether the engine keeps its pages on the heap, which must then be larger by the cache. */
   static boolean isOnHeap(String name) {
     return name.equals("mvstore") || name.equals("xodus");
   }

@@ -8,8 +8,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The entries of a comparison: values of one length, or of two in turns, in which case every key
- * names the first. Immutable, thread safe.
+ * Entries of a comparison, with values of one length or of two alternating lengths; in that case
+ * every key names the first. Immutable, thread safe.
  */
 final class Entries {
   private static final VarHandle LONGS =
@@ -83,14 +83,14 @@ final class Entries {
     return even.shuffled(index);
   }
 
-  /** Values of one thread, made in arrays that are used again. */
+  /** Creates the values of one thread in reused arrays. */
   Values values() {
     return new Values();
   }
 
   /**
-   * As {@link #matches(long, byte[], int)}, but the length and the last byte alone, as the program
-   * in Go does where values are walked over.
+   * As {@link #matches(long, byte[], int)}, but checks only the length and the last byte, like the
+   * Go program does in scans.
    */
   boolean endsRight(long ordinal, byte[] bytes, int length) {
     Dataset dataset = of(ordinal);
@@ -103,7 +103,7 @@ final class Entries {
         || bytes[length - 1] == (byte) (dataset.word(ordinal, words - 1) >>> 56);
   }
 
-  /** Whether length, first and last eight bytes are those of the value of {@code ordinal}. */
+  /** Whether length, first and last eight bytes match the value of {@code ordinal}. */
   boolean matches(long ordinal, byte[] bytes, int length) {
     Dataset dataset = of(ordinal);
     int words = length / Long.BYTES;
@@ -126,7 +126,7 @@ final class Entries {
     return true;
   }
 
-  /** The same of what remains in a buffer. */
+  /** As above, for the rest of a buffer. */
   boolean matches(long ordinal, ByteBuffer view) {
     Dataset dataset = of(ordinal);
     int length = view.remaining();
@@ -167,7 +167,7 @@ final class Entries {
 
     private Values() {}
 
-    /** The value of {@code ordinal}, until the next call. */
+    /** The value of {@code ordinal}, valid until the next call. */
     byte[] of(long ordinal) {
       byte[] value = (ordinal & 1) == 0 ? evens : odds;
       Entries.this.of(ordinal).putValue(ordinal, value);

@@ -5,14 +5,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** The child for engines of Go, built where there is a Go tool chain. */
+/** The child for Go engines, built if there is a Go tool chain. */
 final class GoProgram {
   private GoProgram() {}
 
   /**
    * Builds it.
    *
-   * @return the program in {@code target}, null where it cannot be had, which standard error tells
+   * @return the program in {@code target}, null if it cannot be built; the reason is printed to
+   *     standard error
    */
   static @Nullable Path build(Path source, Path target) {
     if (!Files.isRegularFile(source.resolve("go.mod"))) {

@@ -7,7 +7,9 @@ import java.awt.RenderingHints;
 import java.awt.geom.RoundRectangle2D;
 import java.awt.image.BufferedImage;
 
-/** Draws into an image of twice as many pixels each way, for sharp letters. Needs no display. */
+/**
+ * Draws into an image with twice the pixels in each direction, for sharp text. Needs no display.
+ */
 final class ImageCanvas implements Canvas, AutoCloseable {
   private static final int PIXELS = 2;
 

@@ -15,7 +15,7 @@ import java.util.List;
 import net.openhft.chronicle.bytes.Bytes;
 import org.jspecify.annotations.Nullable;
 
-/** kvsep itself, which verifies the checksum of each value that it reads, or does not. */
+/** kvsep, with or without verification of value checksums on reads. */
 final class KvsepEngine implements Engine {
   private final KvStore store;
   private final String get;
@@ -164,7 +164,7 @@ final class KvsepEngine implements Engine {
       };
     }
 
-    /** Made when first needed, since it belongs to the thread that does that. */
+    /** Created on first use, because it belongs to the thread that uses it. */
     private Bytes<?> key(byte[] key) {
       if (keyBytes == null) {
         keyBytes = Bytes.allocateElasticOnHeap(key.length);

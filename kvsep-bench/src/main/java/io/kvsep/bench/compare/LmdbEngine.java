@@ -24,7 +24,7 @@ final class LmdbEngine implements Engine {
   private final String settings;
 
   /**
-   * @param writeMap whether pages are changed in the mapping, instead of being written to the file
+   * @param writeMap whether pages are changed in the mapping instead of written to the file
    */
   LmdbEngine(EngineOptions options, boolean writeMap) {
     List<EnvFlags> flags = new ArrayList<>();
@@ -44,7 +44,7 @@ final class LmdbEngine implements Engine {
             .setMapSize(mapBytes)
             .setMaxReaders(READERS)
             .open(options.directory().toFile(), flags.toArray(new EnvFlags[0]));
-    // Without a name: one tree less to change in every transaction.
+    // The unnamed database: one tree less to change in every transaction.
     dbi = env.openDbi((byte[]) null, DbiFlags.MDB_CREATE);
     StringBuilder words = new StringBuilder("map_gib=" + (mapBytes >> 30) + ",buffers=optimal");
     flags.forEach(flag -> words.append(',').append(flag.name().toLowerCase(Locale.ROOT)));

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.OptionalDouble;
 
 /**
- * The figures of a comparison, each the median of its rounds. With an even number of rounds it is
- * the lower one of the middle two, so that it was really measured. Immutable.
+ * Figures of a comparison, each the median of its rounds. With an even number of rounds it is the
+ * lower middle value, so that it is a measured one. Immutable.
  */
 final class Medians {
   static final String HEADER = "round,dataset,engine,workload,metric,value,unit";
@@ -42,7 +42,7 @@ final class Medians {
     }
   }
 
-  /** Takes the lines of a CSV file, the header first; {@code name} is what messages call it. */
+  /** Parses the lines of a CSV file, the header first; {@code name} is used in messages. */
   static Medians parse(String name, List<String> lines) {
     if (lines.isEmpty() || !lines.get(0).equals(HEADER)) {
       throw new FailedMeasurementException(name + " does not start with the line " + HEADER);
@@ -86,7 +86,7 @@ final class Medians {
     return sorted.get((sorted.size() - 1) / 2);
   }
 
-  /** In the order in which the file names them first. */
+  /** In the order of their first occurrence in the file. */
   List<String> datasets() {
     return values.keySet().stream().map(Figure::dataset).distinct().toList();
   }

@@ -10,8 +10,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A control group (cgroup v2, or v1 where that has the memory) with a limit of memory, file cache
- * included, and no swap, in which every child runs, one after another. Removed at the end.
+ * A control group (cgroup v2, or v1 if that has the memory controller) that limits memory,
+ * including file cache, and forbids swap. The children run in it one after another. Removed at the
+ * end.
  */
 final class MemoryGroup implements AutoCloseable {
   private static final long BYTES_MIN = 64 << 20;
@@ -26,7 +27,9 @@ final class MemoryGroup implements AutoCloseable {
     this.removal = Cleanup.of(() -> removeAtEnd(directory));
   }
 
-  /** Null without a limit, and where the system does not allow one, which standard error tells. */
+  /**
+   * Null without a limit, or if the system does not allow one, which is printed to standard error.
+   */
   static @Nullable MemoryGroup of(long bytes) {
     if (bytes == 0) {
       return null;
@@ -49,8 +52,8 @@ final class MemoryGroup implements AutoCloseable {
   }
 
   /**
-   * Makes a group in that of this process, or else in the nearest one around it that lets groups
-   * below it have limits of memory: one that has processes of its own does not.
+   * Creates a group in that of this process, or in the nearest enclosing one whose children can
+   * have memory limits: a group that contains processes cannot have such children.
    */
   static @Nullable MemoryGroup create(Path root, Path own, long bytes) {
     Path outer = root.resolve(own);
@@ -76,7 +79,7 @@ final class MemoryGroup implements AutoCloseable {
     return null;
   }
 
-  /** As {@link #create}, in the hierarchy of v1 that limits memory. */
+  /** As {@link #create}, in the v1 hierarchy of the memory controller. */
   static @Nullable MemoryGroup createLegacy(Path root, Path own, long bytes) {
     Path outer = root.resolve(own);
     while (outer != null && outer.startsWith(root)) {
@@ -96,7 +99,7 @@ final class MemoryGroup implements AutoCloseable {
     return null;
   }
 
-  /** The group of this process in the hierarchy that is marked so, relative to its root. */
+  /** The group of this process in the hierarchy with that mark, relative to its root. */
   private static Path own(String mark) {
     try {
       for (String line : Files.readAllLines(Path.of("/proc/self/cgroup"))) {
@@ -111,7 +114,7 @@ final class MemoryGroup implements AutoCloseable {
     return Path.of("");
   }
 
-  /** What goes before a command, so that all of it runs in the group, the start included. */
+  /** Prefix of a command that makes all of it run in the group, including its start. */
   List<String> prefix() {
     return List.of(
         "/bin/sh",

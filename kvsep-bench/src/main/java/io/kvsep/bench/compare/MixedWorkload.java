@@ -5,7 +5,7 @@ import io.kvsep.bench.Workers;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Nine gets and one put of random entries, at random. */
+/** Random mix of nine gets and one put, on random entries. */
 final class MixedWorkload {
   private static final int PUTS_OF_TEN = 1;
 
@@ -25,7 +25,7 @@ final class MixedWorkload {
     List<Latencies> all = Latencies.ofThreads(options.threads());
     Workers.Outcome outcome;
     try (SyncTimer timer = SyncTimer.of(engine, options.durability())) {
-      // The first run warms up code and caches: what no read before it did was to find a memtable.
+      // The first run warms up code and caches: earlier reads never had a memtable to search.
       run(/* warming= */ true, Latencies.ofThreads(options.threads()));
       outcome = run(/* warming= */ false, all);
     }

@@ -4,7 +4,7 @@ import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 import org.h2.mvstore.type.ByteArrayDataType;
 
-/** The MVStore of H2: a B-tree of its own pages on the heap, written in chunks. */
+/** MVStore of H2: a B-tree with its own pages on the heap, written in chunks. */
 final class MvStoreEngine implements Engine {
   private final MVStore store;
   private final MVMap<byte[], byte[]> map;

@@ -4,8 +4,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Colours of the engines as {@code 0xrrggbb}. An engine has the same one in every chart, and the
- * engines always come in the same order.
+ * Colours of the engines as {@code 0xrrggbb}. An engine has the same colour in every chart, and the
+ * order of engines is fixed.
  */
 final class Palette {
   static final int PAPER = 0xffffff;
@@ -32,7 +32,7 @@ final class Palette {
     0x64748b
   };
 
-  /** Of engines that have no colour of their own, by their name. */
+  /** Colours of other engines, by their name. */
   private static final int[] OTHERS = {0xbe185d, 0x4d7c0f, 0x78350f, 0x334155};
 
   private Palette() {}
@@ -42,14 +42,14 @@ final class Palette {
     return index >= 0 ? COLOURS[index] : OTHERS[Math.floorMod(engine.hashCode(), OTHERS.length)];
   }
 
-  /** Black or white, whichever can be read on a colour. */
+  /** Black or white, whichever is readable on a colour. */
   static int inkOn(int colour) {
     double light =
         0.299 * (colour >> 16 & 0xff) + 0.587 * (colour >> 8 & 0xff) + 0.114 * (colour & 0xff);
     return light > 140 ? INK : PAPER;
   }
 
-  /** The known engines as they are listed here, then the others by name. */
+  /** Known engines in the order of their list, then the others by name. */
   static Comparator<String> order() {
     return Comparator.<String>comparingInt(
             engine -> KNOWN.contains(engine) ? KNOWN.indexOf(engine) : KNOWN.size())

@@ -6,24 +6,24 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What Linux tells about this process; 0 elsewhere. */
+/** What Linux reports about this process; 0 elsewhere. */
 final class ProcessStatus {
   private static final Path STATUS = Path.of("/proc/self/status");
   private static final Path IO = Path.of("/proc/self/io");
 
   private ProcessStatus() {}
 
-  /** A line of {@code /proc/self/status} that has a number of kilobytes. */
+  /** A line of {@code /proc/self/status} with a number of kilobytes. */
   static long bytes(String name) {
     return number(STATUS, name) * 1024;
   }
 
-  /** Bytes that were to be written to a device, as pages of files were made dirty. */
+  /** Bytes of pages that were dirtied and so are to be written to a device. */
   static long writtenBytes() {
     return number(IO, "write_bytes");
   }
 
-  /** What the process may use of the machine, or of the group it runs in. */
+  /** Memory of the machine, or of the group that the process runs in. */
   static long memoryBytes() {
     return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
   }

@@ -9,12 +9,12 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Random reads and walks of a store that nobody changes. Everything read is checked. */
+/** Random reads and scans of an unchanging store. Everything read is checked. */
 final class ReadWorkloads {
-  /** Reads that a thread takes from the common number at a time. */
+  /** Reads that a thread takes from the shared count at a time. */
   private static final int ROUND = 64;
 
-  /** One read of so many is timed: a look at the clock costs as much as a tenth of a read. */
+  /** One read in this many is timed: a look at the clock costs a tenth of a read. */
   private static final int TIMED = 8;
 
   private static final int PASSES_MIN = 3;
@@ -24,12 +24,10 @@ final class ReadWorkloads {
   private final Engine engine;
   private final ChildOutput output;
 
-  /** One read of an entry, checked. */
   private interface Read {
     void run(long ordinal);
   }
 
-  /** Makes the reads of one thread. */
   private interface Reads {
     Read of(Engine.Reader reader);
   }
@@ -131,7 +129,7 @@ final class ReadWorkloads {
         });
   }
 
-  /** Reads everything once: a system may have given pages of the file cache away meanwhile. */
+  /** Reads everything once: the system may have evicted pages from the file cache. */
   void walk(String name) {
     pass(name, /* keysOnly= */ false, entries.count());
   }
@@ -156,14 +154,14 @@ final class ReadWorkloads {
     output.seconds(name, "seconds", System.nanoTime() - start);
   }
 
-  /** Ordinals ascend with the keys, so that each entry is known from its place. */
+  /** Ordinals ascend with the keys, so the position gives the entry. */
   private void pass(String name, boolean keysOnly, long expected) {
     byte[] key = new byte[Dataset.KEY_BYTES];
     byte[] value = new byte[entries.valueBytesMax()];
     try (Engine.Reader reader = engine.reader(/* changing= */ false);
         Engine.Cursor cursor = reader.cursor(keysOnly)) {
       for (long ordinal = 0; ordinal < expected; ordinal++) {
-        // As cheap as in the program in Go: it is the engines that are measured.
+        // As cheap as in the Go program, because only the engines are to be measured.
         if (!cursor.next()
             || cursor.key(key) != Dataset.KEY_BYTES
             || key[Dataset.KEY_BYTES - 1] != '0' + ordinal % 10) {

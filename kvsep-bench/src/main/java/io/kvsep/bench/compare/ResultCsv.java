@@ -9,9 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Figures as lines of comma separated values, which {@link Medians} reads; no field needs quotes.
- */
+/** Figures as comma-separated lines, which {@link Medians} reads; no field needs quotes. */
 final class ResultCsv {
   private ResultCsv() {}
 

@@ -9,6 +9,6 @@ record ResultRow(
     String metric,
     double value,
     String unit) {
-  /** The metric of a workload that an engine did not survive. */
+  /** Metric of a workload during which an engine failed. */
   static final String FAILED = "failed";
 }

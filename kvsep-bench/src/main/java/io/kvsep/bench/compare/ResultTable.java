@@ -7,7 +7,7 @@ import java.util.OptionalDouble;
 
 /**
  * Medians over the rounds as text: a block for each data set, a line for each figure, a column for
- * each engine, and what kvsep has by what the best other one has.
+ * each engine, and the ratio of kvsep to the best other engine.
  */
 final class ResultTable {
   private static final String OURS = "kvsep";
@@ -22,14 +22,14 @@ final class ResultTable {
   /**
    * A line of the table.
    *
-   * @param label what was done, and how durable it was
-   * @param lessIsBetter so that the best is the smallest
+   * @param label workload and durability
+   * @param lessIsBetter whether the smallest value is the best
    */
   private record Line(String workload, String metric, String label, boolean lessIsBetter) {}
 
   /**
    * @param rows at least one
-   * @param durability of those workloads that take it from the command line
+   * @param durability of workloads that take it from the command line
    */
   ResultTable(List<ResultRow> rows, List<String> engines, SyncMode durability) {
     this.rows = rows;
@@ -170,7 +170,7 @@ final class ResultTable {
         : String.format(Locale.ROOT, "%,.1f us", micros);
   }
 
-  /** Padded to the right with a negative width. */
+  /** A negative width pads to the right. */
   private static String cell(String text, int width) {
     return String.format("%" + width + "s", text);
   }

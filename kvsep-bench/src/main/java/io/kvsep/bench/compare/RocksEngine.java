@@ -25,7 +25,7 @@ final class RocksEngine implements Engine {
   private static final int KEY_BYTES_MAX = 64;
   private static final long BLOB_BYTES_MIN = 257;
 
-  /** Native objects, closed in the reverse order. */
+  /** Native objects, closed in reverse order. */
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
 
   private final RocksDB db;

@@ -6,16 +6,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All workloads in their order, on one store that is closed and opened again where its durability
- * changes. Not thread safe.
+ * Runs all workloads in order on one store, which is reopened when its durability changes. Not
+ * thread safe.
  */
 final class Sequence implements AutoCloseable {
   private static final long POLL_NANOS = 5_000_000;
 
-  /** Idle for so long means that no work is left; it is not counted. */
+  /** Idle time after which no work is left; it is not counted. */
   private static final long QUIET_NANOS = 300_000_000;
 
-  /** The same before reads: some work begins only in a store that has nothing to do. */
+  /** The same before reads: some work begins only in an idle store. */
   private static final long REST_QUIET_NANOS_MAX = 3_000_000_000L;
 
   private static final int SYNCED_THREADS = 16;
@@ -26,7 +26,7 @@ final class Sequence implements AutoCloseable {
   private String workload = "start";
   private long anonymousPeak;
 
-  /** Keys and values of all entries there are by now. */
+  /** Keys and values of all current entries. */
   private long liveRawBytes;
 
   private @Nullable Engine engine;
@@ -39,7 +39,6 @@ final class Sequence implements AutoCloseable {
     this.liveRawBytes = entries.rawBytes();
   }
 
-  /** The one that is under way. */
   String workload() {
     return workload;
   }
@@ -91,14 +90,14 @@ final class Sequence implements AutoCloseable {
     space("load", ProcessStatus.writtenBytes() - written, entries.rawBytes());
   }
 
-  /** Lets the store do what it does when it has nothing to do. */
+  /** Lets the store do its idle work. */
   private void rest(String after) {
     if (!options.rests() || !Engines.worksInBackground(options.engine())) {
       return;
     }
     Engine opened = open(options.durability());
     long start = System.nanoTime();
-    // Less where a workload has less than a second, as in tests.
+    // Less if a workload takes less than a second, as in tests.
     long restNanos = Math.min(REST_QUIET_NANOS_MAX, 5 * options.time().toNanos());
     long quiet = settle(opened, restNanos);
     output.seconds(after, "at_rest", System.nanoTime() - start - quiet);
@@ -181,8 +180,8 @@ final class Sequence implements AutoCloseable {
   }
 
   /**
-   * Writes out everything, makes it durable, and waits until there was no work in the background
-   * for so long; the part that is no work.
+   * Flushes, syncs, and waits until there was no background work for that long; returns that idle
+   * part.
    */
   private long settle(Engine opened, long quietNanos) {
     opened.flush();
@@ -241,7 +240,7 @@ final class Sequence implements AutoCloseable {
     }
   }
 
-  /** The workloads that can be asked for; load is always done. */
+  /** The workloads that can be selected; load always runs. */
   static void requireKnown(Iterable<String> names) {
     for (String name : names) {
       if (!Workload.ALL.contains(name)) {

@@ -2,7 +2,7 @@ package io.kvsep.bench.compare;
 
 import java.util.Locale;
 
-/** Makes SVG text. */
+/** Writes SVG text. */
 final class SvgCanvas implements Canvas {
   private final StringBuilder text = new StringBuilder();
 
@@ -42,7 +42,6 @@ final class SvgCanvas implements Canvas {
     return words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
   }
 
-  /** The whole document so far. */
   @Override
   public String toString() {
     return text + "</svg>\n";

@@ -2,9 +2,9 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.UsageException;
 
-/** When what was written reaches stable storage. */
+/** When writes reach stable storage. */
 enum SyncMode {
-  /** When the operating system likes. */
+  /** When the operating system writes them back. */
   NONE("none"),
   /** Within a second. */
   ASYNC("async"),

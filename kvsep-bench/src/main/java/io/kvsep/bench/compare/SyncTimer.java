@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Syncs an engine once a second that does not do so itself, so that with {@link SyncMode#ASYNC} all
- * of them lose at most a second.
+ * Syncs an engine once a second if it does not do so itself, so that with {@link SyncMode#ASYNC}
+ * all engines lose at most a second.
  */
 final class SyncTimer implements AutoCloseable {
   private final @Nullable ScheduledExecutorService timer;
@@ -24,7 +24,7 @@ final class SyncTimer implements AutoCloseable {
     }
     ScheduledExecutorService service = Executors.newSingleThreadScheduledExecutor();
     SyncTimer timer = new SyncTimer(service);
-    // A task that throws is not run again, and nobody reads its future.
+    // A task that throws is not run again, and its future is not read.
     var unused = service.scheduleWithFixedDelay(() -> timer.sync(engine), 1, 1, TimeUnit.SECONDS);
     return timer;
   }
@@ -38,7 +38,7 @@ final class SyncTimer implements AutoCloseable {
     }
   }
 
-  /** Ends it; throws what a sync threw. */
+  /** Stops the timer; throws the failure of a sync. */
   @Override
   public void close() {
     if (timer == null) {

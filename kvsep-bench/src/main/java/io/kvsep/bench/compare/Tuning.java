@@ -8,11 +8,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of engines that differ from those of docs/internals/bench-protocol.md, as {@code
- * name=value,...}, to find out which of an engine's alternatives is the faster one. Immutable.
+ * Settings of engines that differ from docs/internals/bench-protocol.md, as {@code name=value,...},
+ * to find the faster of an engine's alternatives. Immutable.
  */
 final class Tuning {
-  /** Every name that an engine asks for. */
+  /** All known names. */
   private static final Set<String> NAMES =
       Set.of(
           "kvsep.compression",

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** Versions of the engines, written into a resource by the build. */
+/** Versions of the engines, from a resource written by the build. */
 final class Versions {
   private static final Properties VERSIONS = load();
 

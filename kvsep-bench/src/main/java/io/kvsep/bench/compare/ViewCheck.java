@@ -4,11 +4,11 @@ import io.kvsep.bench.FailedMeasurementException;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 
-/** Looks at values without copying them. Not thread safe. */
+/** Checks values without copying them. Not thread safe. */
 final class ViewCheck implements Function<ByteBuffer, Boolean> {
   private final Entries entries;
 
-  /** Of the entry whose value comes next. */
+  /** Entry of the next value. */
   long ordinal;
 
   ViewCheck(Entries entries) {

@@ -2,7 +2,7 @@ package io.kvsep.bench.compare;
 
 import java.util.List;
 
-/** The names of the workloads, in the order in which they are done. */
+/** The names of the workloads, in their order. */
 final class Workload {
   static final List<String> ALL =
       List.of(

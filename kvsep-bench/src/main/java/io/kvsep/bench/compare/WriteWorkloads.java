@@ -14,10 +14,12 @@ final class WriteWorkloads {
   private static final int OVERWRITE_BATCH = 100;
   private static final long BATCH_BYTES_MAX = 32 << 20;
 
-  /** Room for the ordinals of synced puts. */
+  /** Number of ordinals for synced puts. */
   private static final long SYNCED_MAX = 1 << 20;
 
-  /** Times the seconds of the other workloads: when to stop with an engine that is too slow. */
+  /**
+   * Multiple of the other workloads' duration after which an engine that is too slow is stopped.
+   */
   private static final long PATIENCE = 12;
 
   private final ChildOptions options;
@@ -25,7 +27,6 @@ final class WriteWorkloads {
   private final Engine engine;
   private final ChildOutput output;
 
-  /** What was written. */
   record Written(long entries, long rawBytes) {}
 
   WriteWorkloads(ChildOptions options, Entries entries, Engine engine, ChildOutput output) {
@@ -35,7 +36,7 @@ final class WriteWorkloads {
     this.output = output;
   }
 
-  /** All entries. The time ends with the last batch: a sync at work then is not waited for. */
+  /** Writes all entries. The time ends with the last batch; a sync running then is not awaited. */
   void load() {
     Latencies latencies = new Latencies();
     long start = System.nanoTime();
@@ -53,7 +54,7 @@ final class WriteWorkloads {
     output.latencies("load", latencies);
   }
 
-  /** New keys, one by one; the first of them only to warm up. */
+  /** Puts new keys one by one; the first ones only warm up. */
   Written single() {
     long warmUp = warmUpSingles();
     long total = warmUp + measuredSingles();
@@ -101,7 +102,7 @@ final class WriteWorkloads {
     return Math.max(1, entries.count() / 2);
   }
 
-  /** New keys, each durable before the next. */
+  /** Puts new keys, each durable before the next. */
   Written singleSync(int threads) {
     Dataset order = new Dataset(SYNCED_MAX, 0);
     long first = entries.count() + warmUpSingles() + measuredSingles();
@@ -142,7 +143,7 @@ final class WriteWorkloads {
     return new Written(outcome.operations(), rawBytes.sum());
   }
 
-  /** Random entries, as many as there are. The time ends as that of {@link #load}. */
+  /** Writes as many random entries as there are. The time ends as in {@link #load}. */
   Written overwrite() {
     Latencies latencies = new Latencies();
     SplittableRandom random = options.random("overwrite", /* warming= */ false, 0);
@@ -166,7 +167,7 @@ final class WriteWorkloads {
     return PATIENCE * options.time().toNanos();
   }
 
-  /** Entries in batches of a number, or of so many bytes if they are long. Not thread safe. */
+  /** Batches of a number of entries, or of bytes if these are long. Not thread safe. */
   private final class Batches {
     private final Engine.Writer writer;
     private final int countMax;
@@ -214,7 +215,7 @@ final class WriteWorkloads {
     }
   }
 
-  /** For checks of reads: what is wrong is named. */
+  /** Used by checks of reads; names the wrong entry. */
   static FailedMeasurementException wrong(long ordinal) {
     return new FailedMeasurementException("entry " + ordinal + " is missing or has another value");
   }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class XodusEngine implements Engine {
   private static final long SYNC_MILLIS = 1000;
 
-  /** Added to a clock. */
+  /** Never syncs; half the maximum, because it is added to a clock. */
   private static final long NO_SYNC_MILLIS = Long.MAX_VALUE / 2;
 
   private final Environment environment;
@@ -146,7 +146,7 @@ final class XodusEngine implements Engine {
       if (value == null) {
         return false;
       }
-      // A fresh array, but for iterables that stand for one.
+      // A new array, except for iterables that wrap one.
       bytes = value.getBytesUnsafe();
       length = value.getLength();
       return true;
