@@ -13,9 +13,9 @@ import java.util.List;
 
 /**
  * Measurements of many sensors in one ordered key space. A key is the sensor's name, a zero byte
- * and the time, most significant byte first, so that one sensor's measurements lie together in time
+ * and the time in big-endian order, so that the measurements of a sensor are adjacent and in time
  * order: its history is a prefix, its latest value the last key of that prefix, a period a range.
- * So that no history lies in the prefix of another sensor, names have no zero bytes.
+ * Names have no zero bytes, so no sensor's history lies in the prefix of another one.
  */
 public final class PrefixScan {
   private final KvStore store;
@@ -24,10 +24,9 @@ public final class PrefixScan {
     this.store = store;
   }
 
-  /** One measurement. */
   public record Measurement(long timeMillis, double value) {}
 
-  /** All of them or none; times are not negative. */
+  /** Writes all measurements or none; times are not negative. */
   public void record(String sensor, List<Measurement> measurements) {
     WriteBatch batch = new WriteBatch();
     for (Measurement measurement : measurements) {
@@ -42,17 +41,17 @@ public final class PrefixScan {
     return list(ScanOptions.prefix(prefix(sensor)).reverse().limit(count));
   }
 
-  /** Those from {@code fromMillis} up to before {@code toMillis}, oldest first. */
+  /** The measurements from {@code fromMillis} to before {@code toMillis}, oldest first. */
   public List<Measurement> between(String sensor, long fromMillis, long toMillis) {
     return list(ScanOptions.range(key(sensor, fromMillis), key(sensor, toMillis)));
   }
 
-  /** Drops what is older, however much that is, in one short write. */
+  /** Deletes all older measurements, however many, in one short write. */
   public void forget(String sensor, long beforeMillis) {
     store.deleteRange(prefix(sensor), key(sensor, beforeMillis));
   }
 
-  /** Counts without reading a single value. */
+  /** Counts without reading any value. */
   public long count(String sensor) {
     long count = 0;
     try (KvCursor cursor = store.cursor(ScanOptions.prefix(prefix(sensor)).keysOnly())) {
@@ -67,7 +66,7 @@ public final class PrefixScan {
     List<Measurement> found = new ArrayList<>();
     try (KvCursor cursor = store.cursor(options)) {
       while (cursor.next()) {
-        // The views are valid until the cursor moves and copy nothing.
+        // Views are valid until the cursor moves, and avoid a copy.
         ByteBuffer key = cursor.keyView();
         long timeMillis = key.getLong(key.limit() - Long.BYTES);
         found.add(new Measurement(timeMillis, cursor.valueView().getDouble()));

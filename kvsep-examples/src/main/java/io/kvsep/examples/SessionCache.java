@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Sessions that survive a restart and expire by themselves, and a count of visits to which requests
- * that come at the same time all add.
+ * Sessions that survive a restart and expire automatically, and a visit counter that concurrent
+ * requests can increment.
  *
  * <pre>
  * session/TOKEN   the user; has a time to live
@@ -25,12 +25,12 @@ public final class SessionCache {
     this.timeToLive = timeToLive;
   }
 
-  /** From now on and until it expires or is closed {@code token} stands for {@code user}. */
+  /** Makes {@code token} stand for {@code user} until it expires or is closed. */
   public void open(String token, String user) {
     store.put(bytes("session/" + token), bytes(user), timeToLive);
   }
 
-  /** Empty when there is no such session, or not any more. */
+  /** Empty if the session does not exist or has expired. */
   public Optional<String> user(String token) {
     return Optional.ofNullable(store.get(bytes("session/" + token)))
         .map(user -> new String(user, UTF_8));
@@ -40,11 +40,11 @@ public final class SessionCache {
     store.delete(bytes("session/" + token));
   }
 
-  /** Adds one visit, whoever else adds one meanwhile; how many there are then. */
+  /** Adds one visit, also with concurrent callers, and returns the new count. */
   public long countVisit(String user) {
     byte[] key = bytes("visits/" + user);
     while (true) {
-      // Null for the first visit, and compareAndSet takes null for: must be absent.
+      // Null for the first visit; compareAndSet takes null as: must be absent.
       byte[] before = store.get(key);
       long visits = before == null ? 1 : Long.parseLong(new String(before, UTF_8)) + 1;
       if (store.compareAndSet(key, before, bytes(Long.toString(visits)))) {

@@ -1,4 +1,4 @@
-/** Small programs against the public API, each with the one idea its name says. */
+/** Small programs that use the public API, each showing one idea. */
 @NullMarked
 package io.kvsep.examples;
 
