@@ -52,7 +52,7 @@ export class LineChart {
     const { now, span } = this;
     const width = Math.max(WIDTH_MIN, this.svg.clientWidth);
     const highest = Math.max(0, ...this.samples.flatMap((sample) => sample.values.map((value) => value ?? 0)));
-    const top = this.isLog ? 10 ** Math.max(2, Math.ceil(Math.log10(Math.max(highest, 1)))) : ceiling(highest);
+    const top = this.isLog ? 10 ** Math.max(2, Math.ceil(Math.log10(Math.max(highest, 1)))) : ceiling(Math.max(2, highest));
     const x = (at) => width - ((now - at) / span) * (width - LEFT);
     const share = (value) => (this.isLog ? Math.log10(Math.max(value, 1)) / Math.log10(top) : value / top);
     const y = (value) => HEIGHT - BOTTOM - share(value) * (HEIGHT - BOTTOM - TOP);
