@@ -141,6 +141,9 @@ final class ClientCommands {
   }
 
   private static void kill(Call call) {
+    if (call.session.onlyReads) {
+      throw new CommandError("NOPERM this token only reads, and may not close other connections");
+    }
     if (call.count() == 3) {
       if (kill(call, session -> session.address().equals(call.text(2))) == 0) {
         throw new CommandError("ERR No such client");

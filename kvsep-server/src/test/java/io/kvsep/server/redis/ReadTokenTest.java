@@ -69,6 +69,9 @@ final class ReadTokenTest {
       }
       assertTrue(writes > 20, () -> "commands");
       client.expect("GET a", "$1^1^");
+      for (String kill : List.of("CLIENT KILL 127.0.0.1:1", "CLIENT KILL SKIPME NO")) {
+        assertTrue(client.ask(kill).startsWith("-NOPERM "), kill);
+      }
     }
     assertArrayEquals("1".getBytes(UTF_8), redis.store.get("a".getBytes(UTF_8)));
   }
