@@ -249,7 +249,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Frees the space of overwritten, deleted and expired values: flushes, compacts like {@link
    * #compact}, ends the active segment if it contains garbage, removes value-log files without live
-   * data, and rewrites those of which at least 3 % would be freed. Reclaim also runs in the
+   * data, and rewrites those where at least 3 % would be freed. Reclaim also runs in the
    * background, as {@link KvOptions.Builder#spaceAmplificationMax} says; use this method to
    * minimize garbage now.
    *

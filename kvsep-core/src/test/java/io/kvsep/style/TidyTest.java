@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -70,6 +71,20 @@ final class TidyTest {
               "the injected clock of internal.concurrent",
               in(CORE).and(path -> !path.startsWith(CORE + "internal/concurrent/"))));
 
+  /** Plain technical English names the thread, caller or reader. */
+  private static final Pattern BANNED_WORD =
+      Pattern.compile(
+          "\\b(whoever|nobody|somebody|anybody|himself|of which|by itself|is had)\\b",
+          Pattern.CASE_INSENSITIVE);
+
+  private static final Map<String, String> BANNED_WORDS = Map.of();
+
+  private static final Pattern COMMENT_OR_LITERAL =
+      Pattern.compile(
+          "//[^\\n]*|/\\*.*?\\*/|\"\"\".*?(?<!\\\\)\"\"\""
+              + "|\"(?:\\\\.|[^\"\\\\\\n])*+\"|'(?:\\\\.|[^'\\\\\\n])*+'",
+          Pattern.DOTALL);
+
   /** Written in two halves, or this file would break its own rule. */
   private static final Pattern UNFINISHED = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
 
@@ -107,6 +122,22 @@ final class TidyTest {
   @Test
   void typeNamesSayWhatTheTypeIs() {
     check(TidyTest::bannedNames, BANNED_NAMES);
+  }
+
+  @Test
+  void commentsAreInPlainWords() {
+    check(TidyTest::bannedWords, BANNED_WORDS);
+  }
+
+  @Test
+  void canaryBannedWordIsFoundInCommentsAlone() {
+    assertEquals(
+        List.of("line 2: nobody", "line 3: of which"),
+        bannedWords(core("A", "class A {\n  // Nobody\n  /** Of which. */\n}\n")).stream()
+            .map(finding -> finding.toLowerCase(Locale.ROOT))
+            .toList());
+    assertEquals(List.of(), bannedWords(core("A", "class A { String s = \"nobody\"; }")));
+    assertEquals(List.of(), bannedWords(test("A", "// nobody")));
   }
 
   @Test
@@ -272,6 +303,20 @@ final class TidyTest {
     return findings;
   }
 
+  private static List<String> bannedWords(Source source) {
+    List<String> findings = new ArrayList<>();
+    if (isMain(source.path())) {
+      Matcher part = COMMENT_OR_LITERAL.matcher(source.text());
+      while (part.find()) {
+        Matcher word = BANNED_WORD.matcher(part.group());
+        while (part.group().startsWith("/") && word.find()) {
+          findings.add(at(source.text(), part.start() + word.start()) + word.group());
+        }
+      }
+    }
+    return findings;
+  }
+
   private static List<String> bannedNames(Source source) {
     List<String> findings = new ArrayList<>();
     String code = source.code();
@@ -332,12 +377,7 @@ final class TidyTest {
 
   /** Blanks comments and the insides of literals, keeping every line break and every offset. */
   private static String code(String text) {
-    Matcher matcher =
-        Pattern.compile(
-                "//[^\\n]*|/\\*.*?\\*/|\"\"\".*?(?<!\\\\)\"\"\""
-                    + "|\"(?:\\\\.|[^\"\\\\\\n])*+\"|'(?:\\\\.|[^'\\\\\\n])*+'",
-                Pattern.DOTALL)
-            .matcher(text);
+    Matcher matcher = COMMENT_OR_LITERAL.matcher(text);
     return matcher.replaceAll(match -> match.group().replaceAll("[^\\n]", " "));
   }
 

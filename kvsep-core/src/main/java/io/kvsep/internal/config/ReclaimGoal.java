@@ -56,7 +56,7 @@ public record ReclaimGoal(
     return Math.max(dueBytes(liveBytes) / 2, retainedPart());
   }
 
-  /** Length of a segment of which about {@link #RETAINED_FILES} are retained. */
+  /** Length of a segment if about {@link #RETAINED_FILES} of them are retained. */
   public long retainedPart() {
     return retainedBytes / RETAINED_FILES;
   }

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * once.
  */
 final class ProcessLocks {
-  /** Guarded by itself. */
+  /** Guarded by its own monitor. */
   private static final Map<Path, Holding> HELD = new HashMap<>();
 
   /** Channels that must not be closed, at most two for each file tried. Guarded by HELD. */
