@@ -7,10 +7,12 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import net.openhft.chronicle.bytes.Bytes;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Calls that take and give {@code Bytes} leave nothing to the garbage collector. */
+@Tag("compiled")
 final class AllocationTest {
   private static final int KEYS = 2_000;
   private static final int CALLS = 20_000;

@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.Test;
  * tried for one in which every transaction, run alone, would have read what it has read, that keeps
  * those apart which were not concurrent, and that ends in what the store holds.
  */
+@Tag("compiled")
 final class SerializabilityTest {
   private static final int KEYS = 4;
   private static final int THREADS = 3;

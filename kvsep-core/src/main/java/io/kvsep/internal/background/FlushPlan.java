@@ -19,6 +19,8 @@ import java.util.Map;
  */
 public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolean scattered) {
   /**
+   * Walks a memtable.
+   *
    * @param before the oldest segment that stays as it is, with all later ones
    */
   public static FlushPlan of(InternalIterator memtable, long before) {

@@ -21,12 +21,16 @@ public final class FullyDeletedTables {
   public record Covered(int level, TableFile table) {}
 
   /**
+   * The result of {@link #find}.
+   *
    * @param tables the tables that can be dropped
    * @param held whether only snapshots keep further ones
    */
   public record Found(List<Covered> tables, boolean held) {}
 
   /**
+   * Finds the tables whose keys are all deleted by ranges.
+   *
    * @param boundaries sequence numbers at which anything may be read, ascending, never empty
    * @param busy tables of running compactions, which are not returned
    * @param unreadable tables whose range deletes are ignored; they can still be returned

@@ -13,6 +13,8 @@ public final class LoadPlacement {
   private LoadPlacement() {}
 
   /**
+   * Returns the lowest level into which the table of a bulk load fits.
+   *
    * @param running compactions, whose tables may move down and whose output may use all keys
    *     between their first and last one
    */

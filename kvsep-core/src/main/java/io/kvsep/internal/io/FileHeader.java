@@ -106,6 +106,8 @@ public record FileHeader(StoreId storeId, long number) {
   }
 
   /**
+   * Checks that a header belongs to the expected file of the expected store.
+   *
    * @throws IncompatibleFormatException if the file is of another store
    * @throws CorruptionException if it has another number
    */

@@ -34,6 +34,8 @@ public interface Storage extends AutoCloseable {
   StorageFile create(String name) throws IOException;
 
   /**
+   * Opens an existing file.
+   *
    * @throws java.nio.file.NoSuchFileException if there is no such file
    */
   StorageFile open(String name, boolean writable) throws IOException;

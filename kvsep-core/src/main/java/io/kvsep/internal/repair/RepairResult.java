@@ -17,6 +17,8 @@ public record RepairResult(
     List<String> notes) {
 
   /**
+   * Bytes of a file that are lost.
+   *
    * @param what the expected content
    * @param key null if unknown
    */
@@ -25,6 +27,8 @@ public record RepairResult(
       String file, long from, long to, String what, String keyspace, byte @Nullable [] key) {}
 
   /**
+   * A key whose newest value may be lost.
+   *
    * @param restored whether the newest value found is in the new store
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.

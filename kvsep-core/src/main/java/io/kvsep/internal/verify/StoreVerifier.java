@@ -49,6 +49,8 @@ public final class StoreVerifier {
   private long records;
 
   /**
+   * The store that is verified.
+   *
    * @param segments finds all log files of the version
    * @param pulse called often; may throw to cancel
    */

@@ -55,6 +55,8 @@ public record SalvagedManifest(
   /** Searches the log for segments and keyspaces whose edit a manifest has lost. */
   public interface EditSearch {
     /**
+     * Returns whether there is such a segment or keyspace.
+     *
      * @param files names of the existing files
      * @param idLimit the manifest knows no segment with this id or a higher one
      */

@@ -23,6 +23,8 @@ public final class VersionEdit {
   public record RemovedTable(int level, long number) {}
 
   /**
+   * A segment that is appended to no more.
+   *
    * @param length final length in bytes
    * @param lastSequence see {@link SegmentState#lastSequence}
    */

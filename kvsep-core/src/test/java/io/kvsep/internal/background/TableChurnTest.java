@@ -41,6 +41,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -48,6 +49,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Stores that keep next to no table open: every lookup opens one that is closed again at once, and
  * so does every step of a cursor from one table to the next. Nobody notices but the counters.
  */
+@Tag("compiled")
 final class TableChurnTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
 

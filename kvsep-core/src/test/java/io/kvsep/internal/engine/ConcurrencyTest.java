@@ -32,6 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
  * time: no increment is lost, no batch is seen in part, nothing goes back in time, snapshots and
  * cursors see one moment, and closing in the middle gives everybody one error only.
  */
+@Tag("compiled")
 final class ConcurrencyTest {
   private static final int COUNTERS = 3;
   private static final int INCREMENTS = 120;

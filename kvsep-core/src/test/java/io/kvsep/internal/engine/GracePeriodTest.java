@@ -19,9 +19,11 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What left the current view stays for a reader that may have found it there. */
+@Tag("compiled")
 final class GracePeriodTest {
   private final CrashableStorage storage = new CrashableStorage();
   private final StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1));

@@ -18,10 +18,12 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Opening while another one makes the store. */
+@Tag("compiled")
 final class OpenRaceTest {
   private static final String MANIFEST = StoreFiles.manifest(1);
 

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
  * Threads that insert in turns, with readers beside them. The work is bounded by the number of
  * entries: readers stop when the last inserter has.
  */
+@org.junit.jupiter.api.Tag("compiled")
 final class MemtableConcurrencyTest {
   private static final int INSERTERS = 3;
   private static final int READERS = 2;

@@ -25,9 +25,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Keyspaces that are made and dropped beside threads that write to them. */
+@Tag("compiled")
 final class KeyspaceConcurrencyTest {
   private static final int WRITERS = 3;
 

@@ -18,10 +18,12 @@ import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The room of a log in real files is read, filled, synced and cut by threads of their own. */
+@Tag("compiled")
 final class LogPreallocatorThreadsTest {
   private static final int WRITES = 3_000;
   private static final long ROOM_BYTES = 96 << 10;
