@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
  * {@code -Dkvsep.stress.seconds=N} for so long each. A seed repeats what each thread draws, not how
  * they meet.
  */
-@Tag("compiled")
 final class StressTest {
   private static final long SECONDS = Long.getLong("kvsep.stress.seconds", 0);
   private static final int LONG_WRITES = 3_000;
