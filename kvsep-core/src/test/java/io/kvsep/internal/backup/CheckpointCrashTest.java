@@ -76,7 +76,7 @@ final class CheckpointCrashTest {
     return store.maintain(engine -> engine.copies().checkpoint(Path.of(NAME)));
   }
 
-  /** A store of which a checkpoint is made. */
+  /** A store that is checkpointed. */
   private record Copied(OptionSet options, List<Step> filling, boolean links) {}
 
   @Test

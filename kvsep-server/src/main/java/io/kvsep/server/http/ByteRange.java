@@ -66,7 +66,7 @@ record ByteRange(int first, int count, int of) {
     return Problem.of(
             HttpStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
             "range-not-satisfiable",
-            "the value has " + length + " bytes, none of which are in the range")
+            "the range has no byte of the value, which has " + length + " bytes")
         .header(HttpHeaderNames.CONTENT_RANGE, "bytes */" + length);
   }
 
