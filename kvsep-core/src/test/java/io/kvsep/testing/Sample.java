@@ -33,14 +33,16 @@ public final class Sample<C> {
 
   private final List<C> all;
   private final List<Function<? super C, ?>> traits;
+  private final int exhaustiveMax;
 
-  private Sample(List<C> all, List<Function<? super C, ?>> traits) {
+  private Sample(List<C> all, List<Function<? super C, ?>> traits, int exhaustiveMax) {
     this.all = all;
     this.traits = traits;
+    this.exhaustiveMax = exhaustiveMax;
   }
 
   public static <C> Sample<C> of(Collection<? extends C> all) {
-    return new Sample<>(List.copyOf(all), List.of());
+    return new Sample<>(List.copyOf(all), List.of(), Integer.MAX_VALUE);
   }
 
   /** Numbers from the first to the last, with some in each of so many equal stretches. */
@@ -54,7 +56,12 @@ public final class Sample<C> {
   public Sample<C> meeting(Function<? super C, ?> trait) {
     List<Function<? super C, ?>> more = new ArrayList<>(traits);
     more.add(trait);
-    return new Sample<>(all, more);
+    return new Sample<>(all, more, exhaustiveMax);
+  }
+
+  /** One too large for the exhaustive run, which draws this many; {@code kvsep.long} tries all. */
+  public Sample<C> exhaustingAtMost(int cases) {
+    return new Sample<>(all, traits, LONG ? Integer.MAX_VALUE : cases);
   }
 
   public List<C> all() {
@@ -84,8 +91,10 @@ public final class Sample<C> {
   /** Runs the sweep of a test over {@code count} drawn cases, or over all. */
   public void run(Class<?> owner, String method, int count, Sweep<C> sweep) {
     long seed = Long.getLong("kvsep.seed", ThreadLocalRandom.current().nextInt(1_000_000_000));
-    List<C> chosen = EXHAUSTIVE ? all : drawn(count, seed);
-    String option = EXHAUSTIVE ? "-Dkvsep.exhaustive=true" : "-Dkvsep.seed=" + seed;
+    boolean whole = EXHAUSTIVE && all.size() <= exhaustiveMax;
+    List<C> chosen = whole ? all : drawn(EXHAUSTIVE ? exhaustiveMax : count, seed);
+    String option = EXHAUSTIVE ? "-Dkvsep.exhaustive=true" : "";
+    option += whole ? "" : " -Dkvsep.seed=" + seed;
     String what =
         chosen.size()
             + " of "
@@ -93,7 +102,7 @@ public final class Sample<C> {
             + " cases; repeat with: "
             + Seeds.command(owner, owner.getSimpleName() + "#" + method)
             + " "
-            + option;
+            + option.strip();
     System.out.println(owner.getSimpleName() + "#" + method + ": " + what);
     try {
       sweep.over(chosen, seed);
