@@ -58,6 +58,8 @@ import org.jspecify.annotations.Nullable;
 public final class CompactionScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
 
+  private static final long NEVER = -1;
+
   private final EngineConfig config;
   private final CurrentReadState live;
   private final VersionSet versions;
@@ -74,9 +76,9 @@ public final class CompactionScheduler {
   private final CompactionConfig unhurried;
 
   private final CompactionPicker picker;
+  private final IdleCompactionPicker idlePicker;
   private final FileQuarantine spared = new FileQuarantine();
   private final QuarantinedTables unreadable;
-  private final IdleCompaction settling;
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
@@ -98,6 +100,12 @@ public final class CompactionScheduler {
 
   /** Version in which a damaged table blocks level 0. While it is current, waiting is no use. */
   private volatile @Nullable Version stuck;
+
+  /** Last sequence when the store was found quiet. A later write ends idle compaction at once. */
+  private volatile long quietSequence = NEVER;
+
+  /** Sequence when an idle compaction failed: there is no retry before the next write. */
+  private volatile long idleFailedAt = NEVER;
 
   private final RetryBackoff retryTicks = new RetryBackoff(TICKS_BETWEEN_TRIES_MAX);
 
@@ -121,13 +129,11 @@ public final class CompactionScheduler {
     this.compaction = CompactionConfig.of(config.shape(), versions.storeId());
     this.unhurried = compaction.inPieces(config.shape().pieceBytes());
     this.picker = new CompactionPicker(compaction);
+    this.idlePicker = new IdleCompactionPicker(picker, compaction);
     this.live = live;
     this.versions = versions;
     this.log = log;
     this.snapshots = snapshots;
-    this.settling =
-        new IdleCompaction(
-            new IdleCompactionPicker(picker, compaction), snapshots, pointerTargets::pickDetour);
     this.failure = failure;
     this.ledger = ledger;
     this.running = new RunningCompactions(live);
@@ -227,7 +233,7 @@ public final class CompactionScheduler {
           // Nothing is due, so no writer can be waiting for what has failed.
           compactionError = null;
         }
-        plan = settling.pick(version, untouchable, damaged);
+        plan = isQuiet() ? idlePicker.pick(version, untouchable) : null;
       }
       return plan;
     }
@@ -238,6 +244,11 @@ public final class CompactionScheduler {
         runAndRelease(plan, forReads);
       }
     }
+  }
+
+  private boolean isQuiet() {
+    long sequence = snapshots.visibleSequence();
+    return sequence == quietSequence && sequence != idleFailedAt;
   }
 
   private static Set<TableFile> union(Set<TableFile> busy, Set<TableFile> damaged) {
@@ -266,14 +277,12 @@ public final class CompactionScheduler {
    * Retries failed jobs and starts idle compactions. Called by the timer.
    *
    * @param quiet whether nothing was written for a while
-   * @param reclaimAtRest whether reclaim has nothing to do
-   * @param filesRewritten by reclaim so far
    */
-  public void tick(boolean quiet, boolean reclaimAtRest, long filesRewritten) {
+  public void tick(boolean quiet) {
     if (!live.isOpen() || cancelled) {
       return;
     }
-    settling.tick(quiet, reclaimAtRest, filesRewritten);
+    quietSequence = quiet ? snapshots.visibleSequence() : NEVER;
     unreadable.tick();
     if (!retryTicks.isDue(
         flushError != null || compactionError() != null || dropping.hasFailed())) {
@@ -542,7 +551,8 @@ public final class CompactionScheduler {
 
   private void failed(Throwable cause, boolean forReads) {
     if (forReads) {
-      settling.failed();
+      // Nothing waits for it, so the error is not reported.
+      idleFailedAt = snapshots.visibleSequence();
     } else {
       compactionError = cause;
     }

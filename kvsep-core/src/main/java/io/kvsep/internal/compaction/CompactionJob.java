@@ -54,7 +54,6 @@ public final class CompactionJob {
                 context.config().tableOptions(plan.outputLevel()),
                 context.fileNumbers(),
                 context.config().tableBytes())) {
-      output.cutAt(plan.cuts());
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
       // The last blocks too: no later block access has checked them.
       Region.requirePagesRead();

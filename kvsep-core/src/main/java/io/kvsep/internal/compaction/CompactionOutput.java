@@ -18,8 +18,6 @@ import io.kvsep.internal.sstable.TableWriter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
@@ -66,12 +64,6 @@ final class CompactionOutput implements AutoCloseable {
   /** Whether a new key has begun since the last entry was written. */
   private boolean newKey;
 
-  /** Keys before which a table ends, however short it is. */
-  private Iterator<byte[]> cuts = Collections.emptyIterator();
-
-  /** The first cut that no key has reached, if any. */
-  private byte @Nullable [] nextCut;
-
   /**
    * @param tableBytes length from which a table ends at the next change of key
    */
@@ -104,12 +96,6 @@ final class CompactionOutput implements AutoCloseable {
     this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
-  /** Makes tables also end before these ascending keys. */
-  void cutAt(List<byte[]> keys) {
-    cuts = keys.iterator();
-    nextCut = cuts.hasNext() ? cuts.next() : null;
-  }
-
   void writeAll(
       InternalIterator input,
       VersionFilter filter,
@@ -139,10 +125,9 @@ final class CompactionOutput implements AutoCloseable {
     if (verdict == VersionFilter.Verdict.DROP) {
       return;
     }
-    boolean cut = nextCut != null && reachesCut(input);
     if (writer != null
         && newKey
-        && (cut || writer.fileBytesEstimate() + passedRangeBytes >= tableBytes)) {
+        && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
       finishTableBefore(input, writer.lastKey());
     }
     newKey = false;
@@ -162,18 +147,6 @@ final class CompactionOutput implements AutoCloseable {
           input.payloadOffset(),
           0);
     }
-  }
-
-  private boolean reachesCut(InternalIterator input) {
-    boolean reached = false;
-    byte[] cut = nextCut;
-    while (cut != null
-        && input.keyRegion().compareTo(input.keyOffset(), input.keyLength(), cut) >= 0) {
-      reached = true;
-      cut = cuts.hasNext() ? cuts.next() : null;
-    }
-    nextCut = cut;
-    return reached;
   }
 
   private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target)

@@ -14,7 +14,6 @@ import java.util.List;
  * @param overlaps tables of the output level that overlap the inputs
  * @param bottom whether no level below the output level holds any of these keys
  * @param move whether the inputs move down unread
- * @param cuts ascending keys before which a table ends, however short it is
  */
 public record CompactionPlan(
     int inputLevel,
@@ -22,22 +21,10 @@ public record CompactionPlan(
     List<TableFile> inputs,
     List<TableFile> overlaps,
     boolean bottom,
-    boolean move,
-    List<byte[]> cuts) {
+    boolean move) {
   public CompactionPlan {
     inputs = List.copyOf(inputs);
     overlaps = List.copyOf(overlaps);
-    cuts = List.copyOf(cuts);
-  }
-
-  public CompactionPlan(
-      int inputLevel,
-      int outputLevel,
-      List<TableFile> inputs,
-      List<TableFile> overlaps,
-      boolean bottom,
-      boolean move) {
-    this(inputLevel, outputLevel, inputs, overlaps, bottom, move, List.of());
   }
 
   /**

@@ -1,10 +1,5 @@
 package io.kvsep.internal.compaction;
 
-import io.kvsep.internal.version.TableFile;
-import io.kvsep.internal.version.Version;
-import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
-
 /** Files that compactions may point into. Thread safe. */
 public interface PointerTargets {
   /** Files that stay unchanged until this is closed. */
@@ -18,10 +13,4 @@ public interface PointerTargets {
 
   /** Pins the files that hold values of the plan's tables. */
   Pins pin(CompactionPlan plan);
-
-  /**
-   * The next table to rewrite because its values moved into files that {@link #pin} accepts, if
-   * any.
-   */
-  @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite);
 }

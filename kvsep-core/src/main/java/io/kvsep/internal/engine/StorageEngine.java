@@ -552,7 +552,7 @@ public final class StorageEngine implements AutoCloseable {
     steps.run(() -> rotation.tick(pipeline.commits()));
     boolean quiet = rotation.isQuiet() && !loads.isAtWork();
     steps.run(() -> reclaim.tick(quiet));
-    steps.run(() -> background.tick(quiet, reclaim.isAtRest(), reclaim.filesRewritten()));
+    steps.run(() -> background.tick(quiet));
     steps.throwFirst();
   }
 

@@ -172,11 +172,6 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Whether no job runs or is scheduled. */
-  public boolean isAtRest() {
-    return !scheduled.get() && !jobLock.isLocked();
-  }
-
   /**
    * Rewrites all existing files that are worth it, on the calling thread. Newer files, including
    * its own output, are excluded: concurrent writers may create garbage as fast as it is rewritten,

@@ -2,7 +2,6 @@ package io.kvsep.internal.reclaim;
 
 import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.IndirectPointerPicker;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.concurrent.NonAllocatingLock;
@@ -22,7 +21,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -186,17 +184,6 @@ public final class RefreshTargets implements PointerTargets {
 
   private void unpin(Long file) {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
-  }
-
-  /**
-   * The next table to rewrite because its values have moved, as {@link IndirectPointerPicker#pick}.
-   * Only moves to files that {@link #pin} accepts count; otherwise the rewrite would be pointless.
-   */
-  @Override
-  public @Nullable CompactionPlan pickDetour(Version version, Predicate<TableFile> mayRewrite) {
-    return inside(
-        epochs,
-        () -> IndirectPointerPicker.pick(version, new SettledFiles(version)::test, mayRewrite));
   }
 
   /** Runs {@code work} inside the epochs, because nothing else protects the files yet. */

@@ -86,68 +86,6 @@ final class IdleCompactionTest {
   }
 
   @Test
-  void afterALongQuietAllTablesAreInOneLevel() {
-    fill();
-    rest();
-    engine.writes().put(0, key(0), value(1), 0);
-    engine.flush();
-    rest();
-    assertEquals(2, levelsHeld().length);
-    // A minute, which a write begins anew.
-    tick(8 * TICKS);
-    engine.writes().put(0, key(0), value(2), 0);
-    tick(8 * TICKS);
-    engine.flush();
-    scheduler.runAll();
-    assertEquals(2, levelsHeld().length);
-    tick(8 * TICKS);
-    assertEquals(1, levelsHeld().length);
-    assertArrayEquals(value(2), engine.reads().get(0, key(0), StoreReads.LATEST));
-    long written = engine.stats().deviceBytesWritten();
-    tick(16 * TICKS);
-    assertEquals(written, engine.stats().deviceBytesWritten());
-  }
-
-  /** The first write ends settling, but waits for the step that is at work. */
-  @Test
-  void noStepRewritesMoreThanLevelZeroGivesTimeFor() {
-    byte[] value = new byte[48];
-    Random random = new Random(5);
-    for (int i = 0; i < 10_000; i++) {
-      random.nextBytes(value);
-      engine.writes().put(0, key(i), value, 0);
-      scheduler.runAll();
-    }
-    engine.compact();
-    assertEquals(1, levelsHeld().length);
-    long stepBytesMax = 4 * Engines.TINY.levelBaseBytes();
-    assertTrue(engine.stats().tableBytes() > 4 * stepBytesMax);
-    for (int i = 0; i < 100; i++) {
-      engine.writes().put(0, key(i), value(i), 0);
-    }
-    engine.flush();
-    scheduler.runAll();
-    assertEquals(2, levelsHeld().length);
-    long before = engine.stats().deviceBytesWritten();
-    long longest = 0;
-    for (int i = 0; i < 16 * TICKS; i++) {
-      scheduler.tick();
-      long written = engine.stats().deviceBytesWritten();
-      while (scheduler.help()) {
-        longest = Math.max(longest, engine.stats().deviceBytesWritten() - written);
-        written = engine.stats().deviceBytesWritten();
-      }
-    }
-    assertEquals(1, levelsHeld().length);
-    assertTrue(longest < 1.5 * stepBytesMax, "one step wrote " + longest);
-    long all = engine.stats().deviceBytesWritten() - before;
-    assertTrue(all < 1.2 * engine.stats().tableBytes(), "all wrote " + all);
-    for (int i = 0; i < 100; i++) {
-      assertArrayEquals(value(i), engine.reads().get(0, key(i), StoreReads.LATEST));
-    }
-  }
-
-  @Test
   void aWriteEndsItBeforeTheNextTick() {
     fill();
     rest();

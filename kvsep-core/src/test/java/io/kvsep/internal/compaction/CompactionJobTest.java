@@ -21,7 +21,6 @@ import io.kvsep.testing.Operation;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,7 +29,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What flushes and compactions write, and what they leave behind when they cannot. */
@@ -61,35 +59,6 @@ final class CompactionJobTest {
       checkTables(store, store.versions.current().level(plan.outputLevel()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  @Test
-  void tablesEndInFrontOfTheKeysAtWhichTheyAreCut() throws IOException {
-    try (CompactionFixture store = new CompactionFixture()) {
-      TreeSet<Item> items = new TreeSet<>();
-      for (String key : List.of("a1", "a5", "c1", "c5", "e0")) {
-        items.add(Item.put(key, items.size() + 1));
-        items.add(Item.delete(key, items.size() + 1));
-      }
-      store.boundaries = items.stream().mapToLong(Item::sequence).sorted().toArray();
-      store.add(5, items);
-      store.add(6, new TreeSet<>(Set.of(Item.put("a0", 0), Item.put("z", 0))));
-      List<TableFile> inputs = store.versions.current().level(5);
-      List<byte[]> cuts =
-          Stream.of("a0", "c1", "d", "e", "z")
-              .map(key -> key.getBytes(StandardCharsets.UTF_8))
-              .toList();
-      CompactionPlan plan = new CompactionPlan(5, 5, inputs, List.of(), false, false, cuts);
-      store.versions.apply(CompactionJob.run(store.context(), plan));
-      List<TableFile> tables = store.versions.current().level(5);
-      assertEquals(
-          List.of("a1", "a5", "c1", "c5", "e0", "e0"),
-          tables.stream()
-              .flatMap(table -> Stream.of(table.meta().smallestKey(), table.meta().largestKey()))
-              .map(key -> new String(key, StandardCharsets.UTF_8))
-              .toList());
-      assertEquals(List.copyOf(items), store.level(5));
     }
   }
 
