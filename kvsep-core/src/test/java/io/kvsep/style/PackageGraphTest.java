@@ -255,6 +255,7 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.concurrent",
+                  "internal.io",
                   "internal.memory",
                   "internal.memtable",
                   "internal.version")),

@@ -16,7 +16,6 @@ import io.kvsep.internal.compaction.LevelZeroBypass;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
@@ -26,6 +25,7 @@ import io.kvsep.internal.jfr.CompactionEvent;
 import io.kvsep.internal.jfr.FlightEvents;
 import io.kvsep.internal.jfr.FlushEvent;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.TableFile;
@@ -42,6 +42,7 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -82,10 +83,7 @@ public final class CompactionScheduler {
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
-  /** Preallocated: scheduling a flush must not allocate. */
-  private final Runnable flushJob = this::flushWaiting;
-
-  private final NonAllocatingLock flushLock = new NonAllocatingLock();
+  private final ReentrantLock flushLock = new ReentrantLock();
 
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;
@@ -164,7 +162,7 @@ public final class CompactionScheduler {
    */
   public void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
-      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, flushJob);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, this::flushWaiting);
       if (refused != null) {
         // In this order: once the flag is clear, another flush may succeed, which must not be
         // overwritten.
@@ -176,8 +174,8 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Starts all compactions that are due and may run. Never throws: a choice that fails, or a
-   * missing thread, is recorded as a failed compaction, and the caller's own work goes on.
+   * Starts all compactions that are due and may run. A choice that fails, or a missing thread, is
+   * recorded as a failed compaction, and the caller's own work goes on.
    */
   public void compactionNeeded() {
     if (cancelled || failure.hasFailed()) {
@@ -190,13 +188,13 @@ public final class CompactionScheduler {
       }
       choiceError = null;
     } catch (RuntimeException | Error e) {
+      PageFaults.throwOther(e);
       choiceError = e;
     }
   }
 
   /** Returns whether one was started, so that another may follow. */
   private boolean startCompaction() {
-    // Allocated before tables are taken: after an OutOfMemoryError they would never be released.
     Start start = new Start(config.clock().millis());
     CompactionPlan plan = running.take(config.scheduler().compactionsMax(), start::choose);
     if (plan == null) {
@@ -462,7 +460,7 @@ public final class CompactionScheduler {
       // The store is closing; the memtable is still in the log.
       return;
     } catch (IOException | RuntimeException | Error e) {
-      // Errors too: an unreadable page of a mapping is one, and waiting writers must see it.
+      PageFaults.throwOther(e);
       flushError = e;
     } finally {
       flushLock.unlock();
@@ -529,6 +527,7 @@ public final class CompactionScheduler {
       // The store is closing; nothing was changed.
       return;
     } catch (IOException | RuntimeException | Error e) {
+      PageFaults.throwOther(e);
       // Other compactions go on without the damaged table, and no writer waits for it.
       succeeded = spares(plan, e);
       if (!succeeded) {

@@ -1,6 +1,5 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
@@ -9,6 +8,7 @@ import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.CurrentReadState;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Drops segments to which no table and no unflushed memtable points, without reading them. A log
@@ -21,7 +21,7 @@ public final class DeadSegments {
   private final long retainedBytes;
 
   /** Held from choosing segments to changing the set of segments. */
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   DeadSegments(
       VersionSet versions, CurrentReadState live, FailureState failure, long retainedBytes) {

@@ -6,6 +6,7 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Warnings;
 import io.kvsep.internal.compaction.FullyDeletedTables;
 import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
@@ -95,6 +96,7 @@ final class FileDropper {
     } catch (StoreFailedException e) {
       throw e;
     } catch (RuntimeException | Error e) {
+      PageFaults.throwOther(e);
       failed = true;
       warn(e);
     }

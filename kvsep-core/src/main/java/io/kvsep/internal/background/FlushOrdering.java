@@ -9,6 +9,7 @@ import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.memtable.Memtable;
@@ -116,6 +117,7 @@ public final class FlushOrdering {
       } catch (IOException | RuntimeException | Error e) {
         // I5. A read of a damaged record will report it.
         values.close();
+        PageFaults.throwOther(e);
       }
     }
     return new Output(flush.run(PointerRefresh.NONE), null);

@@ -7,6 +7,7 @@ import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
@@ -68,7 +69,8 @@ final class QuarantinedTables {
       }
       return table != null;
     } catch (RuntimeException | Error e) {
-      // The store is closing or memory is short. Report the first failure.
+      PageFaults.throwOther(e);
+      // The store is closing. Report the first failure.
       error.addSuppressed(e);
       return false;
     }
@@ -99,7 +101,8 @@ final class QuarantinedTables {
     try {
       found = look(running::unlessPaused);
     } catch (RuntimeException | Error e) {
-      // The store is closing or memory is short; a later tick retries.
+      PageFaults.throwOther(e);
+      // The store is closing; a later tick retries.
       return;
     } finally {
       scheduled.set(false);

@@ -2,28 +2,25 @@ package io.kvsep.internal.background;
 
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.FullyDeletedTables.Covered;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.view.CurrentReadState;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The running compactions and their tables, so that no two share one. All choices are made under
  * one lock, so each sees the earlier ones. Thread safe.
- *
- * <p>Each plan is in exactly one list and is removed without allocating: a job that fails for want
- * of memory must not keep its tables or its slot.
  */
 final class RunningCompactions {
   private final CurrentReadState live;
 
   /** Guards plans, drops, paused, pausersPlan and kept. */
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   private final List<CompactionPlan> plans = new ArrayList<>();
 

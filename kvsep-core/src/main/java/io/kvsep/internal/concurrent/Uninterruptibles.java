@@ -2,7 +2,6 @@ package io.kvsep.internal.concurrent;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /** Waits for threads that may be interrupted. The interrupt status is preserved. */
 public final class Uninterruptibles {
@@ -13,23 +12,13 @@ public final class Uninterruptibles {
    * interrupt during the wait ends it; the wait may also end early.
    */
   public static void pause(long nanos) {
-    pauseUnless(() -> false, nanos);
-  }
-
-  /**
-   * As {@link #pause}, unless a condition holds. It is asked after the permit of an earlier
-   * interrupt was used up, so a wake-up that follows it ends the wait.
-   */
-  public static void pauseUnless(BooleanSupplier isOver, long nanos) {
     boolean interrupted = Thread.interrupted();
     try {
       if (interrupted) {
         // An interrupt also leaves a permit, which would end the next park.
         LockSupport.parkNanos(1);
       }
-      if (!isOver.getAsBoolean()) {
-        LockSupport.parkNanos(nanos);
-      }
+      LockSupport.parkNanos(nanos);
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

@@ -1,6 +1,6 @@
 /**
- * Threads, clocks, locks and cleanup: schedulers, time sources, waits that ignore interrupts, locks
- * that do not allocate. Independent of the store.
+ * Threads, clocks and cleanup: schedulers, time sources, waits that ignore interrupts. Independent
+ * of the store.
  */
 @NullMarked
 package io.kvsep.internal.concurrent;

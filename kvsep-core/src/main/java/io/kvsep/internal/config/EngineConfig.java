@@ -82,9 +82,9 @@ public record EngineConfig(
         new SystemMemory());
   }
 
-  public EngineConfig with(Storage other) {
+  public EngineConfig with(Storage otherStorage, Scheduler otherScheduler) {
     return new EngineConfig(
-        other,
+        otherStorage,
         mode,
         sync,
         syncIntervalNanos,
@@ -95,7 +95,7 @@ public record EngineConfig(
         clock,
         ticker,
         random,
-        scheduler,
+        otherScheduler,
         reclaim,
         verifiesValues,
         memory);

@@ -4,6 +4,7 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.EngineStats;
+import io.kvsep.internal.background.FailStopScheduler;
 import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.background.FlushOrdering;
 import io.kvsep.internal.backup.StoreBackups;
@@ -127,7 +128,10 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private StorageEngine(EngineConfig given) throws IOException {
-    config = given.with(new FailStopStorage(given.storage(), failure::fail));
+    config =
+        given.with(
+            new FailStopStorage(given.storage(), failure::fail),
+            new FailStopScheduler(given.scheduler(), failure));
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     boolean opened = false;
@@ -153,7 +157,7 @@ public final class StorageEngine implements AutoCloseable {
         opener.settle(versions, recovery);
       }
       opener.openSegments(versions, recovery, segments, epochs);
-      live = new CurrentReadState(epochs, versions::current, config.scheduler());
+      live = new CurrentReadState(epochs, versions::current, config.scheduler(), failure);
       log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
       appender = new LogTail(config, log, segments, versions, live, failure, ledger);

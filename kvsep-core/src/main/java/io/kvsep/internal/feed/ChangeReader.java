@@ -3,7 +3,6 @@ package io.kvsep.internal.feed;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.memory.EpochSlot;
@@ -25,6 +24,7 @@ import io.kvsep.internal.vlog.ValueReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +59,7 @@ public final class ChangeReader {
 
   private final Source source;
   private final LogReader reader;
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   /** Changes read ahead. A list, because it stays intact after an OutOfMemoryError. */
   private final List<LoggedChange> ready = new ArrayList<>();

@@ -6,7 +6,6 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.JobContext;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.load.LoadValues.ValueFile;
@@ -22,6 +21,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Loads many entries past log and memtables: they are sorted if necessary, written to final tables
@@ -54,7 +54,7 @@ public final class BulkLoads {
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final LoadInstallation installation;
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
   private final LoadFiles owned;
 
   public BulkLoads(

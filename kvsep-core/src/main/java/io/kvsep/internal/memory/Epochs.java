@@ -1,7 +1,6 @@
 package io.kvsep.internal.memory;
 
 import io.kvsep.internal.concurrent.CleanupSteps;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -38,13 +37,15 @@ public final class Epochs<C extends SlotContext> {
   private final Supplier<C> newContext;
   private final AtomicLong current = new AtomicLong(1);
   private final AtomicInteger visits = new AtomicInteger();
-  private final NonAllocatingLock lock = new NonAllocatingLock();
 
-  /** Linked: an array queue is left broken if it cannot allocate memory to grow. */
+  /**
+   * Guarded by its monitor, as the next field is: entering one allocates nothing. Linked: an array
+   * queue is left broken if it cannot allocate memory to grow.
+   */
   @SuppressWarnings("JdkObsolete")
   private final Queue<Retired> retired = new LinkedList<>();
 
-  /** Threads that run a release. Guarded by {@link #lock}, like {@link #retired}. */
+  /** Threads that run a release. */
   private final Set<Thread> releasing = new HashSet<>();
 
   private volatile EpochSlot<C>[] slots;
@@ -177,11 +178,8 @@ public final class Epochs<C extends SlotContext> {
    * retire more; such calls do not nest.
    */
   public void retire(Runnable release) {
-    lock.lock();
-    try {
+    synchronized (retired) {
       retired.add(new Retired(current.incrementAndGet(), release));
-    } finally {
-      lock.unlock();
     }
     collect();
   }
@@ -202,15 +200,12 @@ public final class Epochs<C extends SlotContext> {
     Thread self = Thread.currentThread();
     while (true) {
       Retired next;
-      lock.lock();
-      try {
+      synchronized (retired) {
         next = retired.peek();
         if (next == null || next.epoch > oldestReader() || !releasing.add(self)) {
           return retired.size() + releasing.size();
         }
         retired.remove();
-      } finally {
-        lock.unlock();
       }
       releases.run(next.release);
       ended(self);
@@ -218,11 +213,8 @@ public final class Epochs<C extends SlotContext> {
   }
 
   private void ended(Thread releaser) {
-    lock.lock();
-    try {
+    synchronized (retired) {
       releasing.remove(releaser);
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -283,13 +275,10 @@ public final class Epochs<C extends SlotContext> {
   }
 
   private void grow(EpochSlot<C>[] full) {
-    lock.lock();
-    try {
+    synchronized (retired) {
       if (slots == full) {
         slots = moreSlots(full, full.length * 2);
       }
-    } finally {
-      lock.unlock();
     }
   }
 

@@ -17,9 +17,10 @@ public final class PageFault {
     return new InternalError(BY_PROBE);
   }
 
-  public static boolean is(InternalError error) {
+  public static boolean is(Throwable error) {
     String message = error.getMessage();
-    return error.getCause() == null
+    return error instanceof InternalError
+        && error.getCause() == null
         && message != null
         && (message.startsWith(BY_JVM) || message.equals(BY_PROBE));
   }

@@ -33,6 +33,13 @@ public final class PageFaults {
     return error("cannot read a page of a mapped file", cause);
   }
 
+  /** Throws an {@link Error} that is no page fault. A job must not go on after one. */
+  public static void throwOther(Throwable cause) {
+    if (cause instanceof Error error && !PageFault.is(error)) {
+      throw error;
+    }
+  }
+
   /** As {@link #error(InternalError)}; also for other I/O failures. */
   public static StorageException error(String message, Throwable cause) {
     if (cause instanceof InternalError error && !PageFault.is(error)) {

@@ -8,7 +8,6 @@ import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.DeadSegments;
 import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.background.FileQuarantine;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.concurrent.Uninterruptibles;
@@ -19,6 +18,7 @@ import io.kvsep.internal.jfr.FlightEvents;
 import io.kvsep.internal.jfr.ReclaimEvent;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
@@ -36,6 +36,7 @@ import java.util.SortedMap;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -68,11 +69,8 @@ public final class ReclaimScheduler {
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
-  /** Preallocated: scheduling must not allocate. */
-  private final Runnable dueJob = this::runDue;
-
   /** Held by the running job. */
-  private final NonAllocatingLock jobLock = new NonAllocatingLock();
+  private final ReentrantLock jobLock = new ReentrantLock();
 
   private final FileQuarantine spared;
 
@@ -151,7 +149,7 @@ public final class ReclaimScheduler {
       return;
     }
     if (scheduled.compareAndSet(false, true)) {
-      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, dueJob);
+      Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, this::runDue);
       if (refused != null) {
         error = refused;
         scheduled.set(false);
@@ -248,6 +246,7 @@ public final class ReclaimScheduler {
       // The store is closing; nothing was changed.
       return;
     } catch (IOException | RuntimeException | Error e) {
+      PageFaults.throwOther(e);
       error = e;
     } finally {
       pressure.relieved(false);
@@ -349,6 +348,7 @@ public final class ReclaimScheduler {
     } catch (CancellationException e) {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
+      PageFaults.throwOther(e);
       // Operations that need the unreadable data or the full disk report the error themselves.
       ordering.failed();
     }

@@ -4,7 +4,6 @@ import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
@@ -20,6 +19,7 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +48,7 @@ public final class RefreshTargets implements PointerTargets {
   private final SegmentDirectory segments;
   private final Epochs<?> epochs;
 
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   /** Number of compactions that write pointers into each file. Guarded by lock. */
   private Map<Long, Integer> pinned = new HashMap<>();

@@ -4,7 +4,6 @@ import io.kvsep.error.ConflictException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.concurrent.CleanupSteps;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.InternalCursor;
 import io.kvsep.internal.read.ReadContext;
@@ -22,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -53,7 +53,7 @@ public final class EngineTransaction {
   private final TransactionWrites own = new TransactionWrites();
   private final ReadSet readSet = new ReadSet();
   private final Set<TransactionCursor> cursors = new HashSet<>();
-  private final NonAllocatingLock use = new NonAllocatingLock();
+  private final ReentrantLock use = new ReentrantLock();
   private volatile boolean over;
   private volatile boolean conflicted;
 

@@ -5,7 +5,6 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -21,6 +20,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -56,7 +56,7 @@ public final class VersionSet implements AutoCloseable {
   private final DurableOutput output;
   private final LiveFiles liveFiles;
   private final FileNumbers numbers = new FileNumbers();
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   private volatile Version current;
 

@@ -1,10 +1,8 @@
 package io.kvsep.internal.view;
 
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
-import io.kvsep.internal.concurrent.SafeUnpark;
 import io.kvsep.internal.concurrent.Scheduler;
-import io.kvsep.internal.concurrent.Uninterruptibles;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.Version;
@@ -13,40 +11,44 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The current read state and its changes. Readers get it with one volatile read; changes hold the
- * lock. Writers that wait for background work are in a list of threads rather than on a condition:
- * waking them must not allocate, and the signals of a condition may on Java 17.
+ * lock. Threads that need the result of background work wait here for a change.
  */
 public final class CurrentReadState {
+  /** After this a waiting thread looks whether the store has failed. */
   private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
 
   private final Epochs<?> epochs;
   private final Scheduler scheduler;
   private final Supplier<Version> versions;
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final FailureState failure;
+  private final ReentrantLock lock = new ReentrantLock();
 
-  /** Threads that wait for a change. Guarded by lock. */
-  private final List<Thread> waiting = new ArrayList<>();
+  private final Condition changed = lock.newCondition();
 
   private volatile @Nullable ReadState current;
 
   /** Guarded by lock. */
   private long markEpoch;
 
-  /** Number of wake-ups so far. Guarded by lock. */
-  private long changes;
+  /** Number of wake-ups so far. Written under lock. */
+  private volatile long changes;
 
   /** Bytes of flushed memtables not freed yet. */
   private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
-  public CurrentReadState(Epochs<?> epochs, Supplier<Version> versions, Scheduler scheduler) {
+  public CurrentReadState(
+      Epochs<?> epochs, Supplier<Version> versions, Scheduler scheduler, FailureState failure) {
     this.epochs = epochs;
     this.versions = versions;
     this.scheduler = scheduler;
+    this.failure = failure;
   }
 
   /** Returns the current read state. The caller is inside an epoch. */
@@ -85,7 +87,7 @@ public final class CurrentReadState {
     change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null, null);
   }
 
-  /** Makes {@code memtable} the active one; frees it if memory for the new read state runs out. */
+  /** Makes {@code memtable} the active one, or frees it if that fails. */
   public void addMemtable(Memtable memtable) {
     change(
         () -> {
@@ -176,46 +178,32 @@ public final class CurrentReadState {
 
   /** Call before checking a condition, and pass the result to {@link #awaitChange}. */
   public long changes() {
-    lock.lock();
-    try {
-      return changes;
-    } finally {
-      lock.unlock();
-    }
+    return changes;
   }
 
   /**
    * Waits a short time for a change, unless there was one since {@link #changes} returned {@code
-   * seen}. Preserves the interrupt status.
+   * seen}. Preserves the interrupt status. Throws if the store has failed: then the jobs that would
+   * bring the change may have ended.
    */
   public void awaitChange(long seen) {
+    failure.check();
     if (scheduler.help()) {
       return;
     }
-    Thread waiter = Thread.currentThread();
-    try {
-      Uninterruptibles.pauseUnless(() -> !enlist(waiter, seen), WAIT_NANOS_MAX);
-    } finally {
-      strike(waiter);
-    }
-  }
-
-  /** Returns whether nothing has changed, so that the next change wakes the thread. */
-  private boolean enlist(Thread waiter, long seen) {
+    boolean interrupted = Thread.interrupted();
     lock.lock();
     try {
-      return changes == seen && waiting.add(waiter);
+      if (changes == seen) {
+        changed.awaitNanos(WAIT_NANOS_MAX);
+      }
+    } catch (InterruptedException e) {
+      interrupted = true;
     } finally {
       lock.unlock();
-    }
-  }
-
-  private void strike(Thread waiter) {
-    lock.lock();
-    try {
-      waiting.remove(waiter);
-    } finally {
-      lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
@@ -255,7 +243,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** If memory runs out, the current read state stays and nothing is retained. */
+  /** If this fails, the current read state stays and nothing is retained. */
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();
     while (!version.tryRetain()) {
@@ -273,22 +261,17 @@ public final class CurrentReadState {
     wakeAll();
   }
 
-  /** Allocates nothing: the previous read state must be released even if memory has run out. */
   private static void pin(ReadState view, Memtable leaving) {
-    for (int i = 0; i < view.memtables.size(); i++) {
-      SharedMemtable shared = view.memtables.get(i);
+    for (SharedMemtable shared : view.memtables) {
       if (shared.memtable == leaving) {
         shared.pin();
       }
     }
   }
 
-  /** Called under the lock; allocates nothing. */
+  @SuppressWarnings("NonAtomicVolatileUpdate") // called under the lock
   private void wakeAll() {
     changes++;
-    for (int i = 0; i < waiting.size(); i++) {
-      SafeUnpark.wake(waiting.get(i));
-    }
-    waiting.clear();
+    changed.signalAll();
   }
 }

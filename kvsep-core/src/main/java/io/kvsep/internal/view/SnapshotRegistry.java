@@ -1,12 +1,12 @@
 package io.kvsep.internal.view;
 
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Ticker;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The sequence numbers at which readers may read. Snapshots are registered under the lock under
@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public class SnapshotRegistry {
   private final Ticker ticker;
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   /** In the order of acquisition and of sequence numbers. */
   private final Set<SnapshotLease> holds = new LinkedHashSet<>();

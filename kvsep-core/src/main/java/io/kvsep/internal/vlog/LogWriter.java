@@ -2,7 +2,6 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.jfr.FlightEvents;
@@ -19,6 +18,7 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,7 +89,7 @@ public final class LogWriter {
   private int staged;
 
   /** Held during a whole sync; not needed to append or publish. */
-  private final NonAllocatingLock syncLock = new NonAllocatingLock();
+  private final ReentrantLock syncLock = new ReentrantLock();
 
   /** The appending thread adds; the holder of syncLock removes. */
   private final Queue<Segment> sealedUnsynced = new ConcurrentLinkedQueue<>();

@@ -3,7 +3,6 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -14,6 +13,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,7 +62,7 @@ public final class Segment {
 
   private final boolean relocated;
 
-  private final NonAllocatingLock mapLock = new NonAllocatingLock();
+  private final ReentrantLock mapLock = new ReentrantLock();
 
   /** Open while the segment is written. */
   private volatile @Nullable StorageFile file;

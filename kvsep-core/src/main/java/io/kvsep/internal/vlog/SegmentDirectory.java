@@ -1,7 +1,6 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Region;
@@ -9,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +40,7 @@ public final class SegmentDirectory {
 
   private static final int HOLES_MAX = 1024;
 
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
   private final ColdReadPolicy cold;
 
   private volatile Table table = EMPTY;

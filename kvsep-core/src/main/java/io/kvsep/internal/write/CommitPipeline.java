@@ -5,19 +5,15 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
-import io.kvsep.internal.concurrent.SafeUnpark;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -36,7 +32,8 @@ import org.jspecify.annotations.Nullable;
  *       bytes are cut off the log and its group is retried one by one. If the cut fails, their
  *       start is zeroed and the log continues in a new segment. Only if that also fails and the
  *       process dies before the next write may recovery find the bytes.
- *   <li>I3: a failure after the log is published fails the store.
+ *   <li>I3: a failure after the log is published fails the store, and so does every {@link Error}
+ *       of the leader, except one of a condition.
  * </ul>
  */
 public final class CommitPipeline {
@@ -47,9 +44,6 @@ public final class CommitPipeline {
   private static final long COMPANION_WAIT_NANOS = 20_000;
 
   private static final int COMPANION_WAITS = 2;
-
-  /** Only reached if an unpark of an exclusive waiter fails. */
-  private static final long TURN_WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
 
   private static final int COMPANIONS_MAX = 256;
 
@@ -67,18 +61,14 @@ public final class CommitPipeline {
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong userBytes = new AtomicLong();
 
-  private final NonAllocatingLock queueLock = new NonAllocatingLock();
+  /**
+   * Writes in the order of arrival. Its monitor guards it and the next three fields: entering a
+   * monitor allocates nothing, so a leader that ran out of memory can hand over.
+   */
+  private final List<WriteRequest> queue = new ArrayList<>();
 
-  /** Woken when leadership is free. Guarded by queueLock. */
-  private final List<Thread> exclusiveWaiters = new ArrayList<>();
-
-  /** Guarded by queueLock. */
-  private final WriteQueue queue = new WriteQueue();
-
-  /** Guarded by queueLock. */
+  private int exclusiveWaiters;
   private boolean leading;
-
-  /** Guarded by queueLock. */
   private boolean closed;
 
   /** Hint to other writers: the leader may take long, for a sync or for space. */
@@ -86,9 +76,6 @@ public final class CommitPipeline {
 
   // Fields below are accessed only by the leader.
   private long nextSequence;
-
-  /** Whether the current write may have left bytes in the log. */
-  private boolean appending;
 
   /** Size of the previous group. */
   private int companions;
@@ -123,30 +110,27 @@ public final class CommitPipeline {
    */
   void commit(WriteRequest request) {
     boolean lead;
-    queueLock.lock();
-    try {
+    synchronized (queue) {
       if (closed) {
         throw new StoreClosedException("the store is closed");
       }
       // The exclusive waiter leads next and then hands over to the queue.
-      lead = !leading && exclusiveWaiters.isEmpty();
+      lead = !leading && exclusiveWaiters == 0;
       if (lead) {
         leading = true;
-      } else if (!request.mayWait && (held || !exclusiveWaiters.isEmpty())) {
+      } else if (!request.mayWait && (held || exclusiveWaiters > 0)) {
         request.applied = false;
         return;
       } else {
         queue.add(request);
       }
-    } finally {
-      queueLock.unlock();
     }
     if (lead || request.awaitTurn(request.sync || held ? 0 : LOOKS)) {
       lead(request);
     }
     request.throwIfFailed();
     if (!request.isSettled()) {
-      // The leader ran out of memory before it could record a result.
+      // An Error ended the leader.
       throw failure.fail(new IllegalStateException("a write was left half way"));
     }
   }
@@ -155,43 +139,30 @@ public final class CommitPipeline {
    * Runs the action between two groups: no write is in progress, and none starts before it returns.
    */
   public void exclusively(Runnable action) {
-    queueLock.lock();
-    try {
-      if (leading) {
-        awaitTurnAlone();
+    synchronized (queue) {
+      exclusiveWaiters++;
+      try {
+        awaitFree();
+      } finally {
+        exclusiveWaiters--;
       }
       leading = true;
-    } finally {
-      queueLock.unlock();
     }
     runAndHandOver(action);
   }
 
-  /**
-   * Called with queueLock held; returns when no thread leads. No condition, because a signal may
-   * allocate; see {@link CurrentReadState}.
-   */
-  private void awaitTurnAlone() {
-    Thread waiter = Thread.currentThread();
+  /** Called with the monitor held; returns when no thread leads. */
+  private void awaitFree() {
     boolean interrupted = false;
-    exclusiveWaiters.add(waiter);
-    try {
-      while (leading) {
-        queueLock.unlock();
-        try {
-          // If the interrupt flag were set, the pause would also consume the permit of the waking
-          // thread.
-          interrupted |= Thread.interrupted();
-          Uninterruptibles.pause(TURN_WAIT_NANOS_MAX);
-        } finally {
-          queueLock.lock();
-        }
+    while (leading) {
+      try {
+        queue.wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
       }
-    } finally {
-      exclusiveWaiters.remove(waiter);
-      if (interrupted) {
-        waiter.interrupt();
-      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -200,14 +171,11 @@ public final class CommitPipeline {
    * retried later.
    */
   void tryExclusively(Runnable action) {
-    queueLock.lock();
-    try {
+    synchronized (queue) {
       if (leading) {
         return;
       }
       leading = true;
-    } finally {
-      queueLock.unlock();
     }
     runAndHandOver(action);
   }
@@ -293,11 +261,8 @@ public final class CommitPipeline {
 
   /** Refuses new writes; those in progress complete. */
   void close() {
-    queueLock.lock();
-    try {
+    synchronized (queue) {
       closed = true;
-    } finally {
-      queueLock.unlock();
     }
   }
 
@@ -314,6 +279,9 @@ public final class CommitPipeline {
     try {
       group.add(first);
       commitGroup(first, group);
+    } catch (Error e) {
+      // Requests without a result report it.
+      failure.fail(e);
     } finally {
       // Before the next leader starts, so that their next writes can join its group.
       for (int i = 0; i < group.size(); i++) {
@@ -342,17 +310,13 @@ public final class CommitPipeline {
   /** Passes leadership to the first exclusive waiter, else to the oldest queued write. */
   private void handOver() {
     WriteRequest next = null;
-    queueLock.lock();
-    try {
-      if (!exclusiveWaiters.isEmpty()) {
-        leading = false;
-        SafeUnpark.wake(exclusiveWaiters.get(0));
+    synchronized (queue) {
+      leading = exclusiveWaiters == 0 && !queue.isEmpty();
+      if (leading) {
+        next = queue.remove(0);
       } else {
-        next = queue.poll();
-        leading = next != null;
+        queue.notify();
       }
-    } finally {
-      queueLock.unlock();
     }
     if (next != null) {
       next.promote();
@@ -368,25 +332,21 @@ public final class CommitPipeline {
     for (int i = 0; i < first.group.size(); i++) {
       bytes += first.group.get(i).frame.length();
     }
-    queueLock.lock();
-    try {
-      WriteRequest next = queue.peek();
-      while (next != null
-          && next.condition == null
-          && next.frame.length() <= GROUP_BYTES_MAX - bytes) {
-        // Add first: out of memory, the write stays in the queue.
-        first.group.add(next);
-        queue.poll();
-        bytes += next.frame.length();
-        next = queue.peek();
+    synchronized (queue) {
+      int taken = 0;
+      while (taken < queue.size()
+          && queue.get(taken).condition == null
+          && queue.get(taken).frame.length() <= GROUP_BYTES_MAX - bytes) {
+        bytes += queue.get(taken).frame.length();
+        taken++;
       }
-    } finally {
-      queueLock.unlock();
+      List<WriteRequest> joining = queue.subList(0, taken);
+      first.group.addAll(joining);
+      joining.clear();
     }
   }
 
   private void commitGroup(WriteRequest first, List<WriteRequest> group) {
-    appending = false;
     try {
       if (first.mayWait) {
         gather(first);
@@ -416,24 +376,6 @@ public final class CommitPipeline {
       } else {
         commitOneByOne(group);
       }
-    } catch (Error e) {
-      failAll(group, e);
-      throw e;
-    }
-  }
-
-  /** Fails all requests; otherwise their writers would take them for committed. */
-  private void failAll(List<WriteRequest> requests, Error e) {
-    if (e instanceof OutOfMemoryError && !appending) {
-      // Nothing was written, so the store stays usable.
-      for (WriteRequest request : requests) {
-        request.fail(e);
-      }
-      return;
-    }
-    RuntimeException failed = failure.fail(e);
-    for (WriteRequest request : requests) {
-      request.fail(failed);
     }
   }
 
@@ -493,24 +435,16 @@ public final class CommitPipeline {
   }
 
   private void commitOneByOne(List<WriteRequest> group) {
-    int tried = 0;
-    try {
-      for (; tried < group.size(); tried++) {
-        WriteRequest request = group.get(tried);
-        try {
-          commitTogether(List.of(request));
-        } catch (RuntimeException e) {
-          request.fail(e);
-        }
+    for (WriteRequest request : group) {
+      try {
+        commitTogether(List.of(request));
+      } catch (RuntimeException e) {
+        request.fail(e);
       }
-    } catch (Error e) {
-      failAll(group.subList(tried, group.size()), e);
-      throw e;
     }
   }
 
   private void commitTogether(List<WriteRequest> requests) {
-    appending = false;
     failure.check();
     runDuty();
     beforeOthers(requests);
@@ -530,7 +464,6 @@ public final class CommitPipeline {
     }
     holds(sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count));
     index.makeRoom(logBytes, indexBytes, count);
-    appending = true;
     appendToLog(requests, logBytes);
     try {
       if (sync) {

@@ -1,11 +1,11 @@
 package io.kvsep.internal.write;
 
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.vlog.LogWriter;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Background syncs of the log: periodic ones if durability has an interval, single ones for batches
@@ -23,7 +23,7 @@ public final class IntervalSyncs {
   private final LogWriter log;
   private final FailureState failure;
 
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   /** Due times of pending tasks, latest first. Guarded by lock. */
   private final long[] dueNanos = new long[TASKS_MAX];
@@ -31,10 +31,7 @@ public final class IntervalSyncs {
   /** Guarded by lock. */
   private int tasks;
 
-  /**
-   * A sync failed or could not be scheduled; {@link #tick} retries it. A flag, because there may be
-   * no memory for a task.
-   */
+  /** A batch got no task; {@link #tick} syncs it. */
   private volatile boolean owed;
 
   public IntervalSyncs(EngineConfig config, LogTail appender, LogWriter log, FailureState failure) {
@@ -61,23 +58,14 @@ public final class IntervalSyncs {
       if (tasks > 0 && dueNanos[tasks - 1] - now <= nanos) {
         return;
       }
-      if (tasks < TASKS_MAX && scheduled(nanos)) {
+      if (tasks < TASKS_MAX) {
+        config.scheduler().after(nanos, this::syncOnce);
         dueNanos[tasks++] = now + nanos;
       } else {
         owed = true;
       }
     } finally {
       lock.unlock();
-    }
-  }
-
-  /** Whether a task was scheduled. The batch is committed, so its writer must see no failure. */
-  private boolean scheduled(long nanos) {
-    try {
-      config.scheduler().after(nanos, this::syncOnce);
-      return true;
-    } catch (RuntimeException | Error e) {
-      return false;
     }
   }
 
@@ -89,28 +77,15 @@ public final class IntervalSyncs {
     } finally {
       lock.unlock();
     }
-    syncAtLast();
+    sync();
   }
 
-  /** Retries an owed sync. Called by the timer. */
+  /** Called by the timer. */
   public void tick() {
     if (owed) {
-      // Before the sync: a concurrent sync may fail and set it again.
+      // Before the sync: it may not cover a later commit.
       owed = false;
-      syncAtLast();
-    }
-  }
-
-  /** Syncs, and marks the sync as owed on failure, since no task repeats it. */
-  private void syncAtLast() {
-    boolean ended = false;
-    try {
       sync();
-      ended = true;
-    } finally {
-      if (!ended) {
-        owed = true;
-      }
     }
   }
 

@@ -3,7 +3,6 @@ package io.kvsep.internal.write;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.version.BackupLineage.Restored;
@@ -15,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +38,7 @@ public final class KeyspaceCatalog {
   private final StoreWrites writes;
   private final DroppedKeyspaces shut;
   private final LogTail appender;
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   public KeyspaceCatalog(
       VersionSet versions,

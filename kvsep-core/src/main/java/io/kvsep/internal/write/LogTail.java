@@ -3,7 +3,6 @@ package io.kvsep.internal.write;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.FlushLog;
 import io.kvsep.internal.base.LogPosition;
-import io.kvsep.internal.concurrent.NonAllocatingLock;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
@@ -19,6 +18,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +64,7 @@ public final class LogTail implements FlushLog {
   private final Runnable syncJob = this::syncBehind;
 
   /** Also held while segments are created. */
-  private final NonAllocatingLock lock = new NonAllocatingLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
   /** The next segment. Guarded by lock; the leader reads it unlocked as a hint. */
   private volatile @Nullable Segment spare;

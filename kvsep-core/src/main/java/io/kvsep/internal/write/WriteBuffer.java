@@ -139,10 +139,9 @@ public final class WriteBuffer {
       throw new LimitExceededException(
           "the batch would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    // Allocate first: out of memory, no record is added.
+    // Before anything is counted: an Error here leaves the batch as it was.
+    Chunk chunk = chunkFor((long) HEADER_BYTES + key.length + value.length);
     note(keyspace);
-    long needed = (long) HEADER_BYTES + key.length + value.length;
-    Chunk chunk = chunkFor(needed);
     byte[] target = chunk.bytes;
     int at = chunk.used;
     target[at] = (byte) kind;

@@ -2,7 +2,6 @@ package io.kvsep.internal.write;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.concurrent.SafeUnpark;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -11,6 +10,7 @@ import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +28,8 @@ public final class WriteRequest implements SlotContext {
   final Frame frame;
   final SingleRecord single = new SingleRecord();
 
-  /** The group this write leads; kept here so that leading allocates nothing. */
+  /** The group this write leads, itself included. */
   final List<WriteRequest> group = new ArrayList<>();
-
-  /** The next in the {@link WriteQueue}. */
-  @Nullable WriteRequest behind;
 
   private final ScratchBudget.Share memory;
 
@@ -112,7 +109,7 @@ public final class WriteRequest implements SlotContext {
   void promote() {
     Thread thread = writer;
     state = State.LEADER;
-    SafeUnpark.wake(thread);
+    wake(thread);
   }
 
   /** Ends the write; its thread then throws the recorded error, if any. */
@@ -120,16 +117,21 @@ public final class WriteRequest implements SlotContext {
     Thread thread = writer;
     state = State.DONE;
     if (thread != Thread.currentThread()) {
-      SafeUnpark.wake(thread);
+      wake(thread);
     }
   }
 
-  void fail(RuntimeException cause) {
-    error = cause;
+  /** Waking a virtual thread of Java 21 may need memory; the others must be woken all the same. */
+  private static void wake(@Nullable Thread thread) {
+    try {
+      LockSupport.unpark(thread);
+    } catch (OutOfMemoryError | RejectedExecutionException e) {
+      return;
+    }
   }
 
-  /** Of the JVM, before anything was written. */
-  void fail(Error cause) {
+  /** Records a failure after which nothing of the write has happened. */
+  void fail(Throwable cause) {
     error = cause;
   }
 

@@ -10,6 +10,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.FullyDeletedTables.Covered;
 import io.kvsep.internal.concurrent.Scheduler.Lane;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.read.ReadContext;
@@ -36,7 +37,8 @@ final class RunningCompactionsTest {
               () -> {
                 throw new AssertionError("nobody asks for a version");
               },
-              scheduler));
+              scheduler,
+              new FailureState()));
   private int pulses;
 
   @AfterEach

@@ -8,10 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.concurrent.Scheduler;
-import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.io.ForwardingStorage;
-import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.WriteBuffer;
@@ -19,20 +16,15 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
-import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ForwardingScheduler;
-import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
-import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.random.RandomGenerator;
@@ -142,64 +134,6 @@ final class StuckFlushTest {
     try (StorageEngine recovered = open(full.crashKeepingAll(), new ManualScheduler(1, 1))) {
       check(recovered);
     }
-  }
-
-  /** As on a heap that is full, at the first look at the clock behind each edit of the manifest. */
-  @Test
-  void whereNoCompactionCanBeChosenTheWriterGoesOn() {
-    AtomicBoolean isFull = new AtomicBoolean(true);
-    AtomicBoolean scarce = new AtomicBoolean();
-    AtomicInteger refused = new AtomicInteger();
-    ForwardingStorage edited =
-        new ForwardingStorage(storage) {
-          @Override
-          protected StorageFile wrap(StorageFile file) {
-            return new ForwardingFile(file) {
-              @Override
-              public void write(ByteBuffer source, long position) throws IOException {
-                super.write(source, position);
-                if (StoreFiles.kindOf(name()) == StoreFiles.Kind.MANIFEST) {
-                  scarce.set(isFull.get());
-                }
-              }
-            };
-          }
-        };
-    Clock clock =
-        new ManualClock(1_000) {
-          @Override
-          public long millis() {
-            if (scarce.getAndSet(false)) {
-              refused.incrementAndGet();
-              throw new OutOfMemoryError("as a test wants it");
-            }
-            return super.millis();
-          }
-        };
-    scheduler.whenIdle =
-        () -> {
-          scheduler.manual.tick();
-          return true;
-        };
-    StorageEngine engine =
-        StorageEngine.open(
-            Engines.config(edited, CommitSync.ON_DEMAND, clock, new Random(7), scheduler));
-    for (int i = 0; i < 5; i++) {
-      try {
-        writeBatch(engine);
-      } catch (StorageException e) {
-        // For want of compactions.
-        assertInstanceOf(OutOfMemoryError.class, e.getCause());
-      }
-      scarce.set(false);
-      scheduler.manual.runAll();
-    }
-    assertTrue(refused.get() > 0);
-    isFull.set(false);
-    writeBatch(engine);
-    check(engine);
-    engine.close();
-    assertEquals(0, engine.memoryBytes());
   }
 
   private StorageEngine open(CrashableStorage from, Scheduler with) {

@@ -7,9 +7,7 @@ import io.kvsep.testing.Parked;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Waits of threads that were interrupted before. */
 final class UninterruptiblesTest {
@@ -45,18 +43,5 @@ final class UninterruptiblesTest {
     thread.interrupt();
     thread.join();
     assertTrue(kept.get());
-  }
-
-  @Test
-  @Timeout(60)
-  void aWakeUpAfterTheConditionWasAskedIsNotLostToAnInterruptedThread() {
-    Thread.currentThread().interrupt();
-    Uninterruptibles.pauseUnless(
-        () -> {
-          LockSupport.unpark(Thread.currentThread());
-          return false;
-        },
-        TimeUnit.HOURS.toNanos(1));
-    assertTrue(Thread.interrupted());
   }
 }

@@ -8,6 +8,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -97,7 +98,7 @@ final class PublicationLincheckTest {
           VersionSet.create(
               storage, new StoreId(1, 2), ledger, (tables, ids) -> {}, Readers.unbounded());
       ManualScheduler scheduler = new ManualScheduler(1, 1);
-      live = new CurrentReadState(epochs, versions::current, scheduler);
+      live = new CurrentReadState(epochs, versions::current, scheduler, new FailureState());
       ValueReader values = new ValueReader(new SegmentDirectory());
       EngineConfig config =
           Engines.config(

@@ -10,6 +10,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -50,7 +51,8 @@ final class ReadMomentTest {
   private final MemoryLedger ledger = versions.ledger;
   private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
   private final ManualScheduler scheduler = new ManualScheduler(1, 1);
-  private final CurrentReadState live = new CurrentReadState(epochs, versions::current, scheduler);
+  private final CurrentReadState live =
+      new CurrentReadState(epochs, versions::current, scheduler, new FailureState());
 
   /** Runs once, before a read is told its moment. */
   private Runnable beforeMoment = () -> {};

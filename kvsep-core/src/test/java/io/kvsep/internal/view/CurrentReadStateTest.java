@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memtable.Memtable;
@@ -47,7 +48,8 @@ final class CurrentReadStateTest {
                 }
                 return versions.current();
               },
-              new ManualScheduler(1, 1));
+              new ManualScheduler(1, 1),
+              new FailureState());
       live.start(List.of(newer, older));
       ReadState before = live.retain();
       scarce = true;
@@ -74,7 +76,8 @@ final class CurrentReadStateTest {
   void whoWaitsIsToldOfEachChangeAndKeepsItsInterrupt() throws Exception {
     try (BareVersions versions = new BareVersions()) {
       CurrentReadState live =
-          new CurrentReadState(epochs, versions::current, new ManualScheduler(1, 1));
+          new CurrentReadState(
+              epochs, versions::current, new ManualScheduler(1, 1), new FailureState());
       live.start(List.of(memtable()));
       AtomicInteger turn = new AtomicInteger();
       ExecutorService threads = Executors.newFixedThreadPool(WAITERS);

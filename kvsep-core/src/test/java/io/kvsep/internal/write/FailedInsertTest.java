@@ -2,7 +2,7 @@ package io.kvsep.internal.write;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreFailedException;
@@ -36,35 +36,37 @@ final class FailedInsertTest {
   private final AtomicReference<Runnable> beforeNext = new AtomicReference<>(() -> {});
 
   @Test
-  void aMemtableForWhichThereIsNoMemoryIsTriedAgain() {
+  void aMemtableForWhichThereIsNoMemoryFailsTheStore() {
     CrashableStorage storage = new CrashableStorage();
     boolean[] scarce = new boolean[1];
     Random numbers = new Random(7);
     RandomGenerator random =
         () -> {
           if (scarce[0]) {
-            scarce[0] = false;
             throw new OutOfMemoryError("as the test wants it");
           }
           return numbers.nextLong();
         };
     EngineConfig config = Engines.config(storage, new ManualScheduler(1, 1));
-    try (StorageEngine engine = StorageEngine.open(ConfigDraft.of(config).random(random).build())) {
-      scarce[0] = true;
-      int[] written = new int[1];
-      assertThrows(
-          OutOfMemoryError.class,
-          () -> {
-            for (; written[0] < 100_000; written[0]++) {
-              engine.writes().put(0, key(written[0]), value(written[0]), 0);
-            }
-          });
-      int refused = written[0];
-      engine.writes().put(0, key(refused + 1), value(1), 0);
-      assertNull(engine.reads().get(0, key(refused), StoreReads.LATEST));
-      assertArrayEquals(
-          value(refused - 1), engine.reads().get(0, key(refused - 1), StoreReads.LATEST));
-      assertArrayEquals(value(1), engine.reads().get(0, key(refused + 1), StoreReads.LATEST));
+    StorageEngine engine = StorageEngine.open(ConfigDraft.of(config).random(random).build());
+    scarce[0] = true;
+    int[] written = new int[1];
+    StoreFailedException failed =
+        assertThrows(
+            StoreFailedException.class,
+            () -> {
+              for (; written[0] < 100_000; written[0]++) {
+                engine.writes().put(0, key(written[0]), value(written[0]), 0);
+              }
+            });
+    assertInstanceOf(OutOfMemoryError.class, failed.getCause());
+    assertThrows(StoreFailedException.class, engine::close);
+    assertEquals(0, engine.memoryBytes());
+    try (StorageEngine recovered =
+        Engines.open(storage.crashKeepingAll(), new ManualScheduler(1, 1))) {
+      for (int i = 0; i < written[0]; i++) {
+        assertArrayEquals(value(i), recovered.reads().get(0, key(i), StoreReads.LATEST));
+      }
     }
   }
 

@@ -2,11 +2,13 @@ package io.kvsep.internal.write;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -23,7 +25,6 @@ import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,14 +47,10 @@ final class IntervalSyncTest {
       new ForwardingScheduler(manual) {
         @Override
         public void after(long delayNanos, Runnable task) {
-          if (makesNoTask) {
-            throw new OutOfMemoryError("as a test wants it");
-          }
           delays.add(delayNanos);
           super.after(delayNanos, task);
         }
       };
-  private boolean makesNoTask;
   private long now;
 
   private StorageEngine open(CommitSync sync) {
@@ -158,22 +155,7 @@ final class IntervalSyncTest {
   }
 
   @Test
-  void aBatchOfWhichNoTaskCouldBeMadeIsSyncedAtTheNextTick() {
-    try (StorageEngine engine = open(CommitSync.ON_DEMAND)) {
-      makesNoTask = true;
-      write(engine, "a", SECOND);
-      assertNull(left("a"));
-      manual.tick();
-      assertNotNull(left("a"));
-      makesNoTask = false;
-      write(engine, "b", SECOND);
-      assertEquals(List.of(SECOND), delays);
-    }
-  }
-
-  /** An Error that says nothing of the log, as where there is no memory. */
-  @Test
-  void aSyncThatEndedHalfWayIsTriedAgain() {
+  void anErrorInASyncFailsTheStore() {
     boolean[] fails = new boolean[1];
     ForwardingStorage scarce =
         new ForwardingStorage(storage) {
@@ -181,31 +163,24 @@ final class IntervalSyncTest {
           protected StorageFile wrap(StorageFile file) {
             return new ForwardingFile(file) {
               @Override
-              public long length() throws IOException {
+              public void sync() throws IOException {
                 if (fails[0]) {
                   fails[0] = false;
                   throw new OutOfMemoryError("as a test wants it");
                 }
-                return super.length();
+                super.sync();
               }
             };
           }
         };
-    EngineConfig config =
-        config(CommitSync.ON_DEMAND).storage(scarce).shape(Engines.withRoom(3 << 10)).build();
-    try (StorageEngine engine = StorageEngine.open(config)) {
-      // The first segment is full then, and cut where it ends before it is synced.
-      byte[] value = new byte[1_000];
-      new Random(2).nextBytes(value);
-      for (int i = 0; i < 25; i++) {
-        write(engine, "key-" + i, value, SECOND);
-      }
-      fails[0] = true;
-      OutOfMemoryError error = assertThrows(OutOfMemoryError.class, manual::tick);
-      assertTrue(Arrays.toString(error.getStackTrace()).contains("LogWriter.sync"));
-      assertNull(left("key-24"));
-      manual.tick();
-      assertNotNull(left("key-24"));
-    }
+    StorageEngine engine =
+        StorageEngine.open(config(CommitSync.ON_DEMAND).storage(scarce).build());
+    write(engine, "a", SECOND);
+    fails[0] = true;
+    manual.tick();
+    StoreFailedException failed =
+        assertThrows(StoreFailedException.class, () -> write(engine, "b", SECOND));
+    assertInstanceOf(OutOfMemoryError.class, failed.getCause());
+    assertThrows(StoreFailedException.class, engine::close);
   }
 }
