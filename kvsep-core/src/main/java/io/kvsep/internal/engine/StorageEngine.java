@@ -49,6 +49,7 @@ import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import io.kvsep.internal.vlog.ValueReader;
+import io.kvsep.internal.write.Admission;
 import io.kvsep.internal.write.CommitPipeline;
 import io.kvsep.internal.write.DroppedKeyspaces;
 import io.kvsep.internal.write.IntervalSyncs;
@@ -168,14 +169,17 @@ public final class StorageEngine implements AutoCloseable {
       background = backgroundWork(targets);
       ReclaimPressure pressure =
           new ReclaimPressure(versions, config.reclaim(), logSpace, log, background);
-      index = new MemtableWriter(config, live, log, segments, ledger, background, pressure);
+      index = new MemtableWriter(config, live, log, segments, ledger, background);
       releases.push(index::close);
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments);
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
+      Admission admission =
+          new Admission(config, live, appender, index, background, pressure);
       pipeline =
-          new CommitPipeline(appender, index, failure, snapshots, shut, recovery.lastSequence());
+          new CommitPipeline(
+              appender, index, admission, failure, snapshots, shut, recovery.lastSequence());
       rotation =
           new SegmentRotation(
               config, pipeline, log, appender, index, versions, logSpace, live, failure);

@@ -10,7 +10,6 @@ import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.view.SnapshotRegistry;
-import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +54,7 @@ public final class CommitPipeline {
 
   private final LogTail log;
   private final MemtableWriter index;
+  private final Admission admission;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
   private final DroppedKeyspaces shutKeyspaces;
@@ -92,12 +92,14 @@ public final class CommitPipeline {
   public CommitPipeline(
       LogTail log,
       MemtableWriter index,
+      Admission admission,
       FailureState failure,
       SnapshotRegistry snapshots,
       DroppedKeyspaces shutKeyspaces,
       long lastSequence) {
     this.log = log;
     this.index = index;
+    this.admission = admission;
     this.failure = failure;
     this.snapshots = snapshots;
     this.shutKeyspaces = shutKeyspaces;
@@ -350,11 +352,6 @@ public final class CommitPipeline {
     try {
       if (first.mayWait) {
         gather(first);
-      } else if (wouldWait(first.frame)) {
-        first.leave();
-        group.remove(0);
-        first.complete();
-        return;
       }
       if (first.sync) {
         awaitCompanions(first);
@@ -377,14 +374,6 @@ public final class CommitPipeline {
         commitOneByOne(group);
       }
     }
-  }
-
-  /** Whether committing takes more than appending and inserting the frame. */
-  private boolean wouldWait(Frame frame) {
-    return duty != null
-        || dutyOfOthers != null
-        || log.wouldWait(frame.length())
-        || index.wouldWait(frame.length(), frame.indexBytes(), frame.recordCount());
   }
 
   private void refuseDropped(List<WriteRequest> group) {
@@ -446,8 +435,12 @@ public final class CommitPipeline {
 
   private void commitTogether(List<WriteRequest> requests) {
     failure.check();
-    runDuty();
-    beforeOthers(requests);
+    // A write that must not wait leads a group of its own.
+    boolean mayWait = requests.size() > 1 || requests.get(0).mayWait;
+    if (mayWait) {
+      runDuty();
+      beforeOthers(requests);
+    }
     long logBytes = 0;
     long indexBytes = 0;
     long count = 0;
@@ -462,9 +455,14 @@ public final class CommitPipeline {
     if (count > Limits.SEQUENCE_MAX - nextSequence) {
       throw new LimitExceededException("sequence numbers are used up");
     }
-    holds(sync || log.wouldWait(logBytes) || index.wouldWait(logBytes, indexBytes, count));
-    index.makeRoom(logBytes, indexBytes, count);
-    appendToLog(requests, logBytes);
+    admission.decide(logBytes, indexBytes, count);
+    if (!mayWait && (duty != null || dutyOfOthers != null || admission.waits())) {
+      requests.get(0).leave();
+      return;
+    }
+    holds(sync || admission.waits());
+    admission.admit();
+    appendToLog(requests);
     try {
       if (sync) {
         log.sync();
@@ -484,9 +482,9 @@ public final class CommitPipeline {
     }
   }
 
-  private void appendToLog(List<WriteRequest> requests, long logBytes) {
+  private void appendToLog(List<WriteRequest> requests) {
     try {
-      log.prepare(logBytes);
+      log.prepare(admission.needsSegment());
       boolean published = false;
       try {
         for (int i = 0; i < requests.size(); i++) {

@@ -119,9 +119,13 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Prepares for a group; starts a new segment if it does not fit. */
-  public void prepare(long bytes) throws IOException {
-    if (writer.needsNewSegment(bytes, segmentBytes())) {
+  /**
+   * Prepares for a group.
+   *
+   * @param newSegment whether to start a segment for it, see {@link #needsSegment}
+   */
+  public void prepare(boolean newSegment) throws IOException {
+    if (newSegment) {
       startSegment();
     }
     writer.begin();
@@ -137,8 +141,8 @@ public final class LogTail implements FlushLog {
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
-  /** Whether a group of this length starts a new segment and so may wait for syncs. */
-  public boolean wouldWait(long bytes) {
+  /** Whether a group of this length needs a new segment, which may wait for syncs. */
+  public boolean needsSegment(long bytes) {
     return writer.needsNewSegment(bytes, segmentBytes());
   }
 

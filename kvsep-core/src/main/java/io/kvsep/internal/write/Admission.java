@@ -1,0 +1,242 @@
+package io.kvsep.internal.write;
+
+import io.kvsep.error.StorageException;
+import io.kvsep.internal.background.CompactionScheduler;
+import io.kvsep.internal.concurrent.Uninterruptibles;
+import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.memtable.Memtable;
+import io.kvsep.internal.reclaim.ReclaimPressure;
+import io.kvsep.internal.version.Version;
+import io.kvsep.internal.view.CurrentReadState;
+import io.kvsep.internal.view.ReadState;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a group of writes needs before it is appended: a delay, the end of a stop, a new memtable, a
+ * new segment. {@link #decide} answers once per group; {@link #waits} and {@link #admit} use its
+ * answer. Writers are throttled when background work falls behind: delays grow in proportion to
+ * what they write, and only the end is a stop. Used by the commit leader.
+ */
+public final class Admission {
+  /** Bytes per second when throttling begins; falls towards the stop. */
+  private static final long SLOW_BYTES_PER_SECOND = 128L << 20;
+
+  /** Shorter delays accumulate until a park is worthwhile. */
+  private static final long PARK_NANOS_MIN = 1_000_000;
+
+  private static final long DELAY_NANOS_MAX = 1_000_000_000;
+
+  /** Pressure of known garbage that starts throttling. */
+  private static final double PRESSURE_SLOWDOWN = 0.6;
+
+  /** The same for all garbage, including not yet measured. */
+  private static final double CROWDING_SLOWDOWN = 0.6;
+
+  /** Factor on that rate when garbage throttling begins, and its slopes. */
+  private static final double PRESSED_MAX = 2;
+
+  private static final double PRESSURE_STEP = 2.5;
+  private static final double CROWDING_STEP = 6;
+
+  /** The factor's minimum. */
+  private static final double PRESSED_MIN = 0.125;
+
+  /** Part of the live bytes that a memtable covers at most; there are usually two. */
+  private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
+
+  private static final double FULL_SPEED = Double.MAX_VALUE;
+
+  private final CurrentReadState live;
+  private final LogTail log;
+  private final MemtableWriter memtables;
+  private final CompactionScheduler background;
+  private final ReclaimPressure reclaim;
+  private final EngineConfig.Shape shape;
+
+  // What depends on the version alone.
+  private @Nullable Version version;
+  private int levelZeroTables;
+  private double bytesPerEntry;
+  private long coveredBytesMax;
+  private long coveredBytesMaxStuck;
+
+  // The answer.
+  private long logBytes;
+  private boolean stops;
+  private boolean crowded;
+
+  /** Factor on the rate of writing. */
+  private double speed;
+
+  private boolean needsMemtable;
+  private boolean memtablesFull;
+  private boolean insertsSlowly;
+  private boolean needsSegment;
+
+  private long owedNanos;
+
+  public Admission(
+      EngineConfig config,
+      CurrentReadState live,
+      LogTail log,
+      MemtableWriter memtables,
+      CompactionScheduler background,
+      ReclaimPressure reclaim) {
+    this.live = live;
+    this.log = log;
+    this.memtables = memtables;
+    this.background = background;
+    this.reclaim = reclaim;
+    this.shape = config.shape();
+  }
+
+  /** Decides for a group; the index figures are estimates from above. */
+  void decide(long groupBytes, long indexBytes, long recordCount) {
+    ReadState view = live.get();
+    Memtable active = view.active();
+    if (view.version != version) {
+      look(view.version);
+    }
+    logBytes = groupBytes;
+    throttle();
+    memtablesFull = view.memtables.size() >= shape.memtablesMax();
+    needsMemtable = isFull(active, indexBytes, recordCount);
+    insertsSlowly = active.insertMayTakeLong();
+    needsSegment = log.needsSegment(groupBytes);
+  }
+
+  /** Whether the group takes more than appending and inserting. */
+  boolean waits() {
+    return needsSegment
+        || speed != FULL_SPEED
+        || insertsSlowly
+        || (needsMemtable && memtablesFull);
+  }
+
+  boolean needsSegment() {
+    return needsSegment;
+  }
+
+  /**
+   * Does what was decided, except for the segment. If that fails, the group is refused before
+   * anything is written.
+   */
+  void admit() {
+    if (stops) {
+      awaitCompaction();
+      look(live.get().version);
+      throttle();
+    }
+    delay();
+    if (needsMemtable) {
+      memtables.startMemtable();
+    }
+  }
+
+  private void look(Version current) {
+    version = current;
+    levelZeroTables = current.tables(0).length;
+    long bytes = current.liveBytes();
+    bytesPerEntry = bytes / (double) Math.max(1, current.entryCount());
+    coveredBytesMaxStuck =
+        Math.min(shape.memtableLogBytesMax(), background.coveredBytesMax(current));
+    coveredBytesMax =
+        Math.min(
+            coveredBytesMaxStuck,
+            Math.max(shape.memtableLogBytesMin(), bytes / LIVE_BYTES_PER_LOG_BYTE));
+  }
+
+  private void throttle() {
+    double excess = garbageExcess();
+    boolean slows = levelZeroTables >= shape.levelZeroSlowdown();
+    stops = levelZeroTables >= shape.levelZeroStop() && !background.isLevelZeroStuck();
+    if (!slows && excess < 0) {
+      speed = FULL_SPEED;
+      return;
+    }
+    double range = Math.max(1, shape.levelZeroStop() - shape.levelZeroSlowdown());
+    double room = Math.max(1, shape.levelZeroStop() - levelZeroTables) / range;
+    double relief = Math.max(PRESSED_MIN, PRESSED_MAX - excess);
+    crowded = slows && room <= relief;
+    speed = crowded ? room : relief;
+  }
+
+  /** Garbage beyond the throttling threshold; negative below it. Waiting helps only a running job. */
+  private double garbageExcess() {
+    boolean relieved = reclaim.isRelieved();
+    double pressure = relieved ? reclaim.get() : 0;
+    double crowding = relieved ? reclaim.crowding() : 0;
+    return Math.max(
+        PRESSURE_STEP * (pressure - PRESSURE_SLOWDOWN),
+        CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
+  }
+
+  /**
+   * Whether the group needs a new memtable because the active one has no room for it, or covers as
+   * much log as it may.
+   *
+   * <p>Entries that a memtable replaces are garbage unknown until its flush, so the limit is a part
+   * of the live bytes. An entry counts at least as much as the tables' average, because short
+   * tombstones may replace long values.
+   *
+   * <p>While the maximum number of memtables awaits flushes, the active one may grow to the largest
+   * limit: a writer would often wait only for the log's sync, and a process's first flush takes
+   * many times as long as others.
+   *
+   * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: values
+   * covered by memtables are not in key order yet.
+   */
+  private boolean isFull(Memtable active, long indexBytes, long recordCount) {
+    long entries = active.entryCount();
+    if (entries == 0 && active.isEmpty()) {
+      return false;
+    }
+    // An estimate; the rest goes to the next memtable.
+    long needed = indexBytes + Memtable.arenaOverhead(recordCount);
+    long most = memtablesFull ? coveredBytesMaxStuck : coveredBytesMax;
+    return needed > shape.memtableBytes() - active.allocatedBytes()
+        || logBytes > most - memtables.coveredLogBytes()
+        || entries * bytesPerEntry > most;
+  }
+
+  private void delay() {
+    if (speed == FULL_SPEED) {
+      owedNanos = 0;
+      return;
+    }
+    owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * speed));
+    if (owedNanos >= PARK_NANOS_MIN) {
+      long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
+      owedNanos = 0;
+      WriteStalls stalls = memtables.stalls();
+      stalls.begin();
+      Uninterruptibles.pause(delayNanos);
+      stalls.end(
+          crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN,
+          delayNanos);
+    }
+  }
+
+  private void awaitCompaction() {
+    memtables.stalls().begin();
+    try {
+      long seen = live.changes();
+      while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
+        background.compactionNeeded();
+        background.check();
+        if (background.isLevelZeroStuck()) {
+          // Possibly permanent. Writers continue at the lowest rate.
+          break;
+        }
+        Throwable error = background.compactionError();
+        if (error != null) {
+          throw new StorageException("tables cannot be compacted", error);
+        }
+        live.awaitChange(seen);
+        seen = live.changes();
+      }
+    } finally {
+      memtables.stalls().end(WriteStalls.Cause.LEVEL_ZERO_FULL, 0);
+    }
+  }
+}
