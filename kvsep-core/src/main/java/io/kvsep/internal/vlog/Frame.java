@@ -275,13 +275,10 @@ public final class Frame implements AutoCloseable {
     return memory.capacity() + packed.capacity() + raw.capacity();
   }
 
-  /** Ends the write; frees the memory if it exceeds {@code keptBytes}. */
-  public void trim(long keptBytes) {
+  /** Drops references to what was written, and keeps the memory. */
+  public void forget() {
     streamed = null;
     packedValues.clear();
-    if (capacity() > keptBytes) {
-      close();
-    }
   }
 
   @Override

@@ -3,13 +3,13 @@ package io.kvsep.internal.write;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.view.SnapshotRegistry;
+import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,29 +111,249 @@ public final class CommitPipeline {
    * would probably have to.
    */
   void commit(WriteRequest request) {
-    boolean lead;
+    if (awaitLead(request)) {
+      List<WriteRequest> group = request.group;
+      try {
+        gather(request);
+        if (request.sync) {
+          awaitCompanions(request);
+        }
+        if (checkCondition(request)) {
+          commitGroup(group);
+        }
+      } catch (Error e) {
+        // Requests without an outcome report it.
+        failure.fail(e);
+      } finally {
+        // Before the next leader starts, so that their next writes can join its group.
+        complete(group);
+        handOver();
+      }
+    }
+    request.throwIfFailed(failure);
+  }
+
+  /** Commits the requests together. If that fails, each alone: the others can still succeed. */
+  private void commitGroup(List<WriteRequest> group) {
+    try {
+      write(group);
+    } catch (RuntimeException e) {
+      if (group.size() == 1) {
+        group.get(0).fail(e);
+      } else {
+        for (WriteRequest request : group) {
+          commitGroup(List.of(request));
+        }
+      }
+    }
+  }
+
+  /** The steps of a commit: admission, log, sync, memtable, publication. */
+  private void write(List<WriteRequest> group) {
+    failure.check();
+    // A request that must not wait leads a group of its own.
+    boolean mayWait = group.size() > 1 || group.get(0).mayWait;
+    if (mayWait) {
+      runDuty();
+      beforeOthers(group);
+    }
+    long logBytes = 0;
+    long indexBytes = 0;
+    long records = 0;
+    long payloadBytes = 0;
+    boolean sync = false;
+    for (int i = 0; i < group.size(); i++) {
+      Frame frame = group.get(i).frame;
+      logBytes += frame.length();
+      indexBytes += frame.indexBytes();
+      records += frame.recordCount();
+      payloadBytes += frame.payloadBytes();
+      sync |= group.get(i).sync;
+    }
+    if (records > Limits.SEQUENCE_MAX - nextSequence) {
+      throw new LimitExceededException("sequence numbers are used up");
+    }
+    admission.decide(logBytes, indexBytes, records);
+    boolean waits = admission.waits();
+    if (!mayWait && (waits || duty != null || dutyOfOthers != null)) {
+      group.get(0).leave();
+      return;
+    }
+    hold(sync || waits);
+    admission.admit();
+    append(group);
+    try {
+      if (sync) {
+        log.sync();
+      }
+      for (int i = 0; i < group.size(); i++) {
+        index.insert(group.get(i).frame);
+      }
+    } catch (RuntimeException e) {
+      throw failure.fail(e);
+    }
+    userBytes.addAndGet(payloadBytes);
+    commits.addAndGet(group.size());
+    snapshots.publish(nextSequence - 1);
+    for (int i = 0; i < group.size(); i++) {
+      group.get(i).settle();
+    }
+  }
+
+  /** Appends the frames and publishes the new end of the log, or leaves nothing of them. */
+  private void append(List<WriteRequest> group) {
+    try {
+      log.prepare(admission.needsSegment());
+      boolean published = false;
+      try {
+        for (int i = 0; i < group.size(); i++) {
+          Frame frame = group.get(i).frame;
+          // Never reuse a number, even of a failed write: recovery recognises the remains of failed
+          // writes by their lower numbers.
+          long first = nextSequence;
+          nextSequence += frame.recordCount();
+          log.append(frame, first, /* alone= */ group.size() == 1);
+        }
+        log.publish();
+        published = true;
+      } finally {
+        if (!published) {
+          log.abort();
+        }
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot write the log", e);
+    }
+  }
+
+  /** Queues the request; returns whether the calling thread leads, or else its outcome is known. */
+  private boolean awaitLead(WriteRequest request) {
     synchronized (queue) {
       if (closed) {
         throw new StoreClosedException("the store is closed");
       }
-      // The exclusive waiter leads next and then hands over to the queue.
-      lead = !leading && exclusiveWaiters == 0;
-      if (lead) {
+      // A thread that waits to be alone leads next and then hands over to the queue.
+      if (!leading && exclusiveWaiters == 0) {
         leading = true;
-      } else if (!request.mayWait && (held || exclusiveWaiters > 0)) {
-        request.applied = false;
-        return;
-      } else {
-        queue.add(request);
+        return true;
+      }
+      if (!request.mayWait && (held || exclusiveWaiters > 0)) {
+        request.leave();
+        return false;
+      }
+      queue.add(request);
+    }
+    return request.awaitTurn(request.sync || held ? 0 : LOOKS);
+  }
+
+  /**
+   * Adds the leader and queued writes up to the first conditional one, which leads its own group to
+   * see all earlier writes. A write that must not wait goes alone.
+   */
+  private void gather(WriteRequest first) {
+    long bytes = 0;
+    for (int i = 0; i < first.group.size(); i++) {
+      bytes += first.group.get(i).frame.length();
+    }
+    if (bytes == 0) {
+      join(first.group, first);
+      bytes = first.frame.length();
+    }
+    synchronized (queue) {
+      while (first.mayWait && !queue.isEmpty()) {
+        WriteRequest next = queue.get(0);
+        bytes += next.frame.length();
+        if (next.condition != null || bytes > GROUP_BYTES_MAX) {
+          return;
+        }
+        // Join first: if that fails, the write stays in the queue.
+        join(first.group, next);
+        queue.remove(0);
       }
     }
-    if (lead || request.awaitTurn(request.sync || held ? 0 : LOOKS)) {
-      lead(request);
+  }
+
+  /** Adds a write to the group, unless its keyspace was dropped. */
+  private void join(List<WriteRequest> group, WriteRequest request) {
+    if (shutKeyspaces.refuses(request)) {
+      request.fail(KeyspaceCatalog.dropped());
+      request.complete();
+    } else {
+      group.add(request);
     }
-    request.throwIfFailed();
-    if (!request.isSettled()) {
-      // An Error ended the leader.
-      throw failure.fail(new IllegalStateException("a write was left half way"));
+  }
+
+  /**
+   * Waits briefly for the previous group's writers to return. Otherwise two halves of the writers
+   * would alternate, each waiting for the other's sync. A lone writer never waits; others wait a
+   * small part of a sync.
+   */
+  private void awaitCompanions(WriteRequest first) {
+    int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
+    for (int i = 0; i < COMPANION_WAITS && first.group.size() < expected; i++) {
+      Uninterruptibles.pause(COMPANION_WAIT_NANOS);
+      gather(first);
+    }
+  }
+
+  /**
+   * Removes a conditional leader from its group unless its condition holds. Returns whether the
+   * group has requests.
+   */
+  private boolean checkCondition(WriteRequest first) {
+    CommitCondition condition = first.condition;
+    List<WriteRequest> group = first.group;
+    if (condition != null && !group.isEmpty() && group.get(0) == first) {
+      try {
+        if (holds(condition, first)) {
+          return true;
+        }
+        first.leave();
+      } catch (RuntimeException | Error e) {
+        // Nothing was written, so the store stays usable; a value read may exceed the heap.
+        first.fail(e);
+      } catch (Exception e) {
+        // Undeclared checked exception, e.g. from native code.
+        first.fail(new StorageException("cannot check a condition", e));
+      }
+      group.remove(0);
+    }
+    return !group.isEmpty();
+  }
+
+  private static boolean holds(CommitCondition condition, WriteRequest request) {
+    try {
+      boolean holds = condition.holds(request);
+      // Raises page faults of these reads here, not in the rest of the group.
+      Region.requirePagesRead();
+      return holds;
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    }
+  }
+
+  private void complete(List<WriteRequest> group) {
+    for (int i = 0; i < group.size(); i++) {
+      group.get(i).complete();
+    }
+    // A group left empty says nothing about the number of writers.
+    companions = group.isEmpty() ? companions : group.size();
+    group.clear();
+  }
+
+  /** Lets a thread that waits to be alone lead, else the oldest queued write. */
+  private void handOver() {
+    WriteRequest next = null;
+    synchronized (queue) {
+      leading = exclusiveWaiters == 0 && !queue.isEmpty();
+      if (leading) {
+        next = queue.remove(0);
+      } else {
+        queue.notify();
+      }
+    }
+    if (next != null) {
+      next.promote();
     }
   }
 
@@ -246,14 +466,14 @@ public final class CommitPipeline {
   }
 
   /** Writes only on a change, so that the cache line stays shared. */
-  private void holds(boolean now) {
+  private void hold(boolean now) {
     if (held != now) {
       held = now;
     }
   }
 
   private void runAndHandOver(Runnable action) {
-    holds(true);
+    hold(true);
     try {
       action.run();
     } finally {
@@ -274,236 +494,5 @@ public final class CommitPipeline {
 
   public long userBytes() {
     return userBytes.get();
-  }
-
-  private void lead(WriteRequest first) {
-    List<WriteRequest> group = first.group;
-    try {
-      group.add(first);
-      commitGroup(first, group);
-    } catch (Error e) {
-      // Requests without a result report it.
-      failure.fail(e);
-    } finally {
-      // Before the next leader starts, so that their next writes can join its group.
-      for (int i = 0; i < group.size(); i++) {
-        group.get(i).complete();
-      }
-      // A group left empty says nothing about the number of writers.
-      companions = group.isEmpty() ? companions : group.size();
-      group.clear();
-      handOver();
-    }
-  }
-
-  /**
-   * Waits briefly for the previous group's writers to return. Otherwise two halves of the writers
-   * would alternate, each waiting for the other's sync. A lone writer never waits; others wait a
-   * small part of a sync.
-   */
-  private void awaitCompanions(WriteRequest first) {
-    int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
-    for (int i = 0; i < COMPANION_WAITS && first.group.size() < expected; i++) {
-      Uninterruptibles.pause(COMPANION_WAIT_NANOS);
-      gather(first);
-    }
-  }
-
-  /** Passes leadership to the first exclusive waiter, else to the oldest queued write. */
-  private void handOver() {
-    WriteRequest next = null;
-    synchronized (queue) {
-      leading = exclusiveWaiters == 0 && !queue.isEmpty();
-      if (leading) {
-        next = queue.remove(0);
-      } else {
-        queue.notify();
-      }
-    }
-    if (next != null) {
-      next.promote();
-    }
-  }
-
-  /**
-   * Adds queued writes up to the first conditional one, which leads its own group to see all
-   * earlier writes.
-   */
-  private void gather(WriteRequest first) {
-    long bytes = 0;
-    for (int i = 0; i < first.group.size(); i++) {
-      bytes += first.group.get(i).frame.length();
-    }
-    synchronized (queue) {
-      int taken = 0;
-      while (taken < queue.size()
-          && queue.get(taken).condition == null
-          && queue.get(taken).frame.length() <= GROUP_BYTES_MAX - bytes) {
-        bytes += queue.get(taken).frame.length();
-        taken++;
-      }
-      List<WriteRequest> joining = queue.subList(0, taken);
-      first.group.addAll(joining);
-      joining.clear();
-    }
-  }
-
-  private void commitGroup(WriteRequest first, List<WriteRequest> group) {
-    try {
-      if (first.mayWait) {
-        gather(first);
-      }
-      if (first.sync) {
-        awaitCompanions(first);
-      }
-      refuseDropped(group);
-      checkCondition(group);
-      if (group.isEmpty()) {
-        return;
-      }
-      commitTogether(group);
-    } catch (StoreFailedException e) {
-      for (WriteRequest request : group) {
-        request.fail(e);
-      }
-    } catch (RuntimeException e) {
-      // If one frame failed, the others can still succeed.
-      if (group.size() == 1) {
-        group.get(0).fail(e);
-      } else {
-        commitOneByOne(group);
-      }
-    }
-  }
-
-  private void refuseDropped(List<WriteRequest> group) {
-    for (int i = group.size() - 1; i >= 0; i--) {
-      WriteRequest request = group.get(i);
-      if (shutKeyspaces.refuses(request)) {
-        request.fail(KeyspaceCatalog.dropped());
-        group.remove(i);
-        request.complete();
-      }
-    }
-  }
-
-  /** Removes a conditional write from its group unless its condition holds. */
-  private void checkCondition(List<WriteRequest> group) {
-    WriteRequest first = group.isEmpty() ? null : group.get(0);
-    CommitCondition condition = first == null ? null : first.condition;
-    if (first == null || condition == null) {
-      return;
-    }
-    try {
-      if (holds(condition, first)) {
-        return;
-      }
-      first.leave();
-    } catch (RuntimeException e) {
-      first.fail(e);
-    } catch (Error e) {
-      // Nothing was written, so the store stays usable; a value read may exceed the heap.
-      first.fail(e);
-    } catch (Exception e) {
-      // Undeclared checked exception, e.g. from native code.
-      first.fail(new StorageException("cannot check a condition", e));
-    }
-    group.remove(0);
-    first.complete();
-  }
-
-  private static boolean holds(CommitCondition condition, WriteRequest request) {
-    try {
-      boolean holds = condition.holds(request);
-      // Raises page faults of these reads here, not in the rest of the group.
-      Region.requirePagesRead();
-      return holds;
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
-  }
-
-  private void commitOneByOne(List<WriteRequest> group) {
-    for (WriteRequest request : group) {
-      try {
-        commitTogether(List.of(request));
-      } catch (RuntimeException e) {
-        request.fail(e);
-      }
-    }
-  }
-
-  private void commitTogether(List<WriteRequest> requests) {
-    failure.check();
-    // A write that must not wait leads a group of its own.
-    boolean mayWait = requests.size() > 1 || requests.get(0).mayWait;
-    if (mayWait) {
-      runDuty();
-      beforeOthers(requests);
-    }
-    long logBytes = 0;
-    long indexBytes = 0;
-    long count = 0;
-    boolean sync = false;
-    for (int i = 0; i < requests.size(); i++) {
-      WriteRequest request = requests.get(i);
-      logBytes += request.frame.length();
-      indexBytes += request.frame.indexBytes();
-      count += request.frame.recordCount();
-      sync |= request.sync;
-    }
-    if (count > Limits.SEQUENCE_MAX - nextSequence) {
-      throw new LimitExceededException("sequence numbers are used up");
-    }
-    admission.decide(logBytes, indexBytes, count);
-    if (!mayWait && (duty != null || dutyOfOthers != null || admission.waits())) {
-      requests.get(0).leave();
-      return;
-    }
-    holds(sync || admission.waits());
-    admission.admit();
-    appendToLog(requests);
-    try {
-      if (sync) {
-        log.sync();
-      }
-      for (int i = 0; i < requests.size(); i++) {
-        WriteRequest request = requests.get(i);
-        index.insert(request.frame);
-        userBytes.addAndGet(request.frame.payloadBytes());
-      }
-    } catch (RuntimeException | Error e) {
-      throw failure.fail(e);
-    }
-    commits.addAndGet(requests.size());
-    snapshots.publish(nextSequence - 1);
-    for (int i = 0; i < requests.size(); i++) {
-      requests.get(i).settle();
-    }
-  }
-
-  private void appendToLog(List<WriteRequest> requests) {
-    try {
-      log.prepare(admission.needsSegment());
-      boolean published = false;
-      try {
-        for (int i = 0; i < requests.size(); i++) {
-          WriteRequest request = requests.get(i);
-          // Never reuse a number, even of a failed write: recovery recognises the remains of failed
-          // writes by their lower numbers.
-          long first = nextSequence;
-          nextSequence += request.frame.recordCount();
-          log.append(request.frame, first, /* alone= */ requests.size() == 1);
-        }
-        log.publish();
-        published = true;
-      } finally {
-        if (!published) {
-          log.abort();
-        }
-      }
-    } catch (IOException e) {
-      throw new StorageException("cannot write the log", e);
-    }
   }
 }

@@ -2,6 +2,7 @@ package io.kvsep.internal.write;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -146,21 +147,21 @@ public final class WriteRequest implements SlotContext {
     settled = true;
   }
 
-  boolean isSettled() {
-    return settled;
-  }
-
   /** Number of the last record; a frame's numbers are consecutive. Valid once committed. */
   long lastSequence() {
     return frame.firstSequence() + frame.recordCount() - 1;
   }
 
-  void throwIfFailed() {
+  /** Throws the recorded error, or the store's failure if an Error ended the leader. */
+  void throwIfFailed(FailureState failure) {
     if (error instanceof RuntimeException exception) {
       throw exception;
     }
     if (error instanceof Error thrown) {
       throw thrown;
+    }
+    if (!settled) {
+      throw failure.fail(new IllegalStateException("a write was left half way"));
     }
   }
 
@@ -178,12 +179,16 @@ public final class WriteRequest implements SlotContext {
     single.forget();
     condition = null;
     keyspaces = Set.of();
-    boolean kept = memory.keep(frame.capacity());
-    try {
-      frame.trim(memory.keptBytes());
-    } finally {
-      memory.release();
+    frame.forget();
+    long held = frame.capacity();
+    if (memory.isWithinKept(held)) {
+      return true;
     }
+    boolean kept = memory.keep(held);
+    if (held > memory.keptBytes()) {
+      frame.close();
+    }
+    memory.release();
     return kept;
   }
 

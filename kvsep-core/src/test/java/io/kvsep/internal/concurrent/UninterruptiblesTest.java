@@ -7,6 +7,7 @@ import io.kvsep.testing.Parked;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** Waits of threads that were interrupted before. */

@@ -96,7 +96,7 @@ public final class TrackedEngine {
 
   /** Opens it on a storage in front of the one that is checked. */
   void openThrough(Storage front) {
-    stepped.open(scheduler -> variant.config(storage, scheduler).with(front));
+    stepped.open(scheduler -> variant.config(storage, scheduler).with(front, scheduler));
   }
 
   public StorageEngine engine() {
