@@ -21,6 +21,9 @@ public final class WriteBatch {
   private final Set<Keyspace> keyspaces = new HashSet<>();
   private int keyspace = Keyspaces.DEFAULT;
 
+  /** Creates an empty batch. */
+  public WriteBatch() {}
+
   /** Directs later writes to {@code target}, until the next call of this or {@link #inDefault}. */
   public WriteBatch in(Keyspace target) {
     int id = Objects.requireNonNull(target, "keyspace").id();

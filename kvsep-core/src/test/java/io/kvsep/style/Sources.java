@@ -33,7 +33,7 @@ final class Sources {
     try (Stream<Path> modules = Files.list(project)) {
       for (Path module :
           modules.filter(path -> path.resolve("pom.xml").toFile().isFile()).toList()) {
-        for (String tree : List.of("src/main/java", "src/test/java")) {
+        for (String tree : List.of("src/main/java", "src/main/java22", "src/test/java", "src/it")) {
           addSources(project, module.resolve(tree), sources);
         }
       }

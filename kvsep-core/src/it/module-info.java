@@ -1,0 +1,4 @@
+/** A module that uses kvsep. */
+module outside {
+  requires io.kvsep.core;
+}
