@@ -55,7 +55,9 @@ final class TidyTest {
           new Ban(
               "\\bFileChannel\\b",
               "internal.io.Storage",
-              in(CORE).and(path -> !path.startsWith(CORE + "internal/io/"))),
+              in(CORE)
+                  .and(path -> !path.startsWith(CORE + "internal/io/"))
+                  .and(path -> !path.equals(CORE + "internal/memory/MappedFiles.java"))),
           new Ban(
               "\\bByteBuffer\\.allocateDirect\\b",
               "internal.memory.Region",

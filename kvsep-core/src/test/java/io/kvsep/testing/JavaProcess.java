@@ -26,11 +26,12 @@ public final class JavaProcess {
   /** Starts a class of the tests that opens stores; its errors go nowhere. */
   public static Process start(Class<?> main, String... arguments)
       throws IOException, URISyntaxException {
+    // Tests first: their folder may hold the second versions of classes.
     Set<String> classPath = new LinkedHashSet<>();
     for (Class<?> type :
         List.of(
-            KvStore.class,
             main,
+            KvStore.class,
             Bytes.class,
             Jvm.class,
             LZ4Factory.class,

@@ -1,11 +1,11 @@
 package io.kvsep.internal.io;
 
+import io.kvsep.internal.memory.MappedFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousFileChannel;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileChannel.MapMode;
 import java.nio.channels.NonWritableChannelException;
 import org.jspecify.annotations.Nullable;
 
@@ -119,8 +119,7 @@ final class ChannelFile implements StorageFile {
     }
     return InterruptShield.call(
         () ->
-            repeated(
-                (current, mode, bytes) -> current.map(mode, 0, bytes), MapMode.READ_ONLY, length));
+            repeated((current, file, bytes) -> MappedFiles.map(current, bytes), name, length));
   }
 
   @Override

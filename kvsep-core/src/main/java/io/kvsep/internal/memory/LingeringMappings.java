@@ -3,7 +3,6 @@ package io.kvsep.internal.memory;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
-import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -16,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class LingeringMappings {
   private final long bytesMax;
-  private final ReferenceQueue<ByteBuffer> collected = new ReferenceQueue<>();
+  private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
 
   /** Keeps the references reachable. */
   private final Set<Lingering> lingering = ConcurrentHashMap.newKeySet();
@@ -30,19 +29,23 @@ final class LingeringMappings {
     this.bytesMax = bytesMax;
   }
 
-  private static final class Lingering extends PhantomReference<ByteBuffer> {
+  private static final class Lingering extends PhantomReference<Object> {
     final long bytes;
 
-    Lingering(ByteBuffer mapping, ReferenceQueue<ByteBuffer> queue) {
-      super(mapping, queue);
-      this.bytes = mapping.capacity();
+    Lingering(Object keptByViews, long bytes, ReferenceQueue<Object> queue) {
+      super(keptByViews, queue);
+      this.bytes = bytes;
     }
   }
 
-  void add(ByteBuffer mapping) {
-    Lingering added = new Lingering(mapping, collected);
-    lingering.add(added);
-    bytes.addAndGet(added.bytes);
+  /**
+   * Counts a mapping.
+   *
+   * @param keptByViews an object that is reachable while a view is
+   */
+  void add(Object keptByViews, long length) {
+    lingering.add(new Lingering(keptByViews, length, collected));
+    bytes.addAndGet(length);
   }
 
   /** Bytes of mappings that the garbage collector has not reported yet. */

@@ -1,7 +1,6 @@
 package io.kvsep.internal.memory;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
@@ -13,7 +12,7 @@ import java.util.zip.CRC32C;
  */
 public final class NativeWindow {
   /** In native byte order; LZ4's Java code would duplicate a buffer of another order. */
-  private final ByteBuffer buffer = Region.newWindow().order(ByteOrder.nativeOrder());
+  private final ByteBuffer buffer = RawBytes.newWindow();
 
   private final CRC32C crc = new CRC32C();
   private final byte[] probe = new byte[1];
@@ -44,8 +43,7 @@ public final class NativeWindow {
     long rest = count;
     while (rest > 0) {
       int step = (int) Math.min(rest, 1 << 30);
-      region.aim(buffer, at, step);
-      crc.update(buffer);
+      crc.update(region.aimed(buffer, at, step));
       at += step;
       rest -= step;
     }
@@ -54,7 +52,6 @@ public final class NativeWindow {
 
   /** The range as a direct buffer from position 0 to its limit, in native byte order. */
   public ByteBuffer over(Region region, long offset, int count) {
-    region.aim(buffer, offset, count);
-    return buffer;
+    return region.aimed(buffer, offset, count);
   }
 }

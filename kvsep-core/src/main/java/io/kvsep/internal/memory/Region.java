@@ -1,8 +1,7 @@
 package io.kvsep.internal.memory;
 
-import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
-
-import java.nio.Buffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;
@@ -21,23 +20,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread safety: as plain memory. The {@code Volatile} and {@code Release} methods are for
  * publication.
  */
-public final class Region {
-  private static final long BYTES_BASE = UNSAFE.arrayBaseOffset(byte[].class);
-  private static final boolean BIG_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
-  private static final ByteBuffer WINDOW_BASE = ByteBuffer.allocateDirect(8);
-  private static final long BUFFER_ADDRESS = fieldOffset("address");
-  private static final long BUFFER_CAPACITY = fieldOffset("capacity");
+public final class Region extends RawBytes {
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private static final int CACHE_LINE_BYTES = 64;
 
   /** Up to this length a loop is cheaper than a copying call. */
   private static final int LOOP_BYTES_MAX = 64;
 
-  /** The smallest page size of any system. */
-  private static final int PAGE_BYTES_MIN = 4096;
-
   /** Below this length {@link #touchApart} equals {@link #touch}. */
-  public static final int APART_BYTES_MIN = PAGE_BYTES_MIN;
+  public static final int APART_BYTES_MIN = PageProbe.PAGE_BYTES_MIN;
 
   /** Number of parts in the loop of {@link #touchApart}. */
   private static final int TOUCHED_PARTS = 8;
@@ -47,20 +40,14 @@ public final class Region {
   /** Longs copied by {@link #copyLine}. */
   public static final int LINE_LONGS = CACHE_LINE_BYTES / 8;
 
-  private static final long LONGS_BASE = UNSAFE.arrayBaseOffset(long[].class);
-
   /** Not final, so that the compiler cannot assume the value. */
   private static int nothing = 0;
 
-  private long address;
-  private long length;
   private final @Nullable MemoryLedger ledger;
   private final @Nullable MemoryPurpose purpose;
 
   /** Whether views of the mapping may outlive the region. */
   private final boolean exposable;
-
-  private @Nullable ByteBuffer mapping;
 
   /** The buffer from which views of the mapping are sliced. */
   private @Nullable ByteBuffer readOnly;
@@ -68,25 +55,24 @@ public final class Region {
   /** Whether a view of unknown lifetime was handed out. */
   private volatile boolean exposed;
 
-  private Region(
-      long address,
-      long length,
-      @Nullable MemoryLedger ledger,
-      @Nullable MemoryPurpose purpose,
-      @Nullable ByteBuffer mapping,
-      boolean exposable) {
-    this.address = address;
-    this.length = length;
+  private Region(MemoryLedger ledger, MemoryPurpose purpose, long length) {
+    super(length);
     this.ledger = ledger;
     this.purpose = purpose;
-    this.mapping = mapping;
+    this.exposable = false;
+  }
+
+  private Region(ByteBuffer mapping, @Nullable MemoryLedger ledger, boolean exposable) {
+    super(mapping);
+    this.ledger = ledger;
+    this.purpose = null;
     this.exposable = exposable;
-    this.readOnly = mapping == null || mapping.isReadOnly() ? mapping : mapping.asReadOnlyBuffer();
+    this.readOnly = views();
   }
 
   static Region allocate(MemoryLedger ledger, MemoryPurpose purpose, long length) {
     Region region = allocateUncleared(ledger, purpose, length);
-    UNSAFE.setMemory(region.address, length, (byte) 0);
+    region.setAll(0, length, (byte) 0);
     return region;
   }
 
@@ -94,8 +80,7 @@ public final class Region {
     if (length <= 0) {
       throw new IllegalArgumentException("length=" + length);
     }
-    return new Region(
-        UNSAFE.allocateMemory(length), length, ledger, purpose, null, /* exposable= */ false);
+    return new Region(ledger, purpose, length);
   }
 
   /** Takes ownership of {@code mapping}, a direct buffer from the storage, from 0 to its limit. */
@@ -114,13 +99,7 @@ public final class Region {
     if (!mapping.isDirect()) {
       throw new IllegalArgumentException("not a direct buffer");
     }
-    return new Region(
-        UNSAFE.getLong(mapping, BUFFER_ADDRESS), mapping.limit(), ledger, null, mapping, exposable);
-  }
-
-  /** Length in bytes; 0 once freed. */
-  public long length() {
-    return length;
+    return new Region(mapping, ledger, exposable);
   }
 
   /**
@@ -128,27 +107,26 @@ public final class Region {
    * because a view may still be referenced. Idempotent.
    */
   public void free() {
-    long freed = length;
-    long start = address;
-    length = 0;
-    address = 0;
+    long freed = length();
     if (freed == 0) {
       return;
     }
     if (ledger != null && purpose != null) {
-      UNSAFE.freeMemory(start);
+      release();
       ledger.released(purpose, freed);
-    } else if (mapping != null && !exposed) {
-      UNSAFE.invokeCleaner(mapping);
-    } else if (mapping != null && ledger != null) {
-      ledger.lingering().add(mapping);
+    } else if (!exposed) {
+      unmap();
+    } else {
+      Object keptByViews = abandon();
+      if (keptByViews != null && ledger != null) {
+        ledger.lingering().add(keptByViews, freed);
+      }
     }
-    mapping = null;
     readOnly = null;
   }
 
   public boolean isExposable() {
-    return mapping != null && exposable;
+    return readOnly != null && exposable;
   }
 
   /**
@@ -182,7 +160,7 @@ public final class Region {
    */
   public void touch(long offset, int count) {
     checkRange(offset, count);
-    requireTouched(touch(address + offset, 0, count));
+    requireTouched(touch(offset, 0, count));
   }
 
   /**
@@ -192,27 +170,26 @@ public final class Region {
    */
   public void touchApart(long offset, int count) {
     checkRange(offset, count);
-    long start = address + offset;
     long sum = 0;
     int part = count < APART_BYTES_MIN ? 0 : count / TOUCHED_PARTS & -CACHE_LINE_BYTES;
     for (int i = 0; i < part; i += CACHE_LINE_BYTES) {
-      long at = start + i;
-      sum += UNSAFE.getByte(at);
-      sum += UNSAFE.getByte(at + part);
-      sum += UNSAFE.getByte(at + 2L * part);
-      sum += UNSAFE.getByte(at + 3L * part);
-      sum += UNSAFE.getByte(at + 4L * part);
-      sum += UNSAFE.getByte(at + 5L * part);
-      sum += UNSAFE.getByte(at + 6L * part);
-      sum += UNSAFE.getByte(at + 7L * part);
+      long at = offset + i;
+      sum += byteAt(at);
+      sum += byteAt(at + part);
+      sum += byteAt(at + 2L * part);
+      sum += byteAt(at + 3L * part);
+      sum += byteAt(at + 4L * part);
+      sum += byteAt(at + 5L * part);
+      sum += byteAt(at + 6L * part);
+      sum += byteAt(at + 7L * part);
     }
-    requireTouched(sum + touch(start, TOUCHED_PARTS * part, count));
+    requireTouched(sum + touch(offset, TOUCHED_PARTS * part, count));
   }
 
-  private static long touch(long start, int from, int limit) {
+  private long touch(long start, int from, int limit) {
     long sum = 0;
     for (int i = from; i < limit; i += CACHE_LINE_BYTES) {
-      sum += UNSAFE.getByte(start + i);
+      sum += byteAt(start + i);
     }
     return sum;
   }
@@ -263,7 +240,7 @@ public final class Region {
   void requireReadable(long offset, long count, byte[] probe) {
     checkRange(offset, count);
     if (isMapping()) {
-      PageProbe.require(address + offset, count, probe);
+      PageProbe.require(this, offset, count, probe);
     }
   }
 
@@ -283,14 +260,11 @@ public final class Region {
       requirePagesRead();
       throw PageFault.ofProbe();
     }
-    for (int i = 0; BIG_ENDIAN && i < LINE_LONGS; i++) {
-      target[i] = Long.reverseBytes(target[i]);
-    }
   }
 
   private boolean isUnchanged(long offset, long[] target, long filler) {
     target[0] = filler;
-    UNSAFE.copyMemory(null, address + offset, target, LONGS_BASE, CACHE_LINE_BYTES);
+    copyTo(target, offset, LINE_LONGS);
     return target[0] == filler;
   }
 
@@ -299,79 +273,15 @@ public final class Region {
     return purpose == null;
   }
 
-  public byte getByte(long offset) {
-    check(offset, 1);
-    return UNSAFE.getByte(address + offset);
-  }
-
-  public void putByte(long offset, byte value) {
-    check(offset, 1);
-    UNSAFE.putByte(address + offset, value);
-  }
-
-  public int getInt(long offset) {
-    check(offset, 4);
-    int value = UNSAFE.getInt(address + offset);
-    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
-  }
-
-  public void putInt(long offset, int value) {
-    check(offset, 4);
-    UNSAFE.putInt(address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
-  }
-
-  public long getLong(long offset) {
-    check(offset, 8);
-    long value = UNSAFE.getLong(address + offset);
-    return BIG_ENDIAN ? Long.reverseBytes(value) : value;
-  }
-
-  public void putLong(long offset, long value) {
-    check(offset, 8);
-    UNSAFE.putLong(address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
-  }
-
-  /**
-   * Volatile read. {@code offset} and the address of the region must be multiples of eight: not
-   * every processor reads an unaligned long atomically.
-   */
-  public long getLongVolatile(long offset) {
-    check(offset, 8);
-    long value = UNSAFE.getLongVolatile(null, address + offset);
-    return BIG_ENDIAN ? Long.reverseBytes(value) : value;
-  }
-
-  /** Volatile read; {@code offset} must be a multiple of four. */
-  public int getIntVolatile(long offset) {
-    check(offset, 4);
-    int value = UNSAFE.getIntVolatile(null, address + offset);
-    return BIG_ENDIAN ? Integer.reverseBytes(value) : value;
-  }
-
-  /** A volatile read of the value also sees everything written before it. */
-  public void putIntRelease(long offset, int value) {
-    check(offset, 4);
-    UNSAFE.putOrderedInt(null, address + offset, BIG_ENDIAN ? Integer.reverseBytes(value) : value);
-  }
-
-  /**
-   * A volatile read of the value also sees everything written before it. Alignment as for {@link
-   * #getLongVolatile}.
-   */
-  public void putLongRelease(long offset, long value) {
-    check(offset, 8);
-    UNSAFE.putOrderedLong(null, address + offset, BIG_ENDIAN ? Long.reverseBytes(value) : value);
-  }
-
   /** The first bytes of a key, at most eight, as a number with the same unsigned order. */
   public long keyPrefix(long offset, int keyLength) {
     checkRange(offset, keyLength);
     if (keyLength >= 8) {
-      return bigEndian(UNSAFE.getLong(address + offset));
+      return Long.reverseBytes(longAt(offset));
     }
     long prefix = 0;
     for (int i = 0; i < keyLength; i++) {
-      prefix |= (UNSAFE.getByte(address + offset + i) & 0xffL) << (56 - 8 * i);
+      prefix |= (byteAt(offset + i) & 0xffL) << (56 - 8 * i);
     }
     return prefix;
   }
@@ -379,67 +289,63 @@ public final class Region {
   public void get(long offset, byte[] target, int targetIndex, int count) {
     checkRange(offset, count);
     checkArray(target, targetIndex, count);
-    UNSAFE.copyMemory(null, address + offset, target, BYTES_BASE + targetIndex, count);
+    copyTo(target, targetIndex, offset, count);
   }
 
   /** As {@link #get}, faster for few bytes: copies up to seven more if both sides have them. */
   public void getFew(long offset, byte[] target, int targetIndex, int count) {
     if ((offset | targetIndex | count) < 0
         || count > LOOP_BYTES_MAX
-        || length - offset < count + 7
+        || length() - offset < count + 7
         || target.length - targetIndex < count + 7) {
       get(offset, target, targetIndex, count);
       return;
     }
-    long from = address + offset;
-    long to = BYTES_BASE + targetIndex;
     for (int i = 0; i < count; i += 8) {
-      UNSAFE.putLong(target, to + i, UNSAFE.getLong(from + i));
+      LONG.set(target, targetIndex + i, longAt(offset + i));
     }
   }
 
   public byte[] getBytes(long offset, int count) {
     checkRange(offset, count);
     byte[] bytes = new byte[count];
-    UNSAFE.copyMemory(null, address + offset, bytes, BYTES_BASE, count);
+    copyTo(bytes, 0, offset, count);
     return bytes;
   }
 
   public void put(long offset, byte[] source, int sourceIndex, int count) {
     checkRange(offset, count);
     checkArray(source, sourceIndex, count);
-    UNSAFE.copyMemory(source, BYTES_BASE + sourceIndex, null, address + offset, count);
+    copyFrom(source, sourceIndex, offset, count);
   }
 
   /** Copies from another region; the ranges must not overlap. */
   public void put(long offset, Region source, long sourceOffset, long count) {
     checkRange(offset, count);
     source.checkRange(sourceOffset, count);
-    UNSAFE.copyMemory(source.address + sourceOffset, address + offset, count);
+    copyFrom(source, sourceOffset, offset, count);
   }
 
   /**
    * Copies from native memory for which the caller is responsible, such as a user's off-heap bytes,
-   * possibly in a mapping. Probed first, because copying an unreadable page would leave the old
-   * bytes of the target.
+   * possibly in a mapping.
    *
    * @throws InternalError as {@link #requireReadable} does
    */
   public void putNative(long offset, long sourceAddress, long count) {
     checkRange(offset, count);
-    PageProbe.require(sourceAddress, count, address + offset);
-    UNSAFE.copyMemory(sourceAddress, address + offset, count);
+    UserMemory.read(sourceAddress, address() + offset, count);
   }
 
   /** Copies to native memory for which the caller is responsible. */
   public void getNative(long offset, long targetAddress, long count) {
     checkRange(offset, count);
-    UNSAFE.copyMemory(address + offset, targetAddress, count);
+    UserMemory.write(address() + offset, targetAddress, count);
   }
 
   public void fill(long offset, long count, byte value) {
     checkRange(offset, count);
-    UNSAFE.setMemory(address + offset, count, value);
+    setAll(offset, count, value);
   }
 
   /** Compares two keys as unsigned bytes; a prefix precedes its extensions. */
@@ -447,20 +353,18 @@ public final class Region {
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
     a.checkRange(aOffset, aLength);
     b.checkRange(bOffset, bLength);
-    long aStart = a.address + aOffset;
-    long bStart = b.address + bOffset;
     int common = Math.min(aLength, bLength);
     int i = 0;
     for (; i + 8 <= common; i += 8) {
-      long x = UNSAFE.getLong(aStart + i);
-      long y = UNSAFE.getLong(bStart + i);
+      long x = a.longAt(aOffset + i);
+      long y = b.longAt(bOffset + i);
       if (x != y) {
-        return Long.compareUnsigned(bigEndian(x), bigEndian(y));
+        return Long.compareUnsigned(Long.reverseBytes(x), Long.reverseBytes(y));
       }
     }
     for (; i < common; i++) {
-      int x = UNSAFE.getByte(aStart + i) & 0xff;
-      int y = UNSAFE.getByte(bStart + i) & 0xff;
+      int x = a.byteAt(aOffset + i) & 0xff;
+      int y = b.byteAt(bOffset + i) & 0xff;
       if (x != y) {
         return x - y;
       }
@@ -471,10 +375,9 @@ public final class Region {
   /** Compares a key here to one on the heap, as {@link #compare}. */
   public int compareTo(long offset, int keyLength, byte[] key) {
     checkRange(offset, keyLength);
-    long start = address + offset;
     int common = Math.min(keyLength, key.length);
     for (int i = 0; i < common; i++) {
-      int x = UNSAFE.getByte(start + i) & 0xff;
+      int x = byteAt(offset + i) & 0xff;
       int y = key[i] & 0xff;
       if (x != y) {
         return x - y;
@@ -487,14 +390,13 @@ public final class Region {
   public boolean holds(long offset, byte[] bytes, int count) {
     checkRange(offset, count);
     checkArray(bytes, 0, count);
-    long start = address + offset;
     int i = 0;
     for (; i + 8 <= count; i += 8) {
-      if (UNSAFE.getLong(start + i) != UNSAFE.getLong(bytes, BYTES_BASE + i)) {
+      if (longAt(offset + i) != (long) LONG.get(bytes, i)) {
         return false;
       }
     }
-    while (i < count && UNSAFE.getByte(start + i) == bytes[i]) {
+    while (i < count && byteAt(offset + i) == bytes[i]) {
       i++;
     }
     return i == count;
@@ -505,73 +407,30 @@ public final class Region {
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
     a.checkRange(aOffset, aLength);
     b.checkRange(bOffset, bLength);
-    long aStart = a.address + aOffset;
-    long bStart = b.address + bOffset;
     int common = Math.min(aLength, bLength);
     int i = 0;
     for (; i + 8 <= common; i += 8) {
-      long difference = UNSAFE.getLong(aStart + i) ^ UNSAFE.getLong(bStart + i);
+      long difference = a.longAt(aOffset + i) ^ b.longAt(bOffset + i);
       if (difference != 0) {
-        return i + Long.numberOfLeadingZeros(bigEndian(difference)) / 8;
+        return i + Long.numberOfTrailingZeros(difference) / 8;
       }
     }
-    while (i < common && UNSAFE.getByte(aStart + i) == UNSAFE.getByte(bStart + i)) {
+    while (i < common && a.byteAt(aOffset + i) == b.byteAt(bOffset + i)) {
       i++;
     }
     return i;
   }
 
-  /** Points a buffer from {@link #newWindow} at a range of this region. */
-  void aim(ByteBuffer window, long offset, int count) {
+  /** A buffer over a range, see {@link RawBytes#aim}. */
+  ByteBuffer aimed(ByteBuffer window, long offset, int count) {
     checkRange(offset, count);
-    UNSAFE.putLong(window, BUFFER_ADDRESS, address + offset);
-    window.limit(count).position(0);
-  }
-
-  /**
-   * A buffer for {@link #aim}, for JDK calls that take only buffers. It must not leave the classes
-   * of this package and the I/O calls of their direct callers.
-   */
-  static ByteBuffer newWindow() {
-    ByteBuffer window = WINDOW_BASE.slice();
-    UNSAFE.putInt(window, BUFFER_CAPACITY, Integer.MAX_VALUE);
-    return window;
-  }
-
-  private void check(long offset, int count) {
-    // Cannot overflow: the length is never negative, and neither is the offset at that point.
-    if (offset < 0 || length - offset < count) {
-      throw outOfBounds(offset, count);
-    }
-  }
-
-  private void checkRange(long offset, long count) {
-    if ((offset | count) < 0 || length - offset < count) {
-      throw outOfBounds(offset, count);
-    }
+    return aim(window, offset, count);
   }
 
   private static void checkArray(byte[] array, int index, int count) {
     if ((index | count) < 0 || array.length - index < count) {
       throw new IndexOutOfBoundsException(
           "index=" + index + ", count=" + count + ", array.length=" + array.length);
-    }
-  }
-
-  private IndexOutOfBoundsException outOfBounds(long offset, long count) {
-    return new IndexOutOfBoundsException(
-        "offset=" + offset + ", count=" + count + ", region.length=" + length);
-  }
-
-  private static long bigEndian(long inMemoryOrder) {
-    return BIG_ENDIAN ? inMemoryOrder : Long.reverseBytes(inMemoryOrder);
-  }
-
-  private static long fieldOffset(String name) {
-    try {
-      return UNSAFE.objectFieldOffset(Buffer.class.getDeclaredField(name));
-    } catch (NoSuchFieldException e) {
-      throw new ExceptionInInitializerError(e);
     }
   }
 }
