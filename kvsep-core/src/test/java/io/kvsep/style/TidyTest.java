@@ -1,5 +1,6 @@
 package io.kvsep.style;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,15 +24,41 @@ import org.junit.jupiter.api.Test;
  * fails the test, so the lists can only shrink unless a reviewer agrees.
  */
 final class TidyTest {
-  private static final int FILE_LINES_MAX = 600;
+  private static final int FILE_LINES_MAX = 900;
+
+  /** A longer file says in {@link #LONG_FILES} why. About 400 is meant. */
+  private static final int FILE_LINES_UNEXPLAINED_MAX = 600;
+
+  private static final int CONSTRUCTOR_PARAMETERS_MAX = 7;
   private static final int FUNCTION_LINES_MAX = 70;
   private static final int LINE_COLUMNS_MAX = 100;
+
+  private static final String CORE = "kvsep-core/src/main/java/io/kvsep/";
+  private static final String SERVER = "kvsep-server/src/main/java/io/kvsep/server/";
 
   /** File to reason. Paths start at the project directory and use forward slashes. */
   private static final Map<String, String> LONG_FILES =
       Map.of(
-          "kvsep-core/src/main/java/io/kvsep/internal/engine/StorageEngine.java",
+          CORE + "internal/engine/StorageEngine.java",
           "opens, wires and closes all parts of a store, in the order of their needs");
+
+  /** Constructors with more parameters than others may have, and how many: each may only lose. */
+  private static final Map<String, Integer> WIDE_CONSTRUCTORS =
+      Map.ofEntries(
+          entry(CORE + "Change.java", 8),
+          entry(CORE + "internal/background/CompactionScheduler.java", 9),
+          entry(CORE + "internal/backup/RestoreJob.java", 9),
+          entry(CORE + "internal/backup/StoreBackups.java", 10),
+          entry(CORE + "internal/load/BulkLoads.java", 8),
+          entry(CORE + "internal/load/LoadInstallation.java", 14),
+          entry(CORE + "internal/load/LoadMerge.java", 9),
+          entry(CORE + "internal/read/VisibleIterator.java", 8),
+          entry(CORE + "internal/reclaim/ReclaimScheduler.java", 14),
+          entry(CORE + "internal/vlog/Segment.java", 9),
+          entry(CORE + "internal/write/SegmentRotation.java", 9),
+          entry(SERVER + "cli/Serving.java", 8),
+          entry(SERVER + "http/Routes.java", 8),
+          entry(SERVER + "http/ScanPieces.java", 8));
 
   private static final Map<String, String> LONG_FUNCTIONS = Map.of();
   private static final Map<String, String> LONG_LINES = Map.of();
@@ -40,8 +67,6 @@ final class TidyTest {
 
   /** All sources, read once. */
   private static List<Source> read = List.of();
-
-  private static final String CORE = "kvsep-core/src/main/java/io/kvsep/";
 
   private static final List<Ban> BANS =
       List.of(
@@ -94,6 +119,14 @@ final class TidyTest {
       Pattern.compile(
           "\\b(?:class|interface|enum|record)\\s+(\\w+(?:Manager|Utils?|Helper|Impl))\\b");
 
+  /** A call with a block behind it, such as that of an anonymous class, begins with new. */
+  private static final Pattern CONSTRUCTOR =
+      Pattern.compile(
+          "(?<![\\w.])(?<!new )([A-Z]\\w*)\\s*\\(([^()]*(?:\\([^()]*\\)[^()]*)*)\\)"
+              + "\\s*(?:throws [\\w\\s,.]+)?\\{");
+
+  private static final Pattern CLASS = Pattern.compile("\\b(?:class|enum)\\s+(\\w+)");
+
   private static final Pattern TYPE_HEADER =
       Pattern.compile(
           "\\b(class|interface|enum)\\s+\\w+|\\brecord\\s+\\w+\\s*[(<]"
@@ -103,7 +136,19 @@ final class TidyTest {
 
   @Test
   void filesAreShort() {
-    check(TidyTest::longFiles, LONG_FILES);
+    check(source -> longFiles(source, FILE_LINES_MAX), Map.of());
+  }
+
+  @Test
+  void longFilesHaveAReason() {
+    check(source -> longFiles(source, FILE_LINES_UNEXPLAINED_MAX), LONG_FILES);
+  }
+
+  /** Records are excepted: their components are named where they are declared, and group data. */
+  @Test
+  void constructorsHaveFewParameters() {
+    List<String> findings = wideConstructors(sources(), WIDE_CONSTRUCTORS);
+    assertTrue(findings.isEmpty(), () -> "\n" + String.join("\n", findings));
   }
 
   @Test
@@ -145,10 +190,32 @@ final class TidyTest {
   @Test
   void canaryLongFileIsFound() {
     assertEquals(
-        List.of("601 lines, at most 600"), longFiles(core("internal/x/A", "\n".repeat(600) + "x")));
-    assertEquals(List.of(), longFiles(core("internal/x/A", "\n".repeat(599) + "x")));
-    assertEquals(List.of(), longFiles(test("internal/x/A", "\n".repeat(599) + "x")));
-    assertEquals(1, longFiles(test("internal/x/A", "\n".repeat(600) + "x")).size());
+        List.of("601 lines, at most 600"),
+        longFiles(core("internal/x/A", "\n".repeat(600) + "x"), 600));
+    assertEquals(List.of(), longFiles(core("internal/x/A", "\n".repeat(599) + "x"), 600));
+    assertEquals(1, longFiles(test("internal/x/A", "\n".repeat(600) + "x"), 600).size());
+  }
+
+  @Test
+  void canaryWideConstructorIsFound() {
+    String eight =
+        "@Nullable List<Map<String, int[]>> a, int b, int c, int d, int e, int f, int g, int h";
+    Source wide = core("A", "class A {\n  A(" + eight + ") throws IOException, B {}\n}\n");
+    String found = wide.path() + ": constructor with 8 parameters, at most ";
+
+    assertEquals(List.of(found + 7), wideConstructors(List.of(wide), Map.of()));
+    assertEquals(List.of(), wideConstructors(List.of(wide), Map.of(wide.path(), 8)));
+    assertEquals(
+        List.of(wide.path() + ": no longer needs its exemption"),
+        wideConstructors(List.of(core("A", "class A { A(int a) {} }")), Map.of(wide.path(), 8)));
+    for (String narrow :
+        List.of(
+            "class A { A(Map<Long, Long> a, int b, int c, int d, int e, int f, int g) {} }",
+            "class A { void f(" + eight + ") {} }",
+            "record A(" + eight + ") { A { } }",
+            "class A { A a = new A(1, 2, 3, 4, 5, 6, 7, 8) { }; }")) {
+      assertEquals(List.of(), wideConstructors(List.of(core("A", narrow)), Map.of()));
+    }
   }
 
   @Test
@@ -262,11 +329,52 @@ final class TidyTest {
     return findings;
   }
 
-  private static List<String> longFiles(Source source) {
+  private static List<String> longFiles(Source source, int linesMax) {
     long count = source.text().lines().count();
-    return count <= FILE_LINES_MAX
-        ? List.of()
-        : List.of(count + " lines, at most " + FILE_LINES_MAX);
+    return count <= linesMax ? List.of() : List.of(count + " lines, at most " + linesMax);
+  }
+
+  private static List<String> wideConstructors(
+      List<Source> sources, Map<String, Integer> exemptions) {
+    List<String> findings = new ArrayList<>();
+    for (Source source : sources) {
+      int widest = isMain(source.path()) ? parametersOfWidestConstructor(source) : 0;
+      Integer exempted = exemptions.get(source.path());
+      int max = exempted == null ? CONSTRUCTOR_PARAMETERS_MAX : exempted;
+      if (widest > max) {
+        findings.add(
+            source.path() + ": constructor with " + widest + " parameters, at most " + max);
+      } else if (exempted != null && widest <= CONSTRUCTOR_PARAMETERS_MAX) {
+        findings.add(source.path() + ": no longer needs its exemption");
+      }
+    }
+    return findings;
+  }
+
+  private static int parametersOfWidestConstructor(Source source) {
+    List<String> classes = CLASS.matcher(source.code()).results().map(m -> m.group(1)).toList();
+    int widest = 0;
+    Matcher constructor = CONSTRUCTOR.matcher(source.code());
+    while (constructor.find()) {
+      if (classes.contains(constructor.group(1)) && !constructor.group(2).isBlank()) {
+        widest = Math.max(widest, parameters(constructor.group(2)));
+      }
+    }
+    return widest;
+  }
+
+  private static int parameters(String list) {
+    int count = 1;
+    int depth = 0;
+    for (char c : list.toCharArray()) {
+      switch (c) {
+        case '<', '(' -> depth++;
+        case '>', ')' -> depth--;
+        case ',' -> count += depth == 0 ? 1 : 0;
+        default -> {}
+      }
+    }
+    return count;
   }
 
   private static List<String> longLines(Source source) {
