@@ -1,7 +1,6 @@
-package io.kvsep.internal.sstable;
+package io.kvsep.internal.concurrent;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Reference count of a resource, initially 1 for the creator. The last unpin releases the resource,
@@ -10,12 +9,8 @@ import java.lang.invoke.VarHandle;
  * <p>Thread safe. All actions of a holder before {@link #unpin} happen before the release.
  */
 public final class PinCount {
-  private static final VarHandle COUNT = countHandle();
-
   private final Runnable release;
-
-  @SuppressWarnings("unused") // written through COUNT only
-  private volatile int count = 1;
+  private final AtomicInteger count = new AtomicInteger(1);
 
   /**
    * @param release called once
@@ -26,30 +21,22 @@ public final class PinCount {
 
   /** Returns false if the resource is released. */
   public boolean tryPin() {
-    int held = count;
+    int held = count.get();
     while (held > 0) {
-      if (COUNT.compareAndSet(this, held, held + 1)) {
+      if (count.compareAndSet(held, held + 1)) {
         return true;
       }
-      held = count;
+      held = count.get();
     }
     return false;
   }
 
   public void unpin() {
-    int held = (int) COUNT.getAndAdd(this, -1);
+    int held = count.getAndDecrement();
     if (held == 1) {
       release.run();
     } else if (held < 1) {
       throw new IllegalStateException("unpinned more often than pinned");
-    }
-  }
-
-  private static VarHandle countHandle() {
-    try {
-      return MethodHandles.lookup().findVarHandle(PinCount.class, "count", int.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
     }
   }
 }

@@ -1,6 +1,5 @@
-package io.kvsep.internal.load;
+package io.kvsep.internal.iterator;
 
-import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.Region;
 
 /** An iterator that supports one forward pass, as merges need. Not thread safe. */

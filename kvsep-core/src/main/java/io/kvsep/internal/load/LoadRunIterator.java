@@ -5,6 +5,7 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.io.Storage;
+import io.kvsep.internal.iterator.ForwardIterator;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;

@@ -2,6 +2,7 @@ package io.kvsep.internal.load;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.ForwardIterator;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.GrowingRegion;

@@ -64,8 +64,8 @@ final class BlockView {
     CachedBlock cached = reader.cached(block);
     if (cached == null) {
       TableIndex index = reader.index();
-      long from = index.blockOffset(block);
-      long end = index.blockOffset(block + 1);
+      long from = index.blockStart(block);
+      long end = index.blockEnd(block);
       reader.bytes().load(from, end - from);
       long trailer = enterStored(reader.bytes(), from, end);
       if (table.getInt(trailer) != PackedBlock.MARK) {
@@ -84,14 +84,14 @@ final class BlockView {
     if ((reads & (SAMPLE - 1)) == 0) {
       reader.used(cached);
     }
-    fileOffset = reader.index().blockOffset(block);
+    fileOffset = reader.index().blockStart(block);
     enterUnpacked(cached.bytes(), cached.bytes().length());
   }
 
   /** As {@link #enterShared}, without the cache. */
   void enter(TableReader reader, int block, GrowingRegion scratch) {
     TableIndex index = reader.index();
-    enter(reader.bytes(), index.blockOffset(block), index.blockOffset(block + 1), scratch);
+    enter(reader.bytes(), index.blockStart(block), index.blockEnd(block), scratch);
   }
 
   /** As above, for a table without a reader. */

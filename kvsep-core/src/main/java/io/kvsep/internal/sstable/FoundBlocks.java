@@ -54,17 +54,17 @@ final class FoundBlocks implements BlockPlaces {
   }
 
   @Override
-  public int count() {
+  public int blockCount() {
     return places.size();
   }
 
   @Override
-  public long start(int block) {
+  public long blockStart(int block) {
     return places.get(block).start();
   }
 
   @Override
-  public long end(int block) {
+  public long blockEnd(int block) {
     return places.get(block).end();
   }
 

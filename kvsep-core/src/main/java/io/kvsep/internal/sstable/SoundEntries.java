@@ -2,7 +2,7 @@ package io.kvsep.internal.sstable;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.ForwardIterator;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -15,7 +15,7 @@ import io.kvsep.internal.memory.Region;
  * <p>Forward only, from the first entry: what is skipped depends on the entries before, so other
  * walks could see other entries. Repair, the only user, reads each table once. Other moves throw.
  */
-final class SoundEntries extends InternalIterator {
+final class SoundEntries extends ForwardIterator {
   private final TableBytes bytes;
   private final BlockPlaces blocks;
   private final BlockView block = new BlockView();
@@ -48,34 +48,10 @@ final class SoundEntries extends InternalIterator {
   }
 
   @Override
-  public void seekToLast() {
-    refuse();
-  }
-
-  @Override
-  public void seek(Region target, long offset, int length, long seekTag) {
-    refuse();
-  }
-
-  @Override
-  public void seekBefore(Region target, long offset, int length, long seekTag) {
-    refuse();
-  }
-
-  @Override
-  public void previous() {
-    refuse();
-  }
-
-  @Override
   public void close() {
     valid = false;
     unpacked.close();
     key.close();
-  }
-
-  private static void refuse() {
-    throw new UnsupportedOperationException("forward only");
   }
 
   private void step() {
@@ -86,13 +62,13 @@ final class SoundEntries extends InternalIterator {
             valid = true;
             return;
           }
-        } else if (nextBlock == blocks.count()) {
+        } else if (nextBlock == blocks.blockCount()) {
           valid = false;
           return;
         } else {
           inBlock = false;
           int entered = nextBlock++;
-          block.enter(bytes, blocks.start(entered), blocks.end(entered), unpacked);
+          block.enter(bytes, blocks.blockStart(entered), blocks.blockEnd(entered), unpacked);
           inBlock = true;
           at = block.start;
         }

@@ -26,6 +26,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,12 +63,10 @@ public final class TableCheck implements AutoCloseable {
   private final Region mapping;
   private final TableBytes bytes;
 
+  private @Nullable TableFooter footer;
   private @Nullable BloomFilter filter;
   private @Nullable TableIndex index;
   private TableProperties.@Nullable Contents properties;
-  private long indexAt;
-  private long filterAt;
-  private long propertiesAt;
 
   /** Whether every block was read. */
   private boolean complete = true;
@@ -149,11 +148,10 @@ public final class TableCheck implements AutoCloseable {
       complete = false;
       return;
     }
-    BlockPlaces blocks = BlockPlaces.of(known);
-    places = blocks;
-    for (int i = 0; i < blocks.count(); i++) {
+    places = known;
+    for (int i = 0; i < known.blockCount(); i++) {
       pulse.run();
-      checkBlock(blocks, i, sink);
+      checkBlock(known, i, sink);
     }
     endLost(null);
     TableProperties.Contents said = properties;
@@ -172,14 +170,15 @@ public final class TableCheck implements AutoCloseable {
     if (places != null) {
       return;
     }
+    long filterAt = at(TableFooter::filterAt);
     boolean endKnown = filterAt > TableFormat.HEADER_BYTES && filterAt < mapping.length();
     long limit = endKnown ? filterAt : mapping.length();
     BlockPlaces found = new FoundBlocks(bytes, limit, pulse);
     long behind = TableFormat.HEADER_BYTES;
-    for (int i = 0; i < found.count(); i++) {
+    for (int i = 0; i < found.blockCount(); i++) {
       pulse.run();
-      beginLost(behind, found.start(i));
-      behind = found.end(i);
+      beginLost(behind, found.blockStart(i));
+      behind = found.blockEnd(i);
       checkBlock(found, i, sink);
     }
     // If the file ends between two blocks, nothing is left of later ones.
@@ -226,7 +225,7 @@ public final class TableCheck implements AutoCloseable {
 
   /** Whether any block is located. */
   public boolean hasBlocks() {
-    return places != null && places.count() > 0;
+    return places != null && places.blockCount() > 0;
   }
 
   /** Null if the properties are damaged. */
@@ -287,69 +286,36 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Locates the sections; false if the footer is damaged. */
+  /** Locates and reads the sections; false if the footer is damaged. */
   private boolean checkSections() {
-    long footer = mapping.length() - TableFormat.FOOTER_BYTES;
-    if (footer < TableFormat.HEADER_BYTES) {
-      problem(mapping.length(), "a footer", "end of file");
-      return false;
+    attempt(0, () -> footer = TableFooter.read(bytes, window));
+    TableFooter known = footer;
+    if (known != null) {
+      attempt(known.filterAt(), () -> filter = known.filter(window));
+      attempt(known.indexAt(), () -> index = known.index(window));
+      attempt(known.propertiesAt(), () -> properties = known.properties(number, window));
     }
-    int expected = mapping.getInt(footer + 48);
-    int found = TableFormat.checksum(window.crc32c(mapping, footer, 48), seed(), footer);
-    if (expected != found) {
-      problems.accept(TableFormat.checksumMismatch(name, footer, expected, found));
-      return false;
-    }
-    if (mapping.getInt(footer + 36) != TableFormat.KIND.version()
-        || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
-      problem(footer, "a footer of version " + TableFormat.KIND.version(), "another one");
-      return false;
-    }
-    filterAt = mapping.getInt(footer) & 0xffff_ffffL;
-    indexAt = mapping.getInt(footer + TableFormat.FOOTER_INDEX) & 0xffff_ffffL;
-    propertiesAt = mapping.getInt(footer + TableFormat.FOOTER_PROPERTIES) & 0xffff_ffffL;
-    if (holdsSection(footer + TableFormat.FOOTER_FILTER, indexAt)) {
-      attempt(filterAt, () -> filter = BloomFilter.of(bytes, filterAt, indexAt));
-    }
-    if (holdsSection(footer + TableFormat.FOOTER_INDEX, propertiesAt)) {
-      attempt(indexAt, () -> index = new TableIndex(bytes, indexAt, propertiesAt, filterAt));
-    }
-    if (holdsSection(footer + TableFormat.FOOTER_PROPERTIES, footer)) {
-      attempt(
-          propertiesAt,
-          () -> properties = TableProperties.decode(mapping, propertiesAt, footer, number));
-    }
-    return true;
+    return known != null;
   }
 
-  private boolean holdsSection(long entry, long limit) {
-    long offset = mapping.getInt(entry) & 0xffff_ffffL;
-    long length = mapping.getInt(entry + 4) & 0xffff_ffffL;
-    if (offset > limit || limit > mapping.length() || limit - offset != length) {
-      problem(entry, "a section that ends at " + limit, length + " bytes at " + offset);
-      return false;
-    }
-    int expected = mapping.getInt(entry + 8);
-    int found = TableFormat.checksum(window.crc32c(mapping, offset, length), seed(), offset);
-    if (expected != found) {
-      problems.accept(TableFormat.checksumMismatch(name, offset, expected, found));
-      return false;
-    }
-    return true;
+  /** Where a section begins; 0 if the footer is damaged. */
+  private long at(ToLongFunction<TableFooter> section) {
+    TableFooter known = footer;
+    return known == null ? 0 : section.applyAsLong(known);
   }
 
   private void checkBlock(BlockPlaces blocks, int ordinal, EntrySink sink) {
-    long start = blocks.start(ordinal);
+    long start = blocks.blockStart(ordinal);
     boolean read =
         attempt(
             start,
             () -> {
-              block.enter(bytes, start, blocks.end(ordinal), unpacked);
+              block.enter(bytes, start, blocks.blockEnd(ordinal), unpacked);
               checkEntries(ordinal, sink);
             });
     if (!read) {
       complete = false;
-      beginLost(start, blocks.end(ordinal));
+      beginLost(start, blocks.blockEnd(ordinal));
     }
   }
 
@@ -474,14 +440,14 @@ public final class TableCheck implements AutoCloseable {
     int sought = blocks == null ? ordinal : blocks.find(key, 0, keyLength, tag, block.window);
     if (sought != ordinal) {
       problem(
-          indexAt,
+          at(TableFooter::indexAt),
           "an index that leads to the block at " + block.fileOffset,
           "block " + sought + " instead of " + ordinal);
     }
     BloomFilter known = filter;
     if (known != null && !known.mayContain(KeyHash.of(key, 0, keyLength), filterLine)) {
       problem(
-          filterAt,
+          at(TableFooter::filterAt),
           "a filter that lets all keys of the table pass",
           "one without a key of the block at " + block.fileOffset);
     }
@@ -491,7 +457,7 @@ public final class TableCheck implements AutoCloseable {
     TableMeta found = counted.build(number, mapping.length());
     String difference = TableFacts.difference(said, found);
     if (difference != null) {
-      problem(propertiesAt, source + ", counted anew", difference);
+      problem(at(TableFooter::propertiesAt), source + ", counted anew", difference);
     }
   }
 
@@ -510,9 +476,5 @@ public final class TableCheck implements AutoCloseable {
 
   private void problem(long offset, String expected, String found) {
     problems.accept(new CorruptionException(name, offset, expected, found));
-  }
-
-  private long seed() {
-    return bytes.checksumSeed();
   }
 }

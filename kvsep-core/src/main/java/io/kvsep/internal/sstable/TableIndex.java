@@ -13,7 +13,7 @@ import io.kvsep.internal.memory.Varint;
  * separators are compared only among equal prefixes. Immutable; the bytes belong to the table's
  * mapping and are verified.
  */
-final class TableIndex {
+final class TableIndex implements BlockPlaces {
   private final TableBytes bytes;
   private final Region table;
   private final int blockCount;
@@ -48,8 +48,8 @@ final class TableIndex {
         || commonLength < 0
         || commonLength > separatorsEnd - common
         || separatorOffset(blockCount) != separatorsEnd
-        || blockOffset(0) != TableFormat.HEADER_BYTES
-        || blockOffset(blockCount) != dataEnd) {
+        || blockStart(0) != TableFormat.HEADER_BYTES
+        || blockStart(blockCount) != dataEnd) {
       throw new CorruptionException(
           bytes.name(),
           offset,
@@ -58,13 +58,20 @@ final class TableIndex {
     }
   }
 
-  int blockCount() {
+  @Override
+  public int blockCount() {
     return blockCount;
   }
 
-  /** Start of a block and end of the previous one. */
-  long blockOffset(int block) {
+  /** Also, of one more block, where the last one ends. */
+  @Override
+  public long blockStart(int block) {
     return table.getInt(record(block) + 12) & 0xffff_ffffL;
+  }
+
+  @Override
+  public long blockEnd(int block) {
+    return blockStart(block + 1);
   }
 
   /**

@@ -334,8 +334,8 @@ final class TableIterator extends InternalIterator {
     loadedFrom = walks && !up ? Math.max(0, target - blocksAhead + 1) : target;
     loadedTo = walks && !up ? target + 1 : Math.min(index.blockCount(), target + blocksAhead);
     index.loadRecords(loadedFrom, loadedTo - loadedFrom);
-    long from = index.blockOffset(loadedFrom);
-    table.bytes().load(from, index.blockOffset(loadedTo) - from);
+    long from = index.blockStart(loadedFrom);
+    table.bytes().load(from, index.blockStart(loadedTo) - from);
   }
 
   /**
@@ -347,8 +347,8 @@ final class TableIterator extends InternalIterator {
       return false;
     }
     index.requireRecords(target, 1, block.window);
-    long from = index.blockOffset(target);
-    long end = index.blockOffset(target + 1);
+    long from = index.blockStart(target);
+    long end = index.blockEnd(target);
     if (!BlockCopy.takesWhole(end - from)) {
       return false;
     }

@@ -3,6 +3,7 @@ package io.kvsep.internal.sstable;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.concurrent.PinCount;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
@@ -42,7 +43,6 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /** Unpacked blocks cached by lookups, by block; null until one was packed. */
   private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
 
-  private final long seed;
   private final TableBytes bytes;
   private final BloomFilter filter;
   private final TableIndex index;
@@ -60,8 +60,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     this.cache = cache;
     this.mapping = mapping;
     this.pins = new PinCount(this::free);
-    this.seed = TableFormat.checksumSeed(storeId, number);
-    this.bytes = new TableBytes(name, mapping, seed, cache.cold());
+    this.bytes =
+        new TableBytes(name, mapping, TableFormat.checksumSeed(storeId, number), cache.cold());
     NativeWindow window = new NativeWindow();
     bytes.load(0, Math.min(mapping.length(), TableFormat.HEADER_BYTES));
     FileHeader.read(mapping, mapping.length(), TableFormat.KIND, name, window)
@@ -71,23 +71,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throw new CorruptionException(
           name, fileBytes, "a file of " + fileBytesExpected + " bytes", fileBytes + " bytes");
     }
-    long footer = fileBytes - TableFormat.FOOTER_BYTES;
-    if (footer < TableFormat.HEADER_BYTES) {
-      throw new CorruptionException(name, fileBytes, "a footer", "end of file");
-    }
-    bytes.load(footer, TableFormat.FOOTER_BYTES);
-    verifyFooter(footer, window);
-    long filterAt = sectionOffset(footer + TableFormat.FOOTER_FILTER);
-    long indexAt = sectionOffset(footer + TableFormat.FOOTER_INDEX);
-    long propertiesAt = sectionOffset(footer + TableFormat.FOOTER_PROPERTIES);
-    bytes.load(filterAt, footer - filterAt);
-    verifySection(footer + TableFormat.FOOTER_FILTER, indexAt, window);
-    verifySection(footer + TableFormat.FOOTER_INDEX, propertiesAt, window);
-    verifySection(footer + TableFormat.FOOTER_PROPERTIES, footer, window);
-    this.filter = BloomFilter.of(bytes, filterAt, indexAt);
-    this.index = new TableIndex(bytes, indexAt, propertiesAt, filterAt);
-    TableProperties.Contents contents =
-        TableProperties.decode(mapping, propertiesAt, footer, number);
+    TableFooter footer = TableFooter.read(bytes, window);
+    bytes.load(footer.filterAt(), footer.at() - footer.filterAt());
+    this.filter = footer.filter(window);
+    this.index = footer.index(window);
+    TableProperties.Contents contents = footer.properties(number, window);
     this.properties = contents.meta();
     this.rangeTombstones = contents.ranges();
   }
@@ -341,38 +329,5 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     Region.requirePagesRead();
     return new CorruptionException(
         name, block.fileOffset, "a block that holds together", String.valueOf(cause.getMessage()));
-  }
-
-  private void verifyFooter(long footer, NativeWindow window) {
-    int expected = mapping.getInt(footer + 48);
-    int found = TableFormat.checksum(window.crc32c(mapping, footer, 48), seed, footer);
-    if (found != expected) {
-      throw TableFormat.checksumMismatch(name, footer, expected, found);
-    }
-    int version = mapping.getInt(footer + 36);
-    if (version != TableFormat.KIND.version()
-        || mapping.getLong(footer + 40) != TableFormat.MAGIC) {
-      throw new CorruptionException(
-          name, footer, "a footer of version " + TableFormat.KIND.version(), "version " + version);
-    }
-  }
-
-  private long sectionOffset(long entry) {
-    return mapping.getInt(entry) & 0xffff_ffffL;
-  }
-
-  /** Verifies the section of this footer entry, which must end at {@code limit}. */
-  private void verifySection(long entry, long limit, NativeWindow window) {
-    long offset = sectionOffset(entry);
-    long length = mapping.getInt(entry + 4) & 0xffff_ffffL;
-    if (offset > limit || limit - offset != length) {
-      throw new CorruptionException(
-          name, entry, "a section that ends at " + limit, length + " bytes at " + offset);
-    }
-    int expected = mapping.getInt(entry + 8);
-    int found = TableFormat.checksum(window.crc32c(mapping, offset, length), seed, offset);
-    if (found != expected) {
-      throw TableFormat.checksumMismatch(name, offset, expected, found);
-    }
   }
 }

@@ -1,12 +1,12 @@
 package io.kvsep.internal.version;
 
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.concurrent.PinCount;
 import io.kvsep.internal.memory.Region;
 import java.util.List;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +21,6 @@ public final class Version {
   /** Most stores have tables in few of them. */
   public static final int LEVELS = 7;
 
-  private final LiveFiles liveFiles;
   private final Level[] levels;
   private final SegmentLiveness liveness;
   private final KeyspaceIds keyspaces;
@@ -33,7 +32,7 @@ public final class Version {
   private final long lastSequence;
 
   /** Starts with the hold of the creator. */
-  private final AtomicInteger holders = new AtomicInteger(1);
+  private final PinCount holders;
 
   /** Takes ownership of the arrays. */
   Version(
@@ -44,7 +43,7 @@ public final class Version {
       BackupLineage history,
       LogPosition replayFrom,
       long lastSequence) {
-    this.liveFiles = liveFiles;
+    this.holders = new PinCount(() -> liveFiles.died(this));
     this.levels = levels;
     this.liveness = liveness;
     this.keyspaces = keyspaces;
@@ -182,33 +181,12 @@ public final class Version {
    * current one.
    */
   public boolean tryRetain() {
-    int count = holders.get();
-    while (count != 0) {
-      int witness = holders.compareAndExchange(count, count + 1);
-      if (witness == count) {
-        return true;
-      }
-      count = witness;
-    }
-    return false;
+    return holders.tryPin();
   }
 
   /** The last release reports the files that no other version holds. */
   public void release() {
-    int count = holders.get();
-    while (true) {
-      if (count == 0) {
-        throw new IllegalStateException("version released more often than retained");
-      }
-      int witness = holders.compareAndExchange(count, count - 1);
-      if (witness == count) {
-        break;
-      }
-      count = witness;
-    }
-    if (count == 1) {
-      liveFiles.died(this);
-    }
+    holders.unpin();
   }
 
   Level[] levels() {

@@ -1,6 +1,7 @@
 package io.kvsep.internal.view;
 
 import io.kvsep.internal.concurrent.CleanupSteps;
+import io.kvsep.internal.concurrent.PinCount;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.Version;
@@ -57,7 +58,7 @@ public final class ReadState {
   final long markEpoch;
 
   private final Epochs<?> epochs;
-  private final AtomicInteger references = new AtomicInteger(1);
+  private final PinCount references = new PinCount(this::releaseParts);
 
   /** Takes ownership of the caller's reference to {@code version}. */
   public ReadState(
@@ -80,20 +81,14 @@ public final class ReadState {
    * Returns false if the read state is already released; else the caller must {@link #release} it.
    */
   public boolean tryRetain() {
-    int count = references.get();
-    while (count > 0) {
-      if (references.compareAndSet(count, count + 1)) {
-        return true;
-      }
-      count = references.get();
-    }
-    return false;
+    return references.tryPin();
   }
 
   public void release() {
-    if (references.decrementAndGet() > 0) {
-      return;
-    }
+    references.unpin();
+  }
+
+  private void releaseParts() {
     CleanupSteps releases = new CleanupSteps();
     for (SharedMemtable shared : memtables) {
       if (shared.views.decrementAndGet() == 0) {

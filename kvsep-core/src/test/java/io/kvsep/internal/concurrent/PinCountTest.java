@@ -1,4 +1,4 @@
-package io.kvsep.internal.sstable;
+package io.kvsep.internal.concurrent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.concurrent.PinCount;
 import io.kvsep.testing.Seeds;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

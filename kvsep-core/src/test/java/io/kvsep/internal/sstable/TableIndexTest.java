@@ -73,7 +73,7 @@ final class TableIndexTest {
     TableIndex index = new TableIndex(bytes(file), OFFSET, file.length(), dataEnd(count));
     assertEquals(count, index.blockCount());
     for (int i = 0; i <= count; i++) {
-      assertEquals(blockOffset(i), index.blockOffset(i));
+      assertEquals(blockOffset(i), index.blockStart(i));
     }
     for (int i = 0; i < count; i++) {
       String separator = separator(pattern, i);
