@@ -264,7 +264,6 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.base",
-                  "internal.concurrent",
                   "internal.io",
                   "internal.iterator",
                   "internal.memory",

@@ -1,6 +1,11 @@
 package io.kvsep.internal.concurrent;
 
 import io.kvsep.internal.base.Warnings;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -26,23 +31,19 @@ public final class ThreadScheduler implements Scheduler {
   /** Deleting files that readers have left must not delay a due sync. */
   private static final int TIMERS = 2;
 
-  private final ExecutorService logs;
-  private final ExecutorService flushes;
-  private final ExecutorService compactions;
-  private final ExecutorService reclaims;
-  private final ThreadPoolExecutor loads;
-  private final ThreadPoolExecutor reads;
+  private final Map<Lane, ExecutorService> lanes = new EnumMap<>(Lane.class);
   private final ScheduledExecutorService timer;
   private final int compactionsMax;
 
   public ThreadScheduler(int threads) {
     compactionsMax = Math.max(1, threads - 1);
-    logs = Executors.newFixedThreadPool(LOGS, named("kvsep-log"));
-    flushes = Executors.newSingleThreadExecutor(named("kvsep-flush"));
-    compactions = Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction"));
-    reclaims = Executors.newSingleThreadExecutor(named("kvsep-reclaim"));
-    loads = passing(1, named("kvsep-load"));
-    reads = passing(READS, named("kvsep-read"));
+    lanes.put(Lane.LOG, Executors.newFixedThreadPool(LOGS, named("kvsep-log")));
+    lanes.put(Lane.FLUSH, Executors.newSingleThreadExecutor(named("kvsep-flush")));
+    lanes.put(
+        Lane.COMPACTION, Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction")));
+    lanes.put(Lane.RECLAIM, Executors.newSingleThreadExecutor(named("kvsep-reclaim")));
+    lanes.put(Lane.LOAD, passing(1, named("kvsep-load")));
+    lanes.put(Lane.READ, passing(READS, named("kvsep-read")));
     timer = Executors.newScheduledThreadPool(TIMERS, named("kvsep-timer"));
   }
 
@@ -51,22 +52,11 @@ public final class ThreadScheduler implements Scheduler {
       "FutureReturnValueIgnored") // execute() would let a task's error kill the thread
   public void execute(Lane lane, Runnable task) {
     try {
-      executor(lane).submit(task);
+      Objects.requireNonNull(lanes.get(lane)).submit(task);
     } catch (RejectedExecutionException e) {
       // Closed: pending work is dropped by contract.
       return;
     }
-  }
-
-  private ExecutorService executor(Lane lane) {
-    return switch (lane) {
-      case LOG -> logs;
-      case FLUSH -> flushes;
-      case COMPACTION -> compactions;
-      case RECLAIM -> reclaims;
-      case LOAD -> loads;
-      case READ -> reads;
-    };
   }
 
   @Override
@@ -111,15 +101,11 @@ public final class ThreadScheduler implements Scheduler {
   @Override
   public void close() {
     timer.shutdownNow();
-    logs.shutdown();
-    flushes.shutdown();
-    compactions.shutdown();
-    reclaims.shutdown();
-    loads.shutdown();
-    reads.shutdown();
+    lanes.values().forEach(ExecutorService::shutdown);
+    List<ExecutorService> executors = new ArrayList<>(lanes.values());
+    executors.add(timer);
     boolean interrupted = false;
-    for (ExecutorService executor :
-        new ExecutorService[] {timer, logs, flushes, compactions, reclaims, loads, reads}) {
+    for (ExecutorService executor : executors) {
       while (!executor.isTerminated()) {
         try {
           executor.awaitTermination(1, TimeUnit.SECONDS);

@@ -129,10 +129,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private StorageEngine(EngineConfig given) throws IOException {
-    config =
-        given.with(
-            new FailStopStorage(given.storage(), failure::fail),
-            new FailStopScheduler(given.scheduler(), failure));
+    config = failStop(given, failure);
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     boolean opened = false;
@@ -175,11 +172,8 @@ public final class StorageEngine implements AutoCloseable {
       ValueReader values = new ValueReader(segments);
       reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
       DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
-      Admission admission =
-          new Admission(config, live, appender, index, background, pressure);
-      pipeline =
-          new CommitPipeline(
-              appender, index, admission, failure, snapshots, shut, recovery.lastSequence());
+      Admission admission = new Admission(config, live, appender, index, background, pressure);
+      pipeline = commitPipeline(admission, shut, recovery.lastSequence());
       rotation =
           new SegmentRotation(
               config, pipeline, log, appender, index, versions, logSpace, live, failure);
@@ -448,6 +442,17 @@ public final class StorageEngine implements AutoCloseable {
     Shape shape = config.shape();
     return new TableCache(
         shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
+  }
+
+  private static EngineConfig failStop(EngineConfig given, FailureState failure) {
+    return given.with(
+        new FailStopStorage(given.storage(), failure::fail),
+        new FailStopScheduler(given.scheduler(), failure));
+  }
+
+  private CommitPipeline commitPipeline(
+      Admission admission, DroppedKeyspaces shut, long lastSequence) {
+    return new CommitPipeline(appender, index, admission, failure, snapshots, shut, lastSequence);
   }
 
   private CompactionScheduler backgroundWork(RefreshTargets targets) {

@@ -38,7 +38,8 @@ public final class GrowingRegion implements AutoCloseable {
 
   /** The current region, at least one byte long. */
   public Region region() {
-    return ensure(1);
+    Region current = region;
+    return current != null ? current : grow(null, 1);
   }
 
   /** Capacity after growing to {@code length}, which is more than the current capacity. */

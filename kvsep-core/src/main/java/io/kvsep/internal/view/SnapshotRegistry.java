@@ -6,7 +6,6 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The sequence numbers at which readers may read. Snapshots are registered under the lock under
@@ -17,7 +16,6 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public class SnapshotRegistry {
   private final Ticker ticker;
-  private final ReentrantLock lock = new ReentrantLock();
 
   /** In the order of acquisition and of sequence numbers. */
   private final Set<SnapshotLease> holds = new LinkedHashSet<>();
@@ -41,28 +39,18 @@ public class SnapshotRegistry {
   }
 
   /** Takes a snapshot of the visible sequence number. The caller must {@link #release} it. */
-  public SnapshotLease acquire() {
-    lock.lock();
-    try {
-      SnapshotLease hold = new SnapshotLease(visibleSequence, ticker.nanos());
-      holds.add(hold);
-      return hold;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized SnapshotLease acquire() {
+    SnapshotLease hold = new SnapshotLease(visibleSequence, ticker.nanos());
+    holds.add(hold);
+    return hold;
   }
 
   /** Idempotent. */
-  public void release(SnapshotLease hold) {
-    lock.lock();
-    try {
-      // Before the boundaries of any job that may drop its entries.
-      hold.release();
-      if (holds.remove(hold)) {
-        released.incrementAndGet();
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void release(SnapshotLease hold) {
+    // Before the boundaries of any job that may drop its entries.
+    hold.release();
+    if (holds.remove(hold)) {
+      released.incrementAndGet();
     }
   }
 
@@ -70,24 +58,14 @@ public class SnapshotRegistry {
     return released.get();
   }
 
-  public int open() {
-    lock.lock();
-    try {
-      return holds.size();
-    } finally {
-      lock.unlock();
-    }
+  public synchronized int open() {
+    return holds.size();
   }
 
   /** Age of the oldest snapshot, 0 if there is none. */
-  public long oldestNanos() {
-    lock.lock();
-    try {
-      Iterator<SnapshotLease> oldestFirst = holds.iterator();
-      return oldestFirst.hasNext() ? ticker.nanos() - oldestFirst.next().sinceNanos() : 0;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized long oldestNanos() {
+    Iterator<SnapshotLease> oldestFirst = holds.iterator();
+    return oldestFirst.hasNext() ? ticker.nanos() - oldestFirst.next().sinceNanos() : 0;
   }
 
   /** The lowest readable sequence number. Never decreases. */
@@ -96,22 +74,17 @@ public class SnapshotRegistry {
   }
 
   /** The distinct sequence numbers of snapshots and the visible one, ascending. */
-  public long[] boundaries() {
-    lock.lock();
-    try {
-      long visible = visibleSequence;
-      long[] boundaries = new long[holds.size() + 1];
-      int count = 0;
-      for (SnapshotLease hold : holds) {
-        boolean known = count > 0 && boundaries[count - 1] == hold.sequence();
-        if (!known && hold.sequence() < visible) {
-          boundaries[count++] = hold.sequence();
-        }
+  public synchronized long[] boundaries() {
+    long visible = visibleSequence;
+    long[] boundaries = new long[holds.size() + 1];
+    int count = 0;
+    for (SnapshotLease hold : holds) {
+      boolean known = count > 0 && boundaries[count - 1] == hold.sequence();
+      if (!known && hold.sequence() < visible) {
+        boundaries[count++] = hold.sequence();
       }
-      boundaries[count++] = visible;
-      return Arrays.copyOf(boundaries, count);
-    } finally {
-      lock.unlock();
     }
+    boundaries[count++] = visible;
+    return Arrays.copyOf(boundaries, count);
   }
 }

@@ -118,8 +118,7 @@ public final class Frame implements AutoCloseable {
       }
       streamed = null;
       // One allocation: growing in steps would copy a large batch several times.
-      memory.ensure(lengthMax(payloadBytes, recordCount));
-      sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
+      sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, recordCount));
       while (source.next()) {
         putRecord(source);
       }
@@ -142,7 +141,7 @@ public final class Frame implements AutoCloseable {
     streamed = null;
     Region source = raw.region();
     try {
-      sink.toMemory(LogFormat.FRAME_HEADER_BYTES);
+      sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, 1));
       int stored = -1;
       if (encoding.compresses(valueLength)) {
         ByteBuffer value = window.over(source, keyLength, valueLength);

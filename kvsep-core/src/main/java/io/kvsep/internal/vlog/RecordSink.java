@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * safe.
  */
 final class RecordSink {
-  private static final int RUN_BYTES_MAX = 32;
+  /** Kind, three varints and expiry of a record. */
+  private static final int HEADER_BYTES_MAX = 24;
 
   private final GrowingRegion memory;
   private final NativeWindow window = new NativeWindow();
@@ -28,14 +29,21 @@ final class RecordSink {
   private long filePosition;
   private long memoryLimit;
 
+  /** The region of {@link #memory} since the last start; null before the first. */
+  private @Nullable Region region;
+
   RecordSink(GrowingRegion memory) {
     this.memory = memory;
   }
 
-  void toMemory(long start) {
+  /**
+   * @param bytes upper bound of what follows and is before {@code start}; more makes it grow
+   */
+  void toMemory(long start, long bytes) {
     file = null;
     length = start;
     memoryLimit = Long.MAX_VALUE;
+    region = memory.ensure(bytes);
   }
 
   void toFile(StorageFile target, long position, long bufferBytes) {
@@ -43,7 +51,7 @@ final class RecordSink {
     filePosition = position;
     length = 0;
     memoryLimit = bufferBytes;
-    memory.ensure(bufferBytes);
+    region = memory.ensure(bufferBytes);
   }
 
   /** Bytes in memory. */
@@ -66,15 +74,6 @@ final class RecordSink {
     length++;
   }
 
-  void putVarint(long value) throws IOException {
-    length = Varint.put(room(RUN_BYTES_MAX), length, value);
-  }
-
-  void putLong(long value) throws IOException {
-    room(8).putLong(length, value);
-    length += 8;
-  }
-
   /**
    * Writes a record up to its key.
    *
@@ -84,17 +83,20 @@ final class RecordSink {
    */
   void putHeader(int kind, int storedKeyLength, int valueLength, int stored, long expiresAtMillis)
       throws IOException {
-    putByte(stored >= 0 ? kind | LogFormat.LZ4 : kind);
-    putVarint(storedKeyLength);
+    Region target = room(HEADER_BYTES_MAX);
+    target.putByte(length, (byte) (stored >= 0 ? kind | LogFormat.LZ4 : kind));
+    long at = Varint.put(target, length + 1, storedKeyLength);
     if (kind != Tag.DELETE) {
-      putVarint(stored >= 0 ? stored : valueLength);
+      at = Varint.put(target, at, stored >= 0 ? stored : valueLength);
       if (stored >= 0) {
-        putVarint(valueLength);
+        at = Varint.put(target, at, valueLength);
       }
     }
     if (Tag.expires(kind)) {
-      putLong(expiresAtMillis);
+      target.putLong(at, expiresAtMillis);
+      at += 8;
     }
+    length = at;
   }
 
   void put(byte[] source, int index, int count) throws IOException {
@@ -125,9 +127,9 @@ final class RecordSink {
 
   /** Ends the record with its checksum, xored with {@code place}. */
   void end(int place) throws IOException {
-    Region region = room(LogFormat.CRC_BYTES);
-    int crc = window.crc32cMore(region, crcStart, length - crcStart);
-    region.putInt(length, crc ^ place);
+    Region target = room(LogFormat.CRC_BYTES);
+    int crc = window.crc32cMore(target, crcStart, length - crcStart);
+    target.putInt(length, crc ^ place);
     length += LogFormat.CRC_BYTES;
   }
 
@@ -148,6 +150,11 @@ final class RecordSink {
     if (count > memoryLimit - length) {
       flush();
     }
-    return memory.ensure(length + count);
+    Region current = region;
+    if (current == null || count > current.length() - length) {
+      current = memory.ensure(length + count);
+      region = current;
+    }
+    return current;
   }
 }

@@ -52,10 +52,14 @@ public final class Admission {
   private final CompactionScheduler background;
   private final ReclaimPressure reclaim;
   private final EngineConfig.Shape shape;
+  private final int memtablesMax;
+  private final long memtableBytes;
 
   // What depends on the version alone.
   private @Nullable Version version;
   private int levelZeroTables;
+  private boolean slows;
+  private long segmentBytes;
   private double bytesPerEntry;
   private long coveredBytesMax;
   private long coveredBytesMaxStuck;
@@ -88,6 +92,8 @@ public final class Admission {
     this.background = background;
     this.reclaim = reclaim;
     this.shape = config.shape();
+    this.memtablesMax = shape.memtablesMax();
+    this.memtableBytes = shape.memtableBytes();
   }
 
   /** Decides for a group; the index figures are estimates from above. */
@@ -99,10 +105,10 @@ public final class Admission {
     }
     logBytes = groupBytes;
     throttle();
-    memtablesFull = view.memtables.size() >= shape.memtablesMax();
+    memtablesFull = view.memtables.size() >= memtablesMax;
     needsMemtable = isFull(active, indexBytes, recordCount);
     insertsSlowly = active.insertMayTakeLong();
-    needsSegment = log.needsSegment(groupBytes);
+    needsSegment = log.needsSegment(groupBytes, segmentBytes);
   }
 
   /** Whether the group takes more than appending and inserting. */
@@ -136,6 +142,8 @@ public final class Admission {
   private void look(Version current) {
     version = current;
     levelZeroTables = current.tables(0).length;
+    slows = levelZeroTables >= shape.levelZeroSlowdown();
+    segmentBytes = log.segmentBytes(current);
     long bytes = current.liveBytes();
     bytesPerEntry = bytes / (double) Math.max(1, current.entryCount());
     coveredBytesMaxStuck =
@@ -148,8 +156,7 @@ public final class Admission {
 
   private void throttle() {
     double excess = garbageExcess();
-    boolean slows = levelZeroTables >= shape.levelZeroSlowdown();
-    stops = levelZeroTables >= shape.levelZeroStop() && !background.isLevelZeroStuck();
+    stops = slows && levelZeroTables >= shape.levelZeroStop() && !background.isLevelZeroStuck();
     if (!slows && excess < 0) {
       speed = FULL_SPEED;
       return;
@@ -161,14 +168,13 @@ public final class Admission {
     speed = crowded ? room : relief;
   }
 
-  /** Garbage beyond the throttling threshold; negative below it. Waiting helps only a running job. */
+  /** Garbage beyond the throttling threshold; negative below it, or if no job removes it. */
   private double garbageExcess() {
-    boolean relieved = reclaim.isRelieved();
-    double pressure = relieved ? reclaim.get() : 0;
-    double crowding = relieved ? reclaim.crowding() : 0;
-    return Math.max(
-        PRESSURE_STEP * (pressure - PRESSURE_SLOWDOWN),
-        CROWDING_STEP * (crowding - CROWDING_SLOWDOWN));
+    return reclaim.isRelieved()
+        ? Math.max(
+            PRESSURE_STEP * (reclaim.get() - PRESSURE_SLOWDOWN),
+            CROWDING_STEP * (reclaim.crowding() - CROWDING_SLOWDOWN))
+        : -1;
   }
 
   /**
@@ -187,16 +193,14 @@ public final class Admission {
    * covered by memtables are not in key order yet.
    */
   private boolean isFull(Memtable active, long indexBytes, long recordCount) {
-    long entries = active.entryCount();
-    if (entries == 0 && active.isEmpty()) {
-      return false;
-    }
     // An estimate; the rest goes to the next memtable.
     long needed = indexBytes + Memtable.arenaOverhead(recordCount);
     long most = memtablesFull ? coveredBytesMaxStuck : coveredBytesMax;
-    return needed > shape.memtableBytes() - active.allocatedBytes()
-        || logBytes > most - memtables.coveredLogBytes()
-        || entries * bytesPerEntry > most;
+    boolean full =
+        needed > memtableBytes - active.allocatedBytes()
+            || active.entryCount() * bytesPerEntry > most
+            || logBytes > most - memtables.coveredLogBytes();
+    return full && !active.isEmpty();
   }
 
   private void delay() {

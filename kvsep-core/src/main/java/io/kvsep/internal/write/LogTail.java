@@ -7,6 +7,7 @@ import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.CurrentReadState;
@@ -56,12 +57,7 @@ public final class LogTail implements FlushLog {
   private final long syncFromBytes;
   private final long retainedPart;
   private final AtomicBoolean spareScheduled = new AtomicBoolean();
-
-  /** Preallocated: scheduling must not allocate. */
-  private final Runnable spareJob = this::makeSpare;
-
   private final AtomicBoolean syncScheduled = new AtomicBoolean();
-  private final Runnable syncJob = this::syncBehind;
 
   /** Also held while segments are created. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -99,7 +95,7 @@ public final class LogTail implements FlushLog {
     this.versions = versions;
     this.failure = failure;
     this.scheduler = config.scheduler();
-    this.room = new LogPreallocator(config, writer, this::segmentBytes, ledger);
+    this.room = new LogPreallocator(config, writer, () -> segmentBytes(live.get().version), ledger);
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
     this.syncFromBytes = SYNC_FACTOR * spareFromBytes;
@@ -135,15 +131,14 @@ public final class LogTail implements FlushLog {
    * Short while little is live: a file can be rewritten only after the log has left it, and takes
    * up its full length until then. Longer if much is retained anyway.
    */
-  private long segmentBytes() {
-    long part =
-        Math.max(retainedPart, live.get().version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE);
+  long segmentBytes(Version version) {
+    long part = Math.max(retainedPart, version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE);
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
   /** Whether a group of this length needs a new segment, which may wait for syncs. */
-  public boolean needsSegment(long bytes) {
-    return writer.needsNewSegment(bytes, segmentBytes());
+  boolean needsSegment(long bytes, long segmentBytes) {
+    return writer.needsNewSegment(bytes, segmentBytes);
   }
 
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
@@ -329,7 +324,7 @@ public final class LogTail implements FlushLog {
     }
     spareAskedIn = active.id();
     if (spareScheduled.compareAndSet(false, true)
-        && scheduler.tryExecute(Scheduler.Lane.LOG, spareJob) != null) {
+        && scheduler.tryExecute(Scheduler.Lane.LOG, this::makeSpare) != null) {
       spareScheduled.set(false);
     }
   }
@@ -337,7 +332,7 @@ public final class LogTail implements FlushLog {
   private void syncNeeded() {
     if (isSyncDue()
         && syncScheduled.compareAndSet(false, true)
-        && scheduler.tryExecute(Scheduler.Lane.LOG, syncJob) != null) {
+        && scheduler.tryExecute(Scheduler.Lane.LOG, this::syncBehind) != null) {
       syncScheduled.set(false);
     }
   }
@@ -354,10 +349,6 @@ public final class LogTail implements FlushLog {
     } catch (RuntimeException e) {
       // The store failed and the next write reports it. The flag stays set to prevent retries.
       return;
-    } catch (Error e) {
-      // Concerns this thread alone, e.g. out of memory.
-      syncScheduled.set(false);
-      throw e;
     }
     syncScheduled.set(false);
     if (live.isOpen()) {

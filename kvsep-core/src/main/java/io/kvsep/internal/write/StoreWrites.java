@@ -43,6 +43,8 @@ public final class StoreWrites {
   private final StoreReads reads;
   private final Epochs<WriteRequest> slots;
   private final ScratchBudget memory;
+  private final boolean readOnly;
+  private final boolean syncsEveryCommit;
   private volatile boolean closed;
 
   public StoreWrites(
@@ -60,6 +62,8 @@ public final class StoreWrites {
     this.memory =
         new ScratchBudget(shape.commitBytesMax(), shape.keptBytesMax(), shape.frameRetainedBytes());
     this.slots = new Epochs<>(this::newRequest);
+    this.readOnly = config.mode().readOnly();
+    this.syncsEveryCommit = config.sync() == CommitSync.EVERY_COMMIT;
   }
 
   /**
@@ -98,10 +102,8 @@ public final class StoreWrites {
    * @param restores whether a restore drops it
    */
   void deleteAll(int keyspace, boolean restores) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(/* withSync= */ true);
     try {
-      request.prepare(/* withSync= */ true);
       request.keyspace = keyspace;
       request.dropsKeyspace = true;
       request.restores = restores;
@@ -109,7 +111,7 @@ public final class StoreWrites {
       encode(request, request.single);
       pipeline.commit(request);
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
@@ -122,10 +124,8 @@ public final class StoreWrites {
     long valueLength = value.readRemaining();
     ReadContext.checkKeyLength(keyLength);
     WriteBuffer.checkValueLength(valueLength);
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(syncsEveryCommit);
     try {
-      request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
       if (!request.fits(2 * Frame.lengthMax(keyLength + valueLength, 1))) {
         request.single.set(keyspace, Tag.PUT, key.toByteArray(), value.toByteArray(), 0);
@@ -139,7 +139,7 @@ public final class StoreWrites {
       request.frame.encodeScratch(keyspace, (int) keyLength, (int) valueLength);
       pipeline.commit(request);
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
@@ -158,13 +158,11 @@ public final class StoreWrites {
   }
 
   private long write(WriteBuffer buffer, CommitSync sync, long syncNanos) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(sync == CommitSync.EVERY_COMMIT);
     try {
       if (buffer.count() == 0) {
         return 0;
       }
-      request.prepare(sync == CommitSync.EVERY_COMMIT);
       request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
@@ -173,44 +171,40 @@ public final class StoreWrites {
       }
       return request.lastSequence();
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
   /** Writes atomically unless that would block; returns whether it did. */
   public boolean tryWrite(WriteBuffer buffer) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(/* withSync= */ false);
     try {
       if (buffer.count() == 0) {
         return true;
       }
-      if (syncsEveryCommit()) {
+      if (syncsEveryCommit) {
         return false;
       }
-      request.prepare(/* withSync= */ false);
       request.mayWait = false;
       request.keyspaces = buffer.keyspaces();
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
       return request.applied;
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
   /** Writes records of a restore atomically, without a sync. */
   public void restore(RecordSource records, Set<Integer> keyspaces) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(/* withSync= */ false);
     try {
-      request.prepare(/* withSync= */ false);
       request.restores = true;
       request.keyspaces = keyspaces;
       encode(request, records);
       pipeline.commit(request);
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
@@ -222,13 +216,11 @@ public final class StoreWrites {
    * @return the last record's sequence number, or {@link #CONFLICT}; numbers are consecutive
    */
   public long write(RecordSource records, Set<Integer> keyspaces, @Nullable CommitCondition check) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(syncsEveryCommit);
     try {
       if (check != null && !check.advance()) {
         return CONFLICT;
       }
-      request.prepare(syncsEveryCommit());
       request.keyspaces = keyspaces;
       request.condition = check;
       encode(request, records);
@@ -238,7 +230,7 @@ public final class StoreWrites {
       pipeline.commit(request);
       return request.applied ? request.lastSequence() : CONFLICT;
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
@@ -250,10 +242,8 @@ public final class StoreWrites {
       int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
     ReadContext.checkKeyLength(key.length);
     WriteBuffer.checkValueLength(value == null ? 0 : value.length);
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(syncsEveryCommit);
     try {
-      request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
       request.condition = new ExpectedValue(reads, expected);
       request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
@@ -261,17 +251,15 @@ public final class StoreWrites {
       pipeline.commit(request);
       return request.applied;
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
   /** Adds {@code delta} to a counter, absent being 0; returns the sum. */
   public long increment(int keyspace, byte[] key, long delta) {
     ReadContext.checkKeyLength(key.length);
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(syncsEveryCommit);
     try {
-      request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
       CounterStep step = new CounterStep(reads, keyspace, key, delta);
       request.condition = step;
@@ -280,17 +268,15 @@ public final class StoreWrites {
       pipeline.commit(request);
       return step.sum();
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
   private void encode(WriteRequest request, RecordSource source) {
-    long longest = Frame.lengthMax(source.payloadBytes(), source.recordCount());
-    if (isStreamed(longest, source.recordCount())) {
-      request.frame.encode(source, /* inMemory= */ false);
-      return;
-    }
-    request.frame.encode(source, /* inMemory= */ request.fits(longest));
+    int records = source.recordCount();
+    long longest = Frame.lengthMax(source.payloadBytes(), records);
+    boolean inMemory = !isStreamed(longest, records) && request.fits(longest);
+    request.frame.encode(source, inMemory);
   }
 
   /**
@@ -304,9 +290,17 @@ public final class StoreWrites {
         && config.compressionBytesMin() == Integer.MAX_VALUE;
   }
 
-  private void finish(EpochSlot<WriteRequest> slot) {
+  private WriteRequest begin(boolean withSync) {
+    EpochSlot<WriteRequest> slot = enter();
+    WriteRequest request = slot.context();
+    request.prepare(slot, withSync);
+    return request;
+  }
+
+  private void end(WriteRequest request) {
+    EpochSlot<WriteRequest> slot = request.slot();
     try {
-      if (!slot.context().forget()) {
+      if (!request.forget()) {
         slots.visitNext(WriteRequest::giveBack);
       }
     } finally {
@@ -335,24 +329,22 @@ public final class StoreWrites {
 
   private long commitSingle(
       int keyspace, int kind, byte[] key, byte @Nullable [] value, long expiry) {
-    EpochSlot<WriteRequest> slot = enter();
-    WriteRequest request = slot.context();
+    WriteRequest request = begin(syncsEveryCommit);
     try {
-      request.prepare(syncsEveryCommit());
       request.keyspace = keyspace;
       request.single.set(keyspace, kind, key, value, expiry);
       encode(request, request.single);
       pipeline.commit(request);
       return request.lastSequence();
     } finally {
-      finish(slot);
+      end(request);
     }
   }
 
   /** Begins a call that writes or maintains; close waits for its end. */
   public EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
-    if (config.mode().readOnly()) {
+    if (readOnly) {
       exit(slot);
       throw new ReadOnlyStoreException();
     }
@@ -384,10 +376,6 @@ public final class StoreWrites {
       PageFaults.requireNone();
       DeferredPageFaults.wereAsked();
     }
-  }
-
-  private boolean syncsEveryCommit() {
-    return config.sync() == CommitSync.EVERY_COMMIT;
   }
 
   private WriteRequest newRequest() {

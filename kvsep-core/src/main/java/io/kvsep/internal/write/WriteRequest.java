@@ -3,6 +3,7 @@ package io.kvsep.internal.write;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
@@ -10,6 +11,7 @@ import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
@@ -65,13 +67,15 @@ public final class WriteRequest implements SlotContext {
 
   private volatile State state = State.WAITING;
   private @Nullable Thread writer;
+  private @Nullable EpochSlot<WriteRequest> slot;
 
   WriteRequest(MemoryLedger ledger, ScratchBudget.Share memory, Frame.Encoding encoding) {
     this.memory = memory;
     frame = new Frame(ledger, encoding);
   }
 
-  void prepare(boolean withSync) {
+  void prepare(EpochSlot<WriteRequest> occupied, boolean withSync) {
+    slot = occupied;
     sync = withSync;
     mayWait = true;
     keyspace = Keyspaces.DEFAULT;
@@ -134,6 +138,11 @@ public final class WriteRequest implements SlotContext {
   /** Records a failure after which nothing of the write has happened. */
   void fail(Throwable cause) {
     error = cause;
+  }
+
+  /** The slot that the writing thread occupies. */
+  EpochSlot<WriteRequest> slot() {
+    return Objects.requireNonNull(slot);
   }
 
   /** Marks the write committed; without an outcome it does not count as such. */
