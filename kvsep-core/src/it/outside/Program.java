@@ -1,8 +1,8 @@
 package outside;
 
+import io.kvsep.Keyspace;
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
-import io.kvsep.Keyspace;
 import io.kvsep.ScanOptions;
 import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;

@@ -264,6 +264,7 @@ final class PackageGraphTest {
               Set.of(
                   "error",
                   "internal.base",
+                  "internal.concurrent",
                   "internal.io",
                   "internal.iterator",
                   "internal.memory",

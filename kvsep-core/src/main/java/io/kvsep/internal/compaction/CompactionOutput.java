@@ -125,9 +125,7 @@ final class CompactionOutput implements AutoCloseable {
     if (verdict == VersionFilter.Verdict.DROP) {
       return;
     }
-    if (writer != null
-        && newKey
-        && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
+    if (writer != null && newKey && writer.fileBytesEstimate() + passedRangeBytes >= tableBytes) {
       finishTableBefore(input, writer.lastKey());
     }
     newKey = false;

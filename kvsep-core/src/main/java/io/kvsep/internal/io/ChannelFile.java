@@ -118,8 +118,7 @@ final class ChannelFile implements StorageFile {
           "map of " + length + " bytes of a file of " + fileLength + " bytes: " + name);
     }
     return InterruptShield.call(
-        () ->
-            repeated((current, file, bytes) -> MappedFiles.map(current, bytes), name, length));
+        () -> repeated((current, file, bytes) -> MappedFiles.map(current, bytes), name, length));
   }
 
   @Override

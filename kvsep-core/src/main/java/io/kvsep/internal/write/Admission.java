@@ -113,10 +113,7 @@ public final class Admission {
 
   /** Whether the group takes more than appending and inserting. */
   boolean waits() {
-    return needsSegment
-        || speed != FULL_SPEED
-        || insertsSlowly
-        || (needsMemtable && memtablesFull);
+    return needsSegment || speed != FULL_SPEED || insertsSlowly || (needsMemtable && memtablesFull);
   }
 
   boolean needsSegment() {

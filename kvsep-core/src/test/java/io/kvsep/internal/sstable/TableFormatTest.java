@@ -242,9 +242,9 @@ final class TableFormatTest {
     int second;
     int end;
     try (TableReader table = fixture.open(meta)) {
-      first = (int) table.index().blockOffset(0);
-      second = (int) table.index().blockOffset(1);
-      end = (int) table.index().blockOffset(2);
+      first = (int) table.index().blockStart(0);
+      second = (int) table.index().blockStart(1);
+      end = (int) table.index().blockStart(2);
     }
     assertEquals(second - first, end - second);
     byte[] swapped = fixture.storage.contents(NAME);
@@ -301,8 +301,8 @@ final class TableFormatTest {
     int first;
     int end;
     try (TableReader table = fixture.open(meta)) {
-      first = (int) table.index().blockOffset(0);
-      end = (int) table.index().blockOffset(1);
+      first = (int) table.index().blockStart(0);
+      end = (int) table.index().blockStart(1);
     }
     int noticed = 0;
     for (int at = first; at < end - 4; at++) {

@@ -173,8 +173,7 @@ final class IntervalSyncTest {
             };
           }
         };
-    StorageEngine engine =
-        StorageEngine.open(config(CommitSync.ON_DEMAND).storage(scarce).build());
+    StorageEngine engine = StorageEngine.open(config(CommitSync.ON_DEMAND).storage(scarce).build());
     write(engine, "a", SECOND);
     fails[0] = true;
     manual.tick();
