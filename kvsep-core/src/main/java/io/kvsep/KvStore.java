@@ -354,16 +354,14 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * backup of changes requires a store restored up to exactly the number at which the backup
    * starts, without later writes or new keyspaces.
    *
-   * <p>The stream is read to the end of the backup and checked before anything is changed: a
-   * truncated, damaged or unsuitable backup leaves the store unchanged. The backup is kept in a
-   * temporary file during the call, so twice its space is needed. Nothing after the end of the
+   * <p>All of the backup becomes visible at one point at the end of the call, durable, or nothing
+   * of it ever does, after any error or crash. Reads and writes continue meanwhile. If anything is
+   * written or a keyspace is created before that point, the restore is refused; after it, later
+   * backups are refused. Restores and bulk loads run one at a time. Nothing after the end of the
    * backup is read.
    *
-   * <p>It is then applied as ordinary writes, so readers see it in parts. Do not write meanwhile:
-   * later backups would be refused. Everything is durable on return. If the call fails after the
-   * first change, or the process dies, the store remembers that: it then accepts only the same
-   * backup, or a full backup that reaches the same number, which completes the restore. After any
-   * other write it accepts no backup at all.
+   * <p>Like a bulk load, a restore ends the change feeds of this store. Deleted ranges and dropped
+   * keyspaces become deletes of the keys in them.
    *
    * <p>Memory depends on the longest value. The new store has its own identity and sequence
    * numbers; its backups are for stores restored from them.

@@ -10,8 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -311,22 +309,6 @@ final class DeleteRangeTest {
                       return null;
                     })));
     assertEquals(0, written(() -> store.dropKeyspace(store.keyspace("view"))));
-  }
-
-  @Test
-  void theTwoBoundsCountInARestoreToo() {
-    fill("a");
-    ByteArrayOutputStream full = new ByteArrayOutputStream();
-    long sequence = store.backup(full, 0);
-    store.deleteRange(bytes("b"), bytes("cde"));
-    ByteArrayOutputStream changes = new ByteArrayOutputStream();
-    store.backup(changes, sequence);
-    try (KvStore copy = KvStore.open(directory.resolve("copy"))) {
-      copy.restore(new ByteArrayInputStream(full.toByteArray()));
-      long before = copy.stats().userBytesWritten();
-      copy.restore(new ByteArrayInputStream(changes.toByteArray()));
-      assertEquals(4, copy.stats().userBytesWritten() - before);
-    }
   }
 
   private long written(Runnable write) {

@@ -179,7 +179,7 @@ final class DrawnStore {
     store.restore(new ByteArrayInputStream(backup.toByteArray()));
     older.clear();
     past.subList(0, past.size() - 1).clear();
-    loaded = false;
+    loaded = true;
   }
 
   static Map<String, byte[]> files(CrashableStorage storage) {

@@ -10,8 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.io.StoreFiles;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -215,23 +213,6 @@ final class LostTailTest {
     RepairReport report = refusedAndRepaired(damaged(files));
     assertFalse(report.manifestUsed(), report::toString);
     requireAll(at("new"));
-  }
-
-  @Test
-  void damageToWhatWasRestoredIsNotTakenForATornTail() throws IOException {
-    ByteArrayOutputStream backup = new ByteArrayOutputStream();
-    try (KvStore store = KvStore.open(at("store"), options())) {
-      put(store, "key", 5_000);
-      store.backup(backup, 0);
-    }
-    Map<String, byte[]> files;
-    try (KvStore store = KvStore.open(at("copy"), options())) {
-      store.restore(new ByteArrayInputStream(backup.toByteArray()));
-      files = files(at("copy"));
-    }
-    bytes(files, find(files, "KVSEPLOG"))[1_000] ^= 1;
-    Path damaged = damaged(files);
-    assertThrows(CorruptionException.class, () -> KvStore.open(damaged, options()));
   }
 
   @Test

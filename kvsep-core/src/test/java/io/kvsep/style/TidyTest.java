@@ -47,11 +47,10 @@ final class TidyTest {
       Map.ofEntries(
           entry(CORE + "Change.java", 8),
           entry(CORE + "internal/background/CompactionScheduler.java", 9),
-          entry(CORE + "internal/backup/RestoreJob.java", 9),
           entry(CORE + "internal/backup/StoreBackups.java", 10),
           entry(CORE + "internal/load/BulkLoads.java", 8),
           entry(CORE + "internal/load/LoadInstallation.java", 14),
-          entry(CORE + "internal/load/LoadMerge.java", 9),
+          entry(CORE + "internal/load/LoadMerge.java", 8),
           entry(CORE + "internal/read/VisibleIterator.java", 8),
           entry(CORE + "internal/reclaim/ReclaimScheduler.java", 14),
           entry(CORE + "internal/vlog/Segment.java", 9),

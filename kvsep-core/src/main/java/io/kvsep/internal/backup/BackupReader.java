@@ -10,25 +10,19 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
- * Reads a backup in {@link BackupFormat}. Every block is checked before any of it is returned, and
- * {@link #readAll} returns only if the backup is complete. Reads nothing after its end. Uses at
- * most the memory of the longest value. Not thread safe.
+ * Reads a backup in {@link BackupFormat}, record by record. Every block is checked before any of it
+ * is returned, and {@link #next} returns false only at the end of a complete backup. Reads nothing
+ * after its end. Uses at most the memory of the longest value. Not thread safe.
  */
 final class BackupReader {
-  interface Sink {
-    void keyspace(int id, String name);
-
-    void range(byte[] from, byte[] to);
-
-    void delete(byte[] storedKey);
-
-    /** Whether to read values; if not, they are checked and passed as empty. */
-    boolean wantsValues();
-
-    void put(byte[] storedKey, long expiresAtMillis, byte[] value);
-  }
+  private static final byte[] NONE = {};
 
   private final InputStream input;
   private final Runnable pulse;
@@ -44,6 +38,17 @@ final class BackupReader {
   private long nextOffset;
   private long records;
   private long payloadBytes;
+
+  /** By name and, for a lookup per record, the ids alone. */
+  private final SortedMap<String, Integer> keyspaces = new TreeMap<>();
+
+  private final Set<Integer> ids = new HashSet<>();
+
+  // The current record.
+  private int kind;
+  private byte[] key = NONE;
+  private byte[] value = NONE;
+  private long expiresAtMillis;
 
   /**
    * Reads the header.
@@ -69,60 +74,97 @@ final class BackupReader {
     return header;
   }
 
-  /** Passes all records to {@code sink}; called once. */
-  void readAll(Sink sink) throws IOException {
-    int last = 0;
-    while (hasMore()) {
-      int kind = next() & 0xff;
-      if (kind < BackupFormat.KEYSPACE || kind > BackupFormat.EXPIRING) {
-        throw damage("the kind of a record", "kind " + kind);
-      }
-      if (Math.min(kind, BackupFormat.DELETE) < last) {
-        throw damage("records in order", "kind " + kind + " behind entries or ranges");
-      }
-      last = Math.min(kind, BackupFormat.DELETE);
-      records++;
-      read(kind, sink);
+  /** Moves to the next record; returns false after the last one. */
+  boolean next() throws IOException {
+    if (!hasMore()) {
+      return false;
     }
+    int found = nextByte() & 0xff;
+    if (found < BackupFormat.KEYSPACE || found > BackupFormat.EXPIRING) {
+      throw damage("the kind of a record", "kind " + found);
+    }
+    // Deletes and puts are in any order.
+    if (Math.min(found, BackupFormat.DELETE) < Math.min(kind, BackupFormat.DELETE)) {
+      throw damage("records in order", "kind " + found + " behind entries or ranges");
+    }
+    kind = found;
+    records++;
+    read();
+    return true;
   }
 
-  private void read(int kind, Sink sink) throws IOException {
+  /** Of the current record, one of those in {@link BackupFormat}. */
+  int kind() {
+    return kind;
+  }
+
+  /** The keyspaces so far; complete with the first record of another kind. */
+  SortedMap<String, Integer> keyspaces() {
+    return keyspaces;
+  }
+
+  /** The stored key, or the inclusive start of a range. */
+  byte[] key() {
+    return key;
+  }
+
+  /** The value, or the exclusive end of a range. */
+  byte[] value() {
+    return value;
+  }
+
+  long expiresAtMillis() {
+    return expiresAtMillis;
+  }
+
+  private void read() throws IOException {
     switch (kind) {
-      case BackupFormat.KEYSPACE -> {
-        int id = number(Keyspaces.ID_MAX);
-        if (id <= Keyspaces.DEFAULT) {
-          throw damage("the id of a keyspace", "id " + id);
+      case BackupFormat.KEYSPACE -> addKeyspace();
+      case BackupFormat.RANGE -> {
+        key = storedKey();
+        value = bytes(1, Limits.STORED_KEY_BYTES_MAX);
+        byte[] end = Keyspaces.end(Keyspaces.of(key));
+        if (Arrays.compareUnsigned(key, value) >= 0 || Arrays.compareUnsigned(value, end) > 0) {
+          throw damage("a range of one keyspace", "another one");
         }
-        sink.keyspace(id, name());
       }
-      case BackupFormat.RANGE -> sink.range(storedKey(), bytes(1, Limits.STORED_KEY_BYTES_MAX));
-      case BackupFormat.DELETE -> sink.delete(storedKey());
+      case BackupFormat.DELETE -> {
+        key = storedKey();
+        value = NONE;
+      }
       default -> {
-        byte[] key = storedKey();
+        key = storedKey();
         int userKeyLength = key.length - Keyspaces.prefixLength(Keyspaces.of(key));
         if (userKeyLength == 0 || userKeyLength > Limits.KEY_BYTES_MAX) {
           throw damage(
               "a key of 1 to " + Limits.KEY_BYTES_MAX + " bytes", userKeyLength + " bytes");
         }
-        long expiry = SnapshotCursor.NEVER;
-        if (kind == BackupFormat.EXPIRING) {
-          expiry = 0;
-          for (int i = 0; i < Long.BYTES; i++) {
-            expiry |= (next() & 0xffL) << (8 * i);
-          }
-          if (expiry <= 0) {
-            throw damage("a moment after 1970", expiry + " ms");
-          }
-        }
-        int length = number(Limits.VALUE_BYTES_MAX);
-        if (sink.wantsValues()) {
-          sink.put(key, expiry, take(length));
-        } else {
-          skip(length);
-          sink.put(key, expiry, new byte[0]);
-        }
+        expiresAtMillis = kind == BackupFormat.EXPIRING ? expiry() : SnapshotCursor.NEVER;
+        value = take(number(Limits.VALUE_BYTES_MAX));
       }
     }
+  }
+
+  private void addKeyspace() throws IOException {
+    int id = number(Keyspaces.ID_MAX);
+    if (id <= Keyspaces.DEFAULT) {
+      throw damage("the id of a keyspace", "id " + id);
+    }
+    String name = name();
+    if (!ids.add(id) || keyspaces.put(name, id) != null) {
+      throw damage("each keyspace once", "keyspace " + id + ", " + name);
+    }
+  }
+
+  private long expiry() throws IOException {
+    long expiry = 0;
+    for (int i = 0; i < Long.BYTES; i++) {
+      expiry |= (nextByte() & 0xffL) << (8 * i);
+    }
+    if (expiry <= 0) {
+      throw damage("a moment after 1970", expiry + " ms");
+    }
+    return expiry;
   }
 
   private String name() throws IOException {
@@ -135,11 +177,15 @@ final class BackupReader {
   }
 
   private byte[] storedKey() throws IOException {
-    byte[] key = bytes(1, Limits.STORED_KEY_BYTES_MAX);
-    if (Keyspaces.of(key) < 0) {
+    byte[] stored = bytes(1, Limits.STORED_KEY_BYTES_MAX);
+    int id = Keyspaces.of(stored);
+    if (id < 0) {
       throw damage("the key of a keyspace", "a key of none");
     }
-    return key;
+    if (id != Keyspaces.DEFAULT && !ids.contains(id)) {
+      throw damage("a keyspace with a name", "keyspace " + id);
+    }
+    return stored;
   }
 
   private byte[] bytes(int least, int most) throws IOException {
@@ -151,10 +197,14 @@ final class BackupReader {
   }
 
   private byte[] take(int length) throws IOException {
-    byte[] bytes = new byte[length];
+    // The length is not trusted before that much was read.
+    byte[] bytes = new byte[Math.min(length, BackupFormat.BLOCK_BYTES_MAX)];
     for (int done = 0; done < length; ) {
       require();
-      int count = Math.min(length - done, limit - position);
+      if (done == bytes.length) {
+        bytes = Arrays.copyOf(bytes, (int) Math.min(length, 2L * done));
+      }
+      int count = Math.min(bytes.length - done, limit - position);
       System.arraycopy(block, position, bytes, done, count);
       position += count;
       done += count;
@@ -162,19 +212,10 @@ final class BackupReader {
     return bytes;
   }
 
-  private void skip(int length) throws IOException {
-    for (int left = length; left > 0; ) {
-      require();
-      int count = Math.min(left, limit - position);
-      position += count;
-      left -= count;
-    }
-  }
-
   private int number(long most) throws IOException {
     long value = 0;
     for (int shift = 0; shift < 35; shift += 7) {
-      byte next = next();
+      byte next = nextByte();
       value |= (next & 0x7fL) << shift;
       if (next >= 0) {
         if (value <= most) {
@@ -186,7 +227,7 @@ final class BackupReader {
     throw damage("a number up to " + most, "another one");
   }
 
-  private byte next() throws IOException {
+  private byte nextByte() throws IOException {
     require();
     return block[position++];
   }
@@ -249,7 +290,7 @@ final class BackupReader {
   }
 
   /** An error in the last record read. */
-  CorruptionException damage(String expected, String found) {
+  private CorruptionException damage(String expected, String found) {
     return new CorruptionException(BackupFormat.NAME, blockOffset, expected, found);
   }
 }

@@ -4,86 +4,52 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.backup.BackupFormat.Header;
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.base.Tag;
-import io.kvsep.internal.config.EngineConfig;
-import io.kvsep.internal.io.FailureState;
-import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.load.BulkLoads;
+import io.kvsep.internal.load.LoadCondition;
+import io.kvsep.internal.load.LoadSource;
+import io.kvsep.internal.read.PinnedReadState;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.version.BackupLineage.Restored;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.write.CommitPipeline;
 import io.kvsep.internal.write.KeyspaceCatalog;
-import io.kvsep.internal.write.LogTail;
-import io.kvsep.internal.write.StoreWrites;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.ArrayList;
+import java.io.UncheckedIOException;
+import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Restores a backup: a full one into a store that was never written to, changes into a store
  * exactly at their start.
  *
- * <p>The stream is first read into a temporary file and checked; until then nothing is changed.
- * Then the manifest records that a restore has begun, the records are written as ordinary writes,
- * and the manifest records the end. After a failure in between, the store accepts only the same
- * backup, or a full one of the source up to the same number. Writing all of it again leads to the
- * same content, because ranges are deleted before anything is put. Before the first other write,
- * the manifest records that the restore is mixed; from then on no backup is accepted, so that no
- * write is lost and no state is wrongly called exact.
+ * <p>A restore is a bulk load of the records of the backup. Its entries, the names of keyspaces and
+ * the number that the store has reached are installed by one edit of the manifest, after the stream
+ * was read to its end and checked, and only if the backup still fits. So the store holds all of the
+ * backup or nothing of it. Deleted ranges and dropped keyspaces become deletes of the keys that the
+ * store has in them, which no write can change meanwhile without the backup being refused.
  *
- * <p>Thread safe. One restore writes at a time; the next one sees its result.
+ * <p>Thread safe.
  */
 final class RestoreJob {
-  private final EngineConfig config;
   private final StoreReads reads;
-  private final StoreWrites writes;
   private final KeyspaceCatalog catalog;
   private final VersionSet versions;
-  private final LogTail appender;
-  private final FailureState failure;
-  private final MemoryLedger ledger;
-  private final CommitPipeline pipeline;
+  private final BulkLoads loads;
 
-  /**
-   * Held from the first to the last change, but not while reading a stream, which may take hours.
-   */
-  private final ReentrantLock oneAtATime = new ReentrantLock();
-
-  RestoreJob(
-      EngineConfig config,
-      StoreReads reads,
-      StoreWrites writes,
-      CommitPipeline pipeline,
-      KeyspaceCatalog catalog,
-      VersionSet versions,
-      LogTail appender,
-      FailureState failure,
-      MemoryLedger ledger) {
-    this.config = config;
+  RestoreJob(StoreReads reads, KeyspaceCatalog catalog, VersionSet versions, BulkLoads loads) {
     this.reads = reads;
-    this.writes = writes;
-    this.pipeline = pipeline;
     this.catalog = catalog;
     this.versions = versions;
-    this.appender = appender;
-    this.failure = failure;
-    this.ledger = ledger;
-    if (underWay() != null) {
-      pipeline.firstOfOthers(this::noteOthers);
-    }
+    this.loads = loads;
   }
 
   /**
@@ -93,81 +59,121 @@ final class RestoreJob {
    * @return the sequence number of the source that this store has reached
    */
   long run(InputStream input, Runnable pulse) throws IOException {
-    long number = versions.newFileNumber();
-    try (RestoreSpool spool = new RestoreSpool(config.storage(), number, ledger)) {
-      BackupReader survey = new BackupReader(spool.recording(input), pulse);
-      Header header = survey.header();
-      requireFits(header, versions.current());
-      Names names = new Names(survey);
-      survey.readAll(names);
-      BackupReader again = new BackupReader(spool.recorded(), pulse);
-      oneAtATime.lock();
-      try {
-        pulse.run();
-        apply(header, names.ids, again);
-      } finally {
-        oneAtATime.unlock();
+    BackupReader backup = new BackupReader(input, pulse);
+    Header header = backup.header();
+    try (PinnedReadState start = reads.moment()) {
+      Effect effect = new Effect(header, start.version().keyspaces(), backup.keyspaces());
+      effect.requireFits();
+      boolean found = backup.next();
+      while (found && backup.kind() == BackupFormat.KEYSPACE) {
+        found = backup.next();
+      }
+      try (Entries entries = new Entries(backup, found, start)) {
+        Set<Integer> emptied = effect.dropped();
+        if (header.complete() && start.sequence() > 0) {
+          emptied.add(Keyspaces.DEFAULT);
+          emptied.addAll(start.version().keyspaces().values());
+        }
+        emptied.forEach(entries::deleteAll);
+        if (loads.load(Keyspaces.DEFAULT, entries, effect) == 0) {
+          loads.exclusively(effect::applyAlone);
+        }
       }
       return header.until();
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 
-  private void requireFits(Header header, Version version) {
-    Restored restored = version.history().restored();
-    Restored ofSource =
-        restored != null && restored.source().equals(header.source()) ? restored : null;
-    // An earlier backup of the same store may have contained only empty keyspaces.
-    boolean keyspacesOfSource = ofSource != null && ofSource.sequence() != Restored.MIXED;
-    boolean untouched =
-        reads.visibleSequence() == 0
-            && (keyspacesOfSource || version.nextKeyspace() == Keyspaces.DEFAULT + 1);
-    boolean fits =
-        (untouched && header.since() == 0)
-            || (ofSource != null
-                && (isAt(ofSource, header.since()) || completes(ofSource, header)));
-    if (!fits) {
-      String needed =
-          header.since() == 0
-              ? "a backup of everything needs a store that was never written to"
-              : "the backup goes on from " + header.since() + " of store " + header.source();
-      throw refused(needed + ", and this store is " + describe(restored));
+  /** What a restore requires of the store, and changes besides its entries. */
+  private final class Effect implements LoadCondition {
+    private final Header header;
+
+    /** By name: those before the restore and after it, known when the entries begin. */
+    private final Map<String, Integer> before;
+
+    private final Map<String, Integer> after;
+
+    Effect(Header header, Map<String, Integer> before, Map<String, Integer> after) {
+      this.header = header;
+      this.before = before;
+      this.after = after;
     }
-  }
 
-  private boolean isAt(Restored restored, long number) {
-    return restored.until() == number && restored.sequence() == reads.visibleSequence();
-  }
-
-  /**
-   * Whether a backup of the same store completes the interrupted restore. A backup of changes does
-   * so only for the same changes: an interrupted full restore may have deleted older content.
-   */
-  private static boolean completes(Restored restored, Header header) {
-    return restored.isUnderWay()
-        && restored.until() == header.until()
-        && (header.complete() || restored.since() == header.since());
-  }
-
-  private String describe(@Nullable Restored restored) {
-    if (restored == null) {
-      return "one of its own";
+    @Override
+    public void check() {
+      requireFits();
+      // Ids are those of the source, so they must not be in use here for other keyspaces.
+      int next = versions.current().nextKeyspace();
+      after.forEach(
+          (name, id) -> {
+            if (!id.equals(before.get(name)) && id < next) {
+              throw refused("keyspaces were made in this store since it was restored");
+            }
+          });
     }
-    String what = restored.until() + " of store " + restored.source();
-    boolean mixed = restored.sequence() == Restored.MIXED;
-    String place =
-        restored.isUnderWay() || mixed ? "on its way from " + restored.since() + " to " : "at ";
-    boolean changed = !restored.isUnderWay() && restored.sequence() != reads.visibleSequence();
-    return place + what + (changed ? ", and changed" : "");
-  }
 
-  /** Ids are those of the source, so they must not be in use here for other keyspaces. */
-  private void requireFits(Map<String, Integer> names, Version version) {
-    Set<Integer> there = new HashSet<>(version.keyspaces().values());
-    for (Map.Entry<String, Integer> name : names.entrySet()) {
-      boolean same = name.getValue().equals(version.keyspaces().get(name.getKey()));
-      if (!same && (there.contains(name.getValue()) || name.getValue() < version.nextKeyspace())) {
-        throw refused("keyspaces were made in this store since it was restored");
+    void requireFits() {
+      Version version = versions.current();
+      Restored restored = version.history().restored();
+      boolean untouched =
+          reads.visibleSequence() == 0 && version.nextKeyspace() == Keyspaces.DEFAULT + 1;
+      boolean follows =
+          restored != null
+              && restored.source().equals(header.source())
+              && restored.until() == header.since()
+              && restored.sequence() == reads.visibleSequence();
+      if (!(untouched && header.since() == 0) && !follows) {
+        String needed =
+            header.since() == 0
+                ? "a backup of everything needs a store that was never written to"
+                : "the backup goes on from " + header.since() + " of store " + header.source();
+        throw refused(needed + ", and this store is " + describe(restored));
       }
+    }
+
+    private String describe(@Nullable Restored restored) {
+      if (restored == null) {
+        return "one of its own";
+      }
+      boolean changed = restored.sequence() != reads.visibleSequence();
+      return "at "
+          + restored.until()
+          + " of store "
+          + restored.source()
+          + (changed ? ", and changed" : "");
+    }
+
+    Set<Integer> dropped() {
+      Set<Integer> ids = new TreeSet<>(before.values());
+      ids.removeIf(after::containsValue);
+      return ids;
+    }
+
+    @Override
+    public void addTo(VersionEdit edit, long sequence) {
+      dropped().forEach(edit::dropKeyspace);
+      after.forEach(
+          (name, id) -> {
+            if (!id.equals(before.get(name))) {
+              edit.addKeyspace(id, name);
+            }
+          });
+      edit.restored(new Restored(header.source(), header.since(), header.until(), sequence));
+    }
+
+    @Override
+    public void installed() {
+      dropped().forEach(catalog::dropped);
+    }
+
+    /** For a backup without entries. */
+    void applyAlone() {
+      check();
+      VersionEdit edit = new VersionEdit();
+      addTo(edit, reads.visibleSequence());
+      catalog.apply(edit);
+      installed();
     }
   }
 
@@ -175,214 +181,154 @@ final class RestoreJob {
     return new IncompatibleFormatException(BackupFormat.NAME, Reason.FOREIGN, why);
   }
 
-  private void apply(Header header, Map<String, Integer> names, BackupReader backup)
-      throws IOException {
-    AtomicReference<Start> begun = new AtomicReference<>();
-    // Keeps other threads from allocating ids that the backup contains.
-    catalog.exclusively(
-        () -> {
-          Start start = begin(header, names);
-          begun.set(start);
-          changeKeyspaces(start.keyspaces, names);
-        });
-    Start start = Objects.requireNonNull(begun.get());
-    Records records = new Records();
-    if (header.complete() && start.sequence > 0) {
-      records.clearKeyspace(Keyspaces.DEFAULT);
-      for (int id : names.values()) {
-        records.clearKeyspace(id);
-      }
-    }
-    backup.readAll(records);
-    records.write();
-    appender.sync();
-    end(header, start);
-  }
+  /** The entries of a backup, and deletes of the keys in what it deletes as a whole. */
+  private static final class Entries implements LoadSource, AutoCloseable {
+    private static final byte[] NONE = {};
 
-  private void changeKeyspaces(Map<String, Integer> there, Map<String, Integer> names) {
-    Map<String, Integer> missing = new HashMap<>(names);
-    List<Integer> gone = new ArrayList<>();
-    there.forEach(
-        (name, id) -> {
-          if (!missing.remove(name, id)) {
-            gone.add(id);
+    /** Stored keys. */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    private record Range(byte[] from, byte[] to) {}
+
+    private final BackupReader backup;
+    private final PinnedReadState start;
+    private final Queue<Range> deleted = new ArrayDeque<>();
+
+    /** Over the keys of the range being deleted, if any. */
+    private @Nullable SnapshotCursor cursor;
+
+    /** Whether the backup has a current record, and whether that is behind. */
+    private boolean found;
+
+    private boolean used;
+
+    private boolean isDelete;
+    private int keyspace;
+    private byte[] key = NONE;
+    private byte[] value = NONE;
+    private long expiresAtMillis;
+
+    /**
+     * @param found whether {@code backup} is at a record, to be the first one
+     */
+    Entries(BackupReader backup, boolean found, PinnedReadState start) {
+      this.backup = backup;
+      this.found = found;
+      this.start = start;
+    }
+
+    /** Deletes all keys of a keyspace, before what follows. */
+    void deleteAll(int id) {
+      deleted.add(new Range(Keyspaces.storedKey(id, NONE), Keyspaces.end(id)));
+    }
+
+    @Override
+    public boolean next() {
+      try {
+        while (!nextDeleted()) {
+          found = used ? backup.next() : found;
+          used = true;
+          if (!found) {
+            return false;
           }
-        });
-    for (int id : gone) {
-      catalog.drop(id, /* restores= */ true);
-    }
-    if (!missing.isEmpty()) {
-      catalog.add(missing);
-    }
-  }
-
-  /** State of the store before the restore. */
-  private record Start(long sequence, Map<String, Integer> keyspaces) {}
-
-  /** Excludes writers and checks again: reading the stream may have taken hours. */
-  private Start begin(Header header, Map<String, Integer> names) {
-    AtomicReference<Start> start = new AtomicReference<>();
-    alone(
-        () -> {
-          Version version = versions.current();
-          requireFits(header, version);
-          requireFits(names, version);
-          start.set(new Start(reads.visibleSequence(), version.keyspaces()));
-          pipeline.firstOfOthers(this::noteOthers);
-          long since = header.complete() ? 0 : header.since();
-          note(new Restored(header.source(), since, header.until(), Restored.UNDER_WAY));
-        });
-    return Objects.requireNonNull(start.get());
-  }
-
-  /**
-   * Records the state reached. If other writes happened in between, records a sequence number that
-   * the store has passed; numbers used only by failed writes do not matter.
-   */
-  private void end(Header header, Start start) {
-    alone(
-        () -> {
-          boolean others = underWay() == null;
-          long left = reads.visibleSequence() > start.sequence ? start.sequence : Restored.MIXED;
-          long sequence = others ? left : reads.visibleSequence();
-          // The whole backup is synced, so a log that ends before that point is damaged.
-          Restored done = new Restored(header.source(), header.since(), header.until(), sequence);
-          note(new VersionEdit().restored(done).syncedLog(appender.durable()));
-          pipeline.firstOfOthers(null);
-        });
-  }
-
-  private void alone(Runnable action) {
-    catalog.exclusively(() -> pipeline.exclusively(action));
-  }
-
-  /**
-   * Runs before the first other write while a restore is running or has failed. Completing the
-   * restore would then lose that write, or not reproduce the source.
-   */
-  private void noteOthers() {
-    Restored restored = underWay();
-    if (restored == null) {
-      // Recording it failed, but the next open may find it recorded.
-      failure.guard(versions::settle);
-    } else {
-      note(new Restored(restored.source(), restored.since(), restored.until(), Restored.MIXED));
-    }
-  }
-
-  private @Nullable Restored underWay() {
-    Restored restored = versions.current().history().restored();
-    return restored != null && restored.isUnderWay() ? restored : null;
-  }
-
-  private void note(Restored restored) {
-    note(new VersionEdit().restored(restored));
-  }
-
-  private void note(VersionEdit edit) {
-    failure.guard(() -> versions.apply(edit));
-  }
-
-  /** Collects the keyspaces and checks that every record belongs to one of them. */
-  private static final class Names implements BackupReader.Sink {
-    final Map<String, Integer> ids = new HashMap<>();
-
-    /** The values of the map, for fast lookup per record. */
-    private final Set<Integer> known = new HashSet<>();
-
-    private final BackupReader survey;
-
-    Names(BackupReader survey) {
-      this.survey = survey;
-    }
-
-    @Override
-    public void keyspace(int id, String name) {
-      boolean isNew = known.add(id) && ids.put(name, id) == null;
-      if (!isNew) {
-        throw survey.damage("each keyspace once", "keyspace " + id + ", " + name);
+          if (take()) {
+            return true;
+          }
+        }
+        return true;
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
       }
     }
 
-    @Override
-    public void range(byte[] from, byte[] to) {
-      requireNamed(from);
-      int id = Keyspaces.of(from);
-      if (Arrays.compareUnsigned(from, to) >= 0
-          || Arrays.compareUnsigned(to, Keyspaces.end(id)) > 0) {
-        throw survey.damage("a range of one keyspace", "another one");
+    private boolean nextDeleted() {
+      while (true) {
+        SnapshotCursor keys = cursor;
+        if (keys == null) {
+          Range range = deleted.poll();
+          if (range == null) {
+            return false;
+          }
+          keys = keys(range);
+          cursor = keys;
+        }
+        if (keys.next()) {
+          set(keyspace, keys.key(), NONE, SnapshotCursor.NEVER, /* deletes= */ true);
+          return true;
+        }
+        cursor = null;
+        keys.close();
       }
     }
 
-    @Override
-    public void delete(byte[] storedKey) {
-      requireNamed(storedKey);
+    private SnapshotCursor keys(Range range) {
+      keyspace = Keyspaces.of(range.from);
+      int prefix = Keyspaces.prefixLength(keyspace);
+      boolean inside =
+          range.to.length >= prefix && Arrays.equals(range.from, 0, prefix, range.to, 0, prefix);
+      byte[] to = inside ? userKey(range.to) : null;
+      return start.keys(keyspace, userKey(range.from), to);
     }
 
-    @Override
-    public boolean wantsValues() {
-      return false;
-    }
-
-    @Override
-    public void put(byte[] storedKey, long expiresAtMillis, byte[] value) {
-      requireNamed(storedKey);
-    }
-
-    private void requireNamed(byte[] storedKey) {
-      int id = Keyspaces.of(storedKey);
-      if (id != Keyspaces.DEFAULT && !known.contains(id)) {
-        throw survey.damage("a keyspace with a name", "keyspace " + id);
+    /** Whether the record of the backup is an entry. */
+    private boolean take() {
+      if (backup.kind() == BackupFormat.RANGE) {
+        deleted.add(new Range(backup.key(), backup.value()));
+        return false;
       }
+      boolean deletes = backup.kind() == BackupFormat.DELETE;
+      set(
+          Keyspaces.of(backup.key()),
+          userKey(backup.key()),
+          backup.value(),
+          deletes ? SnapshotCursor.NEVER : backup.expiresAtMillis(),
+          deletes);
+      // Older backups have deletes of impossible keys next to ranges.
+      return !isDelete || (key.length > 0 && key.length <= Limits.KEY_BYTES_MAX);
     }
-  }
 
-  private final class Records implements BackupReader.Sink {
-    private final RestoreBatch batch = new RestoreBatch();
-    private final Set<Integer> cleared = new HashSet<>();
+    private void set(int id, byte[] userKey, byte[] bytes, long expiry, boolean deletes) {
+      keyspace = id;
+      key = userKey;
+      value = bytes;
+      expiresAtMillis = expiry;
+      isDelete = deletes;
+    }
 
-    void clearKeyspace(int id) {
-      if (cleared.add(id)) {
-        add(Tag.RANGE_DELETE, Keyspaces.storedKey(id, new byte[0]), Keyspaces.end(id), 0);
+    private static byte[] userKey(byte[] stored) {
+      int prefix = Keyspaces.prefixLength(Keyspaces.of(stored));
+      return Arrays.copyOfRange(stored, prefix, stored.length);
+    }
+
+    @Override
+    public int keyspace(int ofLoad) {
+      return keyspace;
+    }
+
+    @Override
+    public boolean isDelete() {
+      return isDelete;
+    }
+
+    @Override
+    public byte[] key() {
+      return key;
+    }
+
+    @Override
+    public byte[] value() {
+      return value;
+    }
+
+    @Override
+    public long expiresAtMillis() {
+      return expiresAtMillis;
+    }
+
+    @Override
+    public void close() {
+      if (cursor != null) {
+        cursor.close();
       }
-    }
-
-    void write() {
-      if (batch.recordCount() > 0) {
-        writes.restore(batch, batch.keyspaces());
-        batch.clear();
-      }
-    }
-
-    private void add(int kind, byte[] storedKey, byte @Nullable [] value, long expiresAtMillis) {
-      batch.add(kind, storedKey, value, expiresAtMillis);
-      if (batch.isFull()) {
-        write();
-      }
-    }
-
-    @Override
-    public void keyspace(int id, String name) {}
-
-    @Override
-    public void range(byte[] from, byte[] to) {
-      add(Tag.RANGE_DELETE, from, to, 0);
-    }
-
-    @Override
-    public void delete(byte[] storedKey) {
-      add(Tag.DELETE, storedKey, null, 0);
-    }
-
-    @Override
-    public boolean wantsValues() {
-      return true;
-    }
-
-    @Override
-    public void put(byte[] storedKey, long expiresAtMillis, byte[] value) {
-      boolean expires = expiresAtMillis != SnapshotCursor.NEVER;
-      add(expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, storedKey, value, expiresAtMillis);
     }
   }
 }

@@ -4,12 +4,12 @@ import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.load.BulkLoads;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.write.CommitPipeline;
 import io.kvsep.internal.write.KeyspaceCatalog;
 import io.kvsep.internal.write.LogTail;
 import io.kvsep.internal.write.SegmentRotation;
@@ -35,20 +35,18 @@ public final class StoreBackups {
       EngineConfig config,
       StoreReads reads,
       StoreWrites writes,
-      CommitPipeline pipeline,
       KeyspaceCatalog keyspaces,
       VersionSet versions,
       LogTail appender,
       SegmentRotation rotation,
       FailureState failure,
-      MemoryLedger ledger) {
+      MemoryLedger ledger,
+      BulkLoads loads) {
     this.writes = writes;
     this.failure = failure;
     checkpoint = new CheckpointJob(config, versions, appender, rotation, ledger);
     backup = new BackupJob(config, reads, versions, appender);
-    restore =
-        new RestoreJob(
-            config, reads, writes, pipeline, keyspaces, versions, appender, failure, ledger);
+    restore = new RestoreJob(reads, keyspaces, versions, loads);
   }
 
   /** Creates a copy of the store in a directory that must not exist. */

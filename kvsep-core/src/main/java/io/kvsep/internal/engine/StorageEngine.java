@@ -181,8 +181,8 @@ public final class StorageEngine implements AutoCloseable {
       syncs = new IntervalSyncs(config, appender, log, failure);
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut, appender);
-      copies = storeCopies();
       loads = bulkLoads();
+      copies = storeCopies();
       changes = changeLog();
       releases.push(writes::free);
       live.start(List.of(index.firstMemtable(versions.current().replayFrom())));
@@ -465,7 +465,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private StoreBackups storeCopies() {
     return new StoreBackups(
-        config, reads, writes, pipeline, keyspaces, versions, appender, rotation, failure, ledger);
+        config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger, loads);
   }
 
   private ChangeLog changeLog() {

@@ -83,6 +83,11 @@ public final class BulkLoads {
    * @return the number of entries passed in
    */
   public long load(int keyspace, LoadSource entries) {
+    return load(keyspace, entries, installation.intoKeyspace(keyspace));
+  }
+
+  /** As {@link #load(int, LoadSource)}, with what the load requires and changes besides. */
+  public long load(int keyspace, LoadSource entries, LoadCondition condition) {
     if (isInside()) {
       throw new IllegalStateException("a bulk load within another");
     }
@@ -90,7 +95,7 @@ public final class BulkLoads {
     lock.lock();
     try {
       failure.check();
-      return run(keyspace, entries);
+      return run(keyspace, entries, condition);
     } catch (IOException e) {
       throw new StorageException("cannot load entries", e);
     } catch (InternalError e) {
@@ -101,6 +106,11 @@ public final class BulkLoads {
       lock.unlock();
       writes.exit(slot);
     }
+  }
+
+  /** Runs the action as a load without entries would be installed: nothing is written meanwhile. */
+  public void exclusively(Runnable action) {
+    installation.exclusively(action);
   }
 
   /** Whether the calling thread is inside a load and therefore must not wait for it. */
@@ -128,10 +138,10 @@ public final class BulkLoads {
     return owned.valueBytesWritten();
   }
 
-  private long run(int keyspace, LoadSource entries) throws IOException {
+  private long run(int keyspace, LoadSource entries, LoadCondition condition) throws IOException {
     LoadSyncs syncs = new LoadSyncs(config.storage(), config.scheduler());
     try {
-      return run(keyspace, entries, syncs);
+      return run(keyspace, entries, condition, syncs);
     } finally {
       syncs.abandon();
     }
@@ -149,7 +159,8 @@ public final class BulkLoads {
       long userBytes,
       long longestEntry) {}
 
-  private long run(int keyspace, LoadSource entries, LoadSyncs syncs) throws IOException {
+  private long run(int keyspace, LoadSource entries, LoadCondition condition, LoadSyncs syncs)
+      throws IOException {
     JobContext context = background.loadContext(owned::add, this::requireOpen);
     long room = config.shape().loadRoom();
     long first = firstNumber(room);
@@ -163,7 +174,7 @@ public final class BulkLoads {
     syncs.finish();
     while (!installation.install(
         new LoadInstallation.Load(
-            keyspace, tables, written.values(), first, last, written.userBytes()),
+            condition, tables, written.values(), first, last, written.userBytes()),
         owned,
         this::requireOpen)) {
       room <<= ROOM_GROWTH;

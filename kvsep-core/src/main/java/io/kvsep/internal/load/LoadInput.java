@@ -24,7 +24,9 @@ final class LoadInput {
   private final LoadValues values;
   private final LoadWorker.Work pulse;
   private final int inlineValueBytesMax;
-  private final byte[] prefix;
+  private final int keyspaceOfLoad;
+  private int keyspace;
+  private byte[] prefix;
   private long entryCount;
   private long userBytes;
   private long longestEntry;
@@ -49,6 +51,8 @@ final class LoadInput {
     this.values = values;
     this.pulse = pulse;
     this.inlineValueBytesMax = inlineValueBytesMax;
+    this.keyspaceOfLoad = keyspace;
+    this.keyspace = keyspace;
     this.prefix = Keyspaces.storedKey(keyspace, new byte[0]);
   }
 
@@ -96,6 +100,10 @@ final class LoadInput {
 
   /** Adds the current entry of the source to the buffer; if it does not fit, it stays pending. */
   private void add(LoadBuffer buffer) throws IOException {
+    if (source.keyspace(keyspaceOfLoad) != keyspace) {
+      keyspace = source.keyspace(keyspaceOfLoad);
+      prefix = Keyspaces.storedKey(keyspace, new byte[0]);
+    }
     byte[] key = source.key();
     byte[] value = source.value();
     long expiry = source.expiresAtMillis();
@@ -125,7 +133,8 @@ final class LoadInput {
       buffer.add(Tag.POINTER | expires, keyLength, header + pointer);
     } else {
       region.put(payloadAt + header, value, 0, value.length);
-      buffer.add(Tag.PUT | expires, keyLength, header + value.length);
+      int kind = source.isDelete() ? Tag.DELETE : Tag.PUT | expires;
+      buffer.add(kind, keyLength, header + value.length);
     }
   }
 }

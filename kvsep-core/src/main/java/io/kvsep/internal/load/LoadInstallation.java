@@ -44,7 +44,7 @@ public final class LoadInstallation {
    * @param userBytes bytes of keys and values
    */
   record Load(
-      int keyspace,
+      LoadCondition condition,
       List<TableMeta> tables,
       List<ValueFile> values,
       long first,
@@ -97,6 +97,10 @@ public final class LoadInstallation {
     this.flushAll = flushAll;
   }
 
+  LoadCondition intoKeyspace(int keyspace) {
+    return () -> keyspaces.requirePresent(keyspace);
+  }
+
   /**
    * Installs a load.
    *
@@ -115,12 +119,12 @@ public final class LoadInstallation {
         segments.add(segment);
         opened.add(segment);
       }
-      keyspaces.requirePresent(load.keyspace());
+      load.condition().check();
       flushAll.run();
       lowerLevelZero(load.tables());
       boolean[] installed = new boolean[1];
       background.keepCompacting(
-          pulse, () -> pipeline.exclusively(() -> installed[0] = installAlone(load, owned)));
+          pulse, () -> exclusively(() -> installed[0] = installAlone(load, owned)));
       done = installed[0];
       return done;
     } finally {
@@ -130,6 +134,11 @@ public final class LoadInstallation {
         opened.stream().filter(file -> !inForce.contains(file.id())).forEach(this::unlist);
       }
     }
+  }
+
+  /** Runs the action while nothing is written and no keyspace is created or dropped. */
+  void exclusively(Runnable action) {
+    keyspaces.exclusively(() -> pipeline.exclusively(action));
   }
 
   /** Many tables in level 0 would stall writers; one level deeper they do not. */
@@ -147,11 +156,10 @@ public final class LoadInstallation {
   /** Runs without concurrent commits; returns false if writers have used the load's numbers. */
   private boolean installAlone(Load load, LoadFiles owned) {
     failure.check();
-    keyspaces.requirePresent(load.keyspace());
+    load.condition().check();
     if (!pipeline.isUnused(load.first())) {
       return false;
     }
-    pipeline.beforeOthers();
     // The rest of a failed write in the log must not reappear as newer than the load.
     appender.leaveRemains();
     index.switchMemtable(logEnd());
@@ -159,8 +167,10 @@ public final class LoadInstallation {
     background.flushWaitingNow();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
+    load.condition().addTo(edit, load.last());
     apply(load, edit, owned);
     try {
+      load.condition().installed();
       // A reader that sees the load must not use older marks.
       live.forgetMarks();
       pipeline.passOver(load.last(), load.userBytes());

@@ -53,6 +53,12 @@ public final class PinnedReadState implements AutoCloseable {
     return reads.cursor(this, all, since);
   }
 
+  /** A cursor over the keys alone from {@code from} on, up to {@code to} or the keyspace's end. */
+  public SnapshotCursor keys(int keyspace, byte[] from, byte @Nullable [] to) {
+    ScanBounds keys = new ScanBounds(keyspace, from, to, false, true, Long.MAX_VALUE, 0);
+    return reads.cursor(this, keys, StoreReads.EVERYTHING);
+  }
+
   /** Range tombstones still stored, including later ones. */
   public RangeTombstones ranges() {
     RangeTombstones.Builder all = new RangeTombstones.Builder();

@@ -24,26 +24,18 @@ public record BackupLineage(
   static final BackupLineage NONE = new BackupLineage(0, 0, LogPosition.START, null);
 
   /**
-   * A backup that was restored or is being restored.
+   * A backup that was restored.
    *
    * @param source id of the store it was made of
    * @param since sequence number there at which it starts; 0 for a full backup
    * @param until sequence number there at which it ends
    * @param sequence this store's last sequence number when the restore was complete; later writes
-   *     have higher ones. Before that {@link #UNDER_WAY} or {@link #MIXED}
+   *     have higher ones. Or {@link #CHANGED}, or 2^63 - 1 in stores of earlier versions in which a
+   *     restore was interrupted
    */
   public record Restored(StoreId source, long since, long until, long sequence) {
-    /**
-     * In place of a sequence number, which no store reaches: the backup may be restored in part.
-     */
-    public static final long UNDER_WAY = Long.MAX_VALUE;
-
-    /** Likewise, and other writes may have come in between. */
-    public static final long MIXED = Long.MAX_VALUE - 1;
-
-    public boolean isUnderWay() {
-      return sequence == UNDER_WAY;
-    }
+    /** Instead of a sequence number; no store reaches it. A keyspace was created since. */
+    public static final long CHANGED = Long.MAX_VALUE - 1;
   }
 
   /**

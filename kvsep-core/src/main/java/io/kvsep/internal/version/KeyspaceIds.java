@@ -48,6 +48,12 @@ final class KeyspaceIds {
       return this;
     }
     TreeMap<String, Integer> names = new TreeMap<>(byName);
+    // First, as a keyspace added may take the name of one dropped.
+    for (int dropped : edit.droppedKeyspaces()) {
+      if (!names.values().remove(dropped)) {
+        throw new IllegalStateException("no keyspace " + dropped);
+      }
+    }
     Set<Integer> ids = new HashSet<>();
     int free = next;
     for (AddedKeyspace added : edit.addedKeyspaces()) {
@@ -58,11 +64,6 @@ final class KeyspaceIds {
         throw new IllegalStateException("impossible keyspace: " + added);
       }
       free = Math.max(free, added.id() + 1);
-    }
-    for (int dropped : edit.droppedKeyspaces()) {
-      if (!names.values().remove(dropped)) {
-        throw new IllegalStateException("no keyspace " + dropped);
-      }
     }
     return new KeyspaceIds(names, Math.max(free, edit.nextKeyspace().orElse(0)));
   }

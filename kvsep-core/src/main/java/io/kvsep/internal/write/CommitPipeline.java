@@ -83,9 +83,6 @@ public final class CommitPipeline {
   /** Pending recovery action; runs before the next commit, which fails if it fails. */
   private @Nullable Runnable duty;
 
-  /** Pending action; runs before the next commit that is not part of a restore. */
-  private @Nullable Runnable dutyOfOthers;
-
   /**
    * @param lastSequence the highest number ever assigned, including to failed writes
    */
@@ -155,7 +152,6 @@ public final class CommitPipeline {
     boolean mayWait = group.size() > 1 || group.get(0).mayWait;
     if (mayWait) {
       runDuty();
-      beforeOthers(group);
     }
     long logBytes = 0;
     long indexBytes = 0;
@@ -175,7 +171,7 @@ public final class CommitPipeline {
     }
     admission.decide(logBytes, indexBytes, records);
     boolean waits = admission.waits();
-    if (!mayWait && (waits || duty != null || dutyOfOthers != null)) {
+    if (!mayWait && (waits || duty != null)) {
       group.get(0).leave();
       return;
     }
@@ -435,33 +431,6 @@ public final class CommitPipeline {
     if (first != null) {
       first.run();
       duty = null;
-    }
-  }
-
-  /**
-   * Sets work that runs once before the next commit that is no restore; null clears it. Call within
-   * {@link #exclusively}.
-   */
-  public void firstOfOthers(@Nullable Runnable work) {
-    dutyOfOthers = work;
-  }
-
-  /**
-   * Runs that work before an installation outside the pipeline. Call within {@link #exclusively}.
-   */
-  public void beforeOthers() {
-    Runnable first = dutyOfOthers;
-    if (first != null) {
-      first.run();
-      dutyOfOthers = null;
-    }
-  }
-
-  private void beforeOthers(List<WriteRequest> requests) {
-    for (int i = 0; dutyOfOthers != null && i < requests.size(); i++) {
-      if (!requests.get(i).restores) {
-        beforeOthers();
-      }
     }
   }
 

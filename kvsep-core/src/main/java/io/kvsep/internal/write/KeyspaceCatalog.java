@@ -102,11 +102,6 @@ public final class KeyspaceCatalog {
 
   /** Removes a keyspace and its entries; does nothing if it is gone. */
   public void drop(int id) {
-    drop(id, /* restores= */ false);
-  }
-
-  /** As {@link #drop(int)}; {@code restores} is set by a restore. */
-  public void drop(int id, boolean restores) {
     EpochSlot<WriteRequest> slot = writes.enter();
     lock.lock();
     try {
@@ -114,7 +109,7 @@ public final class KeyspaceCatalog {
         return;
       }
       if (!shut.isEmptied(id)) {
-        empty(id, restores);
+        empty(id);
       }
       // The delete was synced, so a log that ends before it is damaged.
       apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
@@ -124,11 +119,11 @@ public final class KeyspaceCatalog {
     }
   }
 
-  private void empty(int id, boolean restores) {
+  private void empty(int id) {
     shut.add(id);
     boolean deleted = false;
     try {
-      writes.deleteAll(id, restores);
+      writes.deleteAll(id);
       shut.addEmptied(id);
       deleted = true;
     } finally {
@@ -148,11 +143,10 @@ public final class KeyspaceCatalog {
     }
   }
 
-  /** Adds another store's names for ids never used here. */
-  public void add(Map<String, Integer> keyspaces) {
-    VersionEdit edit = new VersionEdit();
-    keyspaces.forEach((name, id) -> edit.addKeyspace(id, name));
-    exclusively(() -> apply(edit));
+  /** Refuses writes to a keyspace whose name and entries another edit removed. */
+  public void dropped(int id) {
+    shut.add(id);
+    shut.addEmptied(id);
   }
 
   /** Throws if the store is closed or the keyspace was dropped. */
@@ -202,18 +196,19 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * Marks a restored store as changed: a restore drops keyspaces its source lacks and would not see
-   * the new keyspace as a write.
+   * Marks a restored store as changed: the next restore would drop the keyspace, which its source
+   * lacks, and creating one is not a write.
    */
   private VersionEdit changed(VersionEdit edit) {
     Restored restored = versions.current().history().restored();
     return restored == null
         ? edit
         : edit.restored(
-            new Restored(restored.source(), restored.since(), restored.until(), Restored.MIXED));
+            new Restored(restored.source(), restored.since(), restored.until(), Restored.CHANGED));
   }
 
-  private void apply(VersionEdit edit) {
+  /** Applies an edit that changes the keyspaces; the caller excludes all other such edits. */
+  public void apply(VersionEdit edit) {
     failure.check();
     failure.guard(() -> versions.apply(edit));
     live.installVersion(null);

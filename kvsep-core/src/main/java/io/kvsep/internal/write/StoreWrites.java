@@ -96,17 +96,12 @@ public final class StoreWrites {
     commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
   }
 
-  /**
-   * Deletes all entries of a keyspace being dropped; durable on return.
-   *
-   * @param restores whether a restore drops it
-   */
-  void deleteAll(int keyspace, boolean restores) {
+  /** Deletes all entries of a keyspace being dropped; durable on return. */
+  void deleteAll(int keyspace) {
     WriteRequest request = begin(/* withSync= */ true);
     try {
       request.keyspace = keyspace;
       request.dropsKeyspace = true;
-      request.restores = restores;
       request.single.set(keyspace, Tag.RANGE_DELETE, new byte[0], Keyspaces.end(keyspace), 0);
       encode(request, request.single);
       pipeline.commit(request);
@@ -190,19 +185,6 @@ public final class StoreWrites {
       encode(request, buffer.records(config.clock().millis()));
       pipeline.commit(request);
       return request.applied;
-    } finally {
-      end(request);
-    }
-  }
-
-  /** Writes records of a restore atomically, without a sync. */
-  public void restore(RecordSource records, Set<Integer> keyspaces) {
-    WriteRequest request = begin(/* withSync= */ false);
-    try {
-      request.restores = true;
-      request.keyspaces = keyspaces;
-      encode(request, records);
-      pipeline.commit(request);
     } finally {
       end(request);
     }

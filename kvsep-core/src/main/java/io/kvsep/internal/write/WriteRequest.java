@@ -51,9 +51,6 @@ public final class WriteRequest implements SlotContext {
   /** Deletes everything in a keyspace being dropped. */
   boolean dropsKeyspace;
 
-  /** Part of a restore. */
-  boolean restores;
-
   /** Null for none. */
   @Nullable CommitCondition condition;
 
@@ -81,7 +78,6 @@ public final class WriteRequest implements SlotContext {
     keyspace = Keyspaces.DEFAULT;
     keyspaces = Set.of();
     dropsKeyspace = false;
-    restores = false;
     condition = null;
     applied = true;
     error = null;

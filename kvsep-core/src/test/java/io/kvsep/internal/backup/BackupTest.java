@@ -18,13 +18,11 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TrackedStore;
 import io.kvsep.internal.engine.TrackedStore.Step;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
-import io.kvsep.testing.Operation;
 import io.kvsep.testing.Seeds;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -35,7 +33,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -325,67 +322,6 @@ final class BackupTest {
     }
   }
 
-  /** A backup of changes and one of everything may go on from and reach the same numbers. */
-  @Test
-  void changesDoNotCompleteWhatStandsForEverything() {
-    CrashableStorage storage = new CrashableStorage();
-    try (StorageEngine source = open(new CrashableStorage());
-        StorageEngine target = open(storage)) {
-      put(source, "gone", new byte[] {1});
-      for (int i = 0; i < 12; i++) {
-        put(source, "unchanged " + i, incompressible(i));
-      }
-      Backup full = backup(source, 0);
-      restore(target, full.bytes());
-      put(source, "changed", new byte[] {3});
-      source.writes().delete(0, "gone".getBytes(UTF_8));
-      Backup changes = backup(source, full.until());
-      source.compact();
-      Backup everything = backup(source, full.until());
-      assertTrue(everything.isComplete() && !changes.isComplete());
-      assertEquals(changes.until(), everything.until());
-
-      failLogWrite(storage, 2);
-      assertThrows(StorageException.class, () -> restore(target, everything.bytes()));
-      storage.clearFaults();
-      refused(target, changes);
-      restore(target, everything.bytes());
-      check(Found.in(source), target, 1_000);
-    }
-  }
-
-  /** The numbers of a write that failed are used up, by nobody. */
-  @Test
-  void aRestoreThatMetAFullDiskIsFollowedByTheNextOnes() {
-    CrashableStorage storage = new CrashableStorage();
-    try (StorageEngine source = open(new CrashableStorage());
-        StorageEngine target = open(storage)) {
-      put(source, "a", new byte[300]);
-      Backup first = backup(source, 0);
-      restore(target, first.bytes());
-      put(source, "b", new byte[300]);
-      Backup second = backup(source, first.until());
-      put(source, "c", new byte[300]);
-      Backup third = backup(source, second.until());
-
-      failLogWrite(storage, 1);
-      assertThrows(StorageException.class, () -> restore(target, second.bytes()));
-      storage.clearFaults();
-      assertEquals(second.until(), restore(target, second.bytes()));
-      assertEquals(third.until(), restore(target, third.bytes()));
-      check(Found.in(source), target, 1_000);
-    }
-  }
-
-  private static void failLogWrite(CrashableStorage storage, int nth) {
-    storage.failAt(
-        nth,
-        Fault.ENOSPC,
-        false,
-        (operation, name) ->
-            operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT);
-  }
-
   @Test
   void whatIsWrittenWhileTheStreamIsReadIsKept() {
     for (int followed = 0; followed < 2; followed++) {
@@ -405,36 +341,6 @@ final class BackupTest {
     }
   }
 
-  /** Once the records are being written it is too late to refuse, but not for the next backup. */
-  @Test
-  void whatIsWrittenDuringARestoreHasTheNextOneRefused() {
-    CrashableStorage storage = new CrashableStorage();
-    try (StorageEngine source = open(new CrashableStorage());
-        StorageEngine target = open(storage)) {
-      put(source, "a", new byte[300]);
-      Backup first = backup(source, 0);
-      put(source, "b", new byte[300]);
-      Backup second = backup(source, first.until());
-      AtomicBoolean written = new AtomicBoolean();
-      storage.failAt(
-          1,
-          Fault.EIO,
-          false,
-          (operation, name) -> {
-            // The last sync before the end is said, of the log.
-            boolean syncs =
-                operation == Operation.SYNC && StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT;
-            if (syncs && get(target, "a") != null && written.compareAndSet(false, true)) {
-              put(target, "mine", new byte[] {7});
-            }
-            return false;
-          });
-      restore(target, first.bytes());
-      assertTrue(written.get());
-      refused(target, second);
-    }
-  }
-
   /** Runs something when all but the header has yet to be read. */
   private static InputStream whileRead(Backup backup, Runnable meanwhile) {
     return new ByteArrayInputStream(backup.bytes()) {
@@ -449,12 +355,6 @@ final class BackupTest {
         return super.read(target, offset, length);
       }
     };
-  }
-
-  private static byte[] incompressible(int seed) {
-    byte[] value = new byte[200_000];
-    new Random(seed).nextBytes(value);
-    return value;
   }
 
   private static void refused(StorageEngine engine, Backup backup) {
@@ -482,86 +382,113 @@ final class BackupTest {
     }
   }
 
-  /** A restore that stops at any operation takes the same backup again, and no other one. */
+  /** A restore that stops at any operation has restored all or nothing, also after a crash. */
   @Test
-  void aRestoreThatDiesCanBeTakenUpAgain() {
+  void aRestoreIsDoneOrNot() {
     try (StorageEngine source = open(new CrashableStorage())) {
       int dropped = source.keyspaces().open("dropped");
       source.writes().put(dropped, new byte[] {1}, new byte[] {2}, 0);
+      int renewed = source.keyspaces().open("renewed");
+      source.writes().put(renewed, new byte[] {1}, new byte[] {2}, 0);
       for (int i = 0; i < 12; i++) {
         put(source, "key" + i, new byte[700]);
       }
       Backup full = backup(source, 0);
+      Found first = Found.in(source);
       source.keyspaces().drop(dropped);
-      int added = source.keyspaces().open("added");
-      source.writes().put(added, new byte[] {1}, new byte[] {3}, 0);
+      source.keyspaces().drop(renewed);
+      int again = source.keyspaces().open("renewed");
+      source.writes().put(again, new byte[] {1}, new byte[] {3}, 0);
       source.writes().deleteRange(0, "key1".getBytes(UTF_8), "key5".getBytes(UTF_8));
       put(source, "key3", new byte[90]);
       Backup changes = backup(source, full.until());
       assertFalse(changes.isComplete());
-      Found expected = Found.in(source);
 
       CrashableStorage empty = new CrashableStorage();
       open(empty).close();
       CrashableStorage filled = empty.crashSyncedOnly();
+      Found nothing;
       try (StorageEngine target = open(filled)) {
+        nothing = Found.in(target);
         restore(target, full.bytes());
       }
-      int stopped = dieEverywhere(filled, changes, full, expected);
-      assertTrue(stopped > 15, "only " + stopped);
-      try (StorageEngine target = open(filled.crashSyncedOnly())) {
-        Found before = Found.in(target);
-        assertTrue(dieEverywhere(empty, full, changes, before) > 10);
-      }
+      assertTrue(stopEverywhere(empty, full, nothing, first) > 10);
+      assertTrue(stopEverywhere(filled, changes, first, Found.in(source)) > 15);
     }
   }
 
   /** How often it was stopped. */
-  private static int dieEverywhere(
-      CrashableStorage at, Backup backup, Backup another, Found expected) {
-    int stopped = 0;
+  private static int stopEverywhere(CrashableStorage at, Backup backup, Found before, Found after) {
     for (int n = 1; ; n++) {
-      CrashableStorage dying = at.crashSyncedOnly();
-      StorageEngine target = open(dying);
-      dying.freezeAt(n);
-      boolean died = false;
-      try {
-        restore(target, backup.bytes());
-      } catch (KvException e) {
-        died = true;
+      boolean died = !restoredUntil(n, at, backup, before, after);
+      boolean failed = !restoredDespite(n, at, backup, before, after);
+      if (!died && !failed) {
+        return n - 1;
       }
-      for (CrashableStorage left : dying.crashStates(6, n)) {
-        try (StorageEngine again = open(left)) {
-          if (died) {
-            takeUp(again, backup, another);
-          }
-          check(expected, again, 1_000);
-        }
-      }
-      try {
-        target.close();
-      } catch (KvException e) {
-        // The storage refuses everything after its crash.
-        assertEquals(0, target.memoryBytes());
-      }
-      if (!died) {
-        return stopped;
-      }
-      stopped++;
     }
   }
 
-  private static void takeUp(StorageEngine again, Backup backup, Backup another) {
+  /** Ends the process at an operation; returns whether the restore was done before. */
+  private static boolean restoredUntil(
+      int operation, CrashableStorage at, Backup backup, Found before, Found after) {
+    CrashableStorage dying = at.crashSyncedOnly();
+    StorageEngine target = open(dying);
+    dying.freezeAt(operation);
+    boolean done = true;
     try {
-      restore(again, backup.bytes());
-    } catch (IncompatibleFormatException e) {
-      // It was done already, but for saying so to the caller; or had not begun to change anything.
-      assertTrue(String.valueOf(e.getMessage()).contains("backup"), e::toString);
-      return;
+      restore(target, backup.bytes());
+    } catch (KvException e) {
+      done = false;
     }
-    if (another.until() < backup.until()) {
-      refused(again, another);
+    for (CrashableStorage left : dying.crashStates(6, operation)) {
+      try (StorageEngine again = open(left)) {
+        requireOneOf(again, backup, done ? after : before, after);
+      }
     }
+    try {
+      target.close();
+    } catch (KvException e) {
+      // The storage refuses everything after its crash.
+      assertEquals(0, target.memoryBytes());
+    }
+    return done;
+  }
+
+  /** Fails one operation; returns whether that was too late for the restore. */
+  private static boolean restoredDespite(
+      int operation, CrashableStorage at, Backup backup, Found before, Found after) {
+    CrashableStorage failing = at.crashSyncedOnly();
+    StorageEngine target = open(failing);
+    int[] seen = new int[1];
+    failing.failAt(1, Fault.EIO, false, (any, name) -> ++seen[0] == operation);
+    boolean done = true;
+    try {
+      restore(target, backup.bytes());
+    } catch (KvException e) {
+      done = false;
+      check(before, target, 1_000);
+    }
+    boolean missed = seen[0] < operation;
+    failing.clearFaults();
+    try {
+      target.close();
+    } catch (KvException e) {
+      // Of a sync that failed.
+    }
+    try (StorageEngine again = open(failing.crashKeepingAll())) {
+      requireOneOf(again, backup, done ? after : before, after);
+    }
+    return missed;
+  }
+
+  private static void requireOneOf(StorageEngine engine, Backup backup, Found before, Found after) {
+    if (!Found.in(engine).names().equals(after.names())
+        || !Found.in(engine).content().text(1_000).equals(after.content().text(1_000))) {
+      check(before, engine, 1_000);
+      assertEquals(backup.until(), restore(engine, backup.bytes()));
+    }
+    check(after, engine, 1_000);
+    assertEquals(List.of(), engine.verify().problems());
   }
 
   /** Else the next backup would pass over what then gets the same numbers. */

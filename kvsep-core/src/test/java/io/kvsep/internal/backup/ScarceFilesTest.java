@@ -14,7 +14,6 @@ import io.kvsep.internal.sstable.TableWriter;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.SortedBlobWriter;
 import io.kvsep.testing.CrashableStorage;
-import io.kvsep.testing.Fault;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -37,18 +36,6 @@ final class ScarceFilesTest {
   }
 
   private final CrashableStorage disk = new CrashableStorage();
-
-  @Test
-  void theStreamOfARestoreLeavesNothing() throws IOException {
-    assertThrows(OutOfMemoryError.class, () -> new RestoreSpool(disk, 1, new NoMemory()));
-    assertEquals(List.of(), disk.list());
-    assertEquals(List.of(), disk.openFiles());
-
-    MemoryLedger ledger = new MemoryLedger();
-    disk.failNext(Fault.ENOSPC);
-    assertThrows(IOException.class, () -> new RestoreSpool(disk, 1, ledger));
-    assertEquals(0, ledger.totalBytes());
-  }
 
   @Test
   void theValuesOfALoadLeaveNothing() throws IOException {

@@ -21,8 +21,8 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Of several backups one behind the other, each is restored. With - for FILE they come",
-      "from standard input. One that is cut, damaged or does not fit changes nothing; one that",
-      "was interrupted is completed by the same backup."
+      "from standard input. One that is cut, damaged, interrupted or does not fit changes",
+      "nothing."
     })
 final class RestoreCommand implements Callable<Integer> {
   private final Streams streams;
