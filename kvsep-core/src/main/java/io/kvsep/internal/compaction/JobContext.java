@@ -22,17 +22,4 @@ public record JobContext(
     long[] boundaries,
     long nowMillis,
     PointerRefresh pointers,
-    BooleanSupplier cancelled) {
-  /** With a second reason to give up. */
-  public JobContext cancelledToo(BooleanSupplier other) {
-    return new JobContext(
-        storage,
-        ledger,
-        config,
-        fileNumbers,
-        boundaries,
-        nowMillis,
-        pointers,
-        () -> cancelled.getAsBoolean() || other.getAsBoolean());
-  }
-}
+    BooleanSupplier cancelled) {}

@@ -147,13 +147,8 @@ public final class BulkLoads {
     }
   }
 
-  /**
-   * @param middleKey where to divide the input into halves
-   */
-  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Written(
       List<List<TableMeta>> runs,
-      byte[] middleKey,
       List<ValueFile> values,
       long count,
       long userBytes,
@@ -225,12 +220,7 @@ public final class BulkLoads {
       List<ValueFile> values = new ArrayList<>(ordered.finish());
       values.addAll(unordered.finish());
       return new Written(
-          runs.finish(),
-          runs.middleKey(),
-          values,
-          input.entryCount(),
-          input.userBytes(),
-          input.longestEntry());
+          runs.finish(), values, input.entryCount(), input.userBytes(), input.longestEntry());
     }
   }
 
@@ -244,7 +234,6 @@ public final class BulkLoads {
         owned,
         syncs,
         ledger,
-        written.middleKey(),
         bytesMax(),
         bytesEach + READER_BYTES);
   }

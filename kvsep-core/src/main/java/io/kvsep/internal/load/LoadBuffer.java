@@ -152,14 +152,6 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /** The middle key of the sorted, non-empty buffer. */
-  byte[] middleKey() {
-    long entry = entryOf(from + (long) PLACE_BYTES * (count / 2));
-    byte[] key = new byte[keyLength(entry)];
-    region.get(entry + HEADER_BYTES, key, 0, key.length);
-    return key;
-  }
-
   int kind() {
     return (int) region.getLong(current + 8);
   }

@@ -10,7 +10,6 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableMeta;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Used by one thread at a time.
  */
 final class LoadRuns implements AutoCloseable {
-  /** More samples would not improve the estimate. */
-  private static final int MIDDLES_MAX = 64;
-
   private final JobContext context;
   private final LoadValues values;
   private final LoadFiles owned;
@@ -34,8 +30,6 @@ final class LoadRuns implements AutoCloseable {
   private final MemoryLedger ledger;
   private final GrowingRegion lastKey;
   private final List<List<TableMeta>> finished = new ArrayList<>();
-
-  private final List<byte[]> middles = new ArrayList<>();
 
   private int lastKeyLength;
   private @Nullable LoadRun current;
@@ -76,18 +70,8 @@ final class LoadRuns implements AutoCloseable {
         new LoadedEntries(buffer, values, inlineValueBytesMax, first + finished.size(), ledger)) {
       run.add(entries);
     }
-    if (middles.size() < MIDDLES_MAX) {
-      middles.add(buffer.middleKey());
-    }
     lastKeyLength = buffer.keyLength();
     lastKey.ensure(lastKeyLength).put(0, buffer.region(), buffer.keyOffset(), lastKeyLength);
-  }
-
-  /** Estimated median key; inaccurate for unusual input orders. */
-  byte[] middleKey() {
-    List<byte[]> sorted = new ArrayList<>(middles);
-    sorted.sort(Arrays::compareUnsigned);
-    return sorted.isEmpty() ? new byte[0] : sorted.get(sorted.size() / 2);
   }
 
   /** Ends the last run; returns the tables of each run. */
