@@ -2,7 +2,6 @@ package io.kvsep;
 
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.PageFaults;
-import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
@@ -10,7 +9,6 @@ import io.kvsep.internal.view.SnapshotLease;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
@@ -63,20 +61,12 @@ class EngineReader implements KvReader {
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      FoundEntry found = engine.reads().info(keyspace, key, hold());
+      EntryInfo found = engine.reads().info(keyspace, key, hold());
       confirm();
-      return found == null ? null : info(found);
+      return found;
     } catch (InternalError e) {
       throw PageFaults.error(e);
     }
-  }
-
-  static EntryInfo info(FoundEntry found) {
-    OptionalLong expiry =
-        found.expiresAtMillis() == FoundEntry.NEVER
-            ? OptionalLong.empty()
-            : OptionalLong.of(found.expiresAtMillis());
-    return new EntryInfo(found.sequence(), found.valueLength(), expiry);
   }
 
   @Override
@@ -120,15 +110,7 @@ class EngineReader implements KvReader {
     requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
     try {
-      R result =
-          engine
-              .reads()
-              .readWithInfo(
-                  keyspace,
-                  key,
-                  hold(),
-                  valueBytesMax,
-                  (found, view) -> reader.apply(info(found), view));
+      R result = engine.reads().readWithInfo(keyspace, key, hold(), valueBytesMax, reader);
       confirm();
       return result;
     } catch (InternalError e) {

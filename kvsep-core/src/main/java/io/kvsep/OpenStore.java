@@ -1,9 +1,7 @@
 package io.kvsep;
 
-import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.concurrent.Ticker;
@@ -16,8 +14,6 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.reclaim.ReclaimResult;
-import io.kvsep.internal.verify.VerifyResult;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -26,7 +22,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -38,8 +33,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Implements the store API on an engine. */
 final class OpenStore extends StoreView implements KvStore {
-  private static final int MANIFEST_FILES = 2;
-
   /** Keeps the sync timer from occupying a processor. */
   private static final long SYNC_INTERVAL_NANOS_MIN = 1_000_000;
 
@@ -225,16 +218,7 @@ final class OpenStore extends StoreView implements KvStore {
 
   @Override
   public ReclaimReport reclaim() {
-    ReclaimResult result = engine.reclaim();
-    return new ReclaimReport(
-        result.filesExamined(),
-        result.filesRewritten(),
-        result.filesRemoved(),
-        result.bytesRead(),
-        result.bytesWritten(),
-        result.bytesFreed(),
-        result.nanos() / 1e9,
-        result.damagedFiles());
+    return engine.reclaim();
   }
 
   @Override
@@ -273,90 +257,17 @@ final class OpenStore extends StoreView implements KvStore {
 
   @Override
   public VerifyReport verify() {
-    VerifyResult result = engine.verify();
-    List<VerifyReport.Problem> problems = new ArrayList<>();
-    for (CorruptionException problem : result.problems()) {
-      problems.add(
-          new VerifyReport.Problem(
-              problem.file(), problem.offset(), problem.expected(), problem.found()));
-    }
-    return new VerifyReport(
-        result.files() + MANIFEST_FILES,
-        result.bytes(),
-        result.entries(),
-        result.records(),
-        result.problemCount(),
-        problems,
-        result.unknownFiles(),
-        result.nanos() / 1e9);
+    return engine.verify();
   }
 
   @Override
   public StoreStats stats() {
-    EngineStats stats = engine.stats();
-    List<StoreStats.Level> levels = new ArrayList<>();
-    for (int level = 0; level < stats.levelTables().length; level++) {
-      levels.add(new StoreStats.Level(stats.levelTables()[level], stats.levelBytes()[level]));
-    }
-    EngineStats.Pinned pinned = stats.pinned();
-    EngineStats.Reclaim reclaim = stats.reclaim();
-    long stored = stats.logBytes() + stats.tableBytes();
-    long live = stats.logLiveBytes() + stats.tableBytes() - pinned.tableBytes();
-    return new StoreStats(
-        stats.entries(),
-        stats.keyBytes(),
-        stats.logBytes(),
-        stats.logLiveBytes(),
-        stats.logSegments(),
-        stats.tableBytes(),
-        stats.memoryBytes(),
-        stats.memoryPeakBytes(),
-        levels,
-        stats.userBytesWritten(),
-        stats.deviceBytesWritten(),
-        stats.logBytesWritten(),
-        stats.userBytesWritten() == 0
-            ? 0
-            : stats.deviceBytesWritten() / (double) stats.userBytesWritten(),
-        live == 0 ? 1 : stored / (double) live,
-        stats.commits(),
-        stats.syncs(),
-        stats.flushes(),
-        stats.compactions(),
-        stats.stalls(),
-        stats.stallNanos(),
-        stats.cacheHits(),
-        stats.cacheMisses(),
-        stats.openSnapshots(),
-        stats.openCursors(),
-        stats.oldestSnapshotNanos(),
-        stats.oldestCursorNanos(),
-        new StoreStats.Pinned(
-            pinned.tables(),
-            pinned.tableBytes(),
-            pinned.segments(),
-            pinned.logBytes(),
-            pinned.memtableBytes()),
-        new StoreStats.Reclaim(
-            reclaim.filesRewritten(),
-            reclaim.bytesRead(),
-            reclaim.bytesWritten(),
-            reclaim.reclaimableBytes(),
-            reclaim.damagedFiles()),
-        stats.replayedBytes(),
-        stats.tornBytes(),
-        stats.failed());
+    return engine.stats();
   }
 
   @Override
   public List<SegmentStats> segments() {
-    List<SegmentStats> files = new ArrayList<>();
-    for (EngineStats.SegmentFile file : engine.segments()) {
-      files.add(
-          new SegmentStats(
-              file.name(), file.bytes(), file.liveBytes(), file.relocated(), file.pinned()));
-    }
-    return List.copyOf(files);
+    return List.copyOf(engine.segments());
   }
 
   @Override

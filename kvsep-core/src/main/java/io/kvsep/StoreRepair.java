@@ -11,7 +11,6 @@ import io.kvsep.internal.io.StorageLock;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.ReadableFiles;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
@@ -21,7 +20,6 @@ import java.nio.file.StandardCopyOption;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -176,56 +174,18 @@ final class StoreRepair {
             new OpenMode(
                 /* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ false),
             Clock.fixed(now, ZoneOffset.UTC));
-    RepairResult result;
     try (StorageEngine engine = StorageEngine.open(config);
         FileStorage scratch = new FileStorage(work.resolve(RUNS), true)) {
-      result =
-          Repair.run(
-              new Repair.Input(
-                  source,
-                  scratch,
-                  engine,
-                  now.toEpochMilli(),
-                  Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)));
+      return Repair.run(
+          new Repair.Input(
+              source,
+              scratch,
+              engine,
+              now.toEpochMilli(),
+              Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)),
+          notes,
+          () -> Ticker.system().nanos() - start);
     }
-    return report(result, notes, (Ticker.system().nanos() - start) / 1e9);
-  }
-
-  private static RepairReport report(RepairResult result, List<String> notes, double seconds) {
-    HexFormat hex = HexFormat.of();
-    List<RepairReport.Loss> losses =
-        result.losses().stream()
-            .map(
-                loss -> {
-                  byte[] key = loss.key();
-                  return new RepairReport.Loss(
-                      loss.file(),
-                      loss.from(),
-                      loss.to(),
-                      loss.what(),
-                      loss.keyspace(),
-                      key == null ? "" : hex.formatHex(key));
-                })
-            .toList();
-    List<RepairReport.UncertainKey> uncertain =
-        result.uncertain().stream()
-            .map(
-                key ->
-                    new RepairReport.UncertainKey(
-                        key.keyspace(), hex.formatHex(key.key()), key.restored()))
-            .toList();
-    return new RepairReport(
-        result.manifestUsed(),
-        result.files(),
-        result.bytes(),
-        result.keys(),
-        result.valueBytes(),
-        result.lossCount(),
-        losses,
-        result.uncertainCount(),
-        uncertain,
-        Stream.concat(notes.stream(), result.notes().stream()).toList(),
-        seconds);
   }
 
   /** Keeps the new store on failure, because building it may have taken hours. */

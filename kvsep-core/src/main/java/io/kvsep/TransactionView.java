@@ -1,7 +1,6 @@
 package io.kvsep;
 
 import io.kvsep.internal.memory.PageFaults;
-import io.kvsep.internal.read.FoundEntry;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.EngineTransaction;
 import java.nio.ByteBuffer;
@@ -48,8 +47,7 @@ class TransactionView implements KvView {
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      FoundEntry found = transaction.info(keyspace, key);
-      return found == null ? null : EngineReader.info(found);
+      return transaction.info(keyspace, key);
     } catch (InternalError e) {
       throw PageFaults.error(e);
     }
@@ -92,11 +90,7 @@ class TransactionView implements KvView {
     EngineReader.requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
     try {
-      return transaction.readWithInfo(
-          keyspace,
-          key,
-          valueBytesMax,
-          (found, view) -> reader.apply(EngineReader.info(found), view));
+      return transaction.readWithInfo(keyspace, key, valueBytesMax, reader);
     } catch (InternalError e) {
       throw PageFaults.error(e);
     }

@@ -12,7 +12,6 @@ import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Damage;
 import io.kvsep.testing.Engines;
@@ -239,7 +238,7 @@ final class DamageTrial {
         StorageEngine.open(Engines.config(made, CommitSync.ON_DEMAND, clock, new Random(3), work));
     MemoryLedger ledger = new MemoryLedger();
     try {
-      RepairResult result =
+      RepairReport result =
           Repair.run(
               new Repair.Input(
                   storage, new CrashableStorage(), target, ledger, clock.millis(), 16 << 10));
@@ -263,16 +262,16 @@ final class DamageTrial {
     requireUnchanged("repair");
   }
 
-  private void requireRepaired(ReadStore read, RepairResult result, List<String> spaces) {
+  private void requireRepaired(ReadStore read, RepairReport result, List<String> spaces) {
     boolean renamed = spaces.stream().anyMatch(name -> name.startsWith("keyspace-"));
     Set<String> told = new TreeSet<>();
     boolean somethingElse = false;
-    for (RepairResult.Loss loss : result.losses()) {
+    for (RepairReport.Loss loss : result.losses()) {
       byte[] key = loss.key();
-      somethingElse |= key == null;
-      told.add(key == null ? "" : loss.keyspace() + "/" + new String(key, UTF_8));
+      somethingElse |= key.length == 0;
+      told.add(key.length == 0 ? "" : loss.keyspace() + "/" + new String(key, UTF_8));
     }
-    for (RepairResult.UncertainKey key : result.uncertain()) {
+    for (RepairReport.UncertainKey key : result.uncertain()) {
       told.add(key.keyspace() + "/" + new String(key.key(), UTF_8));
     }
     for (String name : sound.names) {

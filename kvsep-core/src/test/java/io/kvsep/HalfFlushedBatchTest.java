@@ -10,7 +10,6 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.internal.write.WriteBuffer;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -104,7 +103,7 @@ final class HalfFlushedBatchTest {
     write(SHORT);
     CrashableStorage left = damaged(moments.get(moments.size() - 1));
     try (StorageEngine target = open(new CrashableStorage())) {
-      RepairResult result =
+      RepairReport result =
           Repair.run(new Repair.Input(left, new CrashableStorage(), target, 1_000, 16 << 10));
       assertEquals(1, result.losses().size(), () -> result.losses().toString());
       assertEquals(LOG, result.losses().get(0).file());

@@ -10,7 +10,6 @@ import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -123,14 +122,14 @@ final class RepairCrashTest {
     }
     CrashableStorage made = new CrashableStorage();
     try (StorageEngine target = Engines.open(made, new ManualScheduler(3, 2))) {
-      RepairResult result = repair(repaired, target);
+      RepairReport result = repair(repaired, target);
       assertTrue(result.manifestUsed(), () -> "no manifest: " + result.losses());
       assertEquals(List.of(), result.uncertain());
       assertEquals(expected, content(target));
     }
   }
 
-  private static RepairResult repair(CrashableStorage damaged, StorageEngine target) {
+  private static RepairReport repair(CrashableStorage damaged, StorageEngine target) {
     return Repair.run(
         new Repair.Input(damaged, new CrashableStorage(), target, NOW_MILLIS, 16 << 10));
   }
@@ -211,7 +210,7 @@ final class RepairCrashTest {
 
       CrashableStorage made = new CrashableStorage();
       try (StorageEngine target = Engines.open(made, new ManualScheduler(3, 2))) {
-        RepairResult result = repair(RepairHistory.storageOf(files), target);
+        RepairReport result = repair(RepairHistory.storageOf(files), target);
         assertFalse(result.manifestUsed(), "damaged at " + damaged);
         if (damaged < 0) {
           assertEquals(expected, content(target));
@@ -304,12 +303,12 @@ final class RepairCrashTest {
   private static TreeMap<String, String> requireRightOrListed(
       TreeMap<String, String> truth, CrashableStorage damaged) {
     try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
-      RepairResult result = repair(damaged, target);
+      RepairReport result = repair(damaged, target);
       TreeMap<String, String> found = content(target);
       TreeSet<String> keys = new TreeSet<>(truth.keySet());
       keys.addAll(found.keySet());
       assertEquals(truth.get(LOGGED), found.get(LOGGED), "only the log has it");
-      for (RepairResult.UncertainKey listed : result.uncertain()) {
+      for (RepairReport.UncertainKey listed : result.uncertain()) {
         keys.remove(new String(listed.key(), UTF_8));
       }
       for (String key : keys) {
@@ -321,7 +320,7 @@ final class RepairCrashTest {
 
   private static void requireCertain(TreeMap<String, String> truth, CrashableStorage damaged) {
     try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
-      RepairResult result = repair(damaged, target);
+      RepairReport result = repair(damaged, target);
       assertEquals(truth, content(target));
       assertEquals(List.of(), result.uncertain());
     }

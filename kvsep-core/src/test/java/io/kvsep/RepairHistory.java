@@ -10,7 +10,6 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -215,7 +214,7 @@ final class RepairHistory {
   }
 
   /** What came out of a repair. */
-  record Outcome(RepairResult result, TreeMap<String, String> entries, List<String> spaces) {}
+  record Outcome(RepairReport result, TreeMap<String, String> entries, List<String> spaces) {}
 
   Outcome repair(CrashableStorage damaged) {
     return repair(damaged, damaged);
@@ -233,7 +232,7 @@ final class RepairHistory {
     EngineConfig config =
         Engines.config(made, CommitSync.ON_DEMAND, clock, new Random(3), new ManualScheduler(3, 2));
     StorageEngine target = StorageEngine.open(config);
-    RepairResult result;
+    RepairReport result;
     CrashableStorage scratch = new CrashableStorage();
     try {
       result =
@@ -302,15 +301,15 @@ final class RepairHistory {
     TreeMap<String, Boolean> listed = new TreeMap<>();
     boolean lostWrites = false;
     boolean lostTables = !outcome.result().notes().isEmpty();
-    for (RepairResult.Loss loss : outcome.result().losses()) {
+    for (RepairReport.Loss loss : outcome.result().losses()) {
       byte[] key = loss.key();
-      if (key != null) {
+      if (key.length > 0) {
         listed.put(name(loss.keyspace(), key), false);
       }
-      lostWrites |= key == null && loss.file().endsWith(".vlog");
+      lostWrites |= key.length == 0 && loss.file().endsWith(".vlog");
       lostTables |= loss.file().endsWith(".sst");
     }
-    for (RepairResult.UncertainKey key : outcome.result().uncertain()) {
+    for (RepairReport.UncertainKey key : outcome.result().uncertain()) {
       String space = lostNames.getOrDefault(key.keyspace(), key.keyspace());
       listed.put(name(space, key.key()), true);
     }

@@ -8,7 +8,6 @@ import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -76,7 +75,7 @@ final class RepairOrderedTest {
     Map<String, byte[]> files = RepairHistory.files(storage);
     files.keySet().removeIf(lost);
     try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
-      RepairResult result =
+      RepairReport result =
           Repair.run(
               new Repair.Input(
                   RepairHistory.storageOf(files),

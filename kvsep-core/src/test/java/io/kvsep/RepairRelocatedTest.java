@@ -9,7 +9,6 @@ import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -131,7 +130,7 @@ final class RepairRelocatedTest {
               target,
               NOW_MILLIS,
               /* sortBytes= */ 64 << 10);
-      RepairResult result = Repair.run(input);
+      RepairReport result = Repair.run(input);
       Outcome outcome = new Outcome(new TreeMap<>(), new TreeSet<>());
       KvStore read = new OpenStore(target);
       try (KvCursor cursor = read.cursor()) {

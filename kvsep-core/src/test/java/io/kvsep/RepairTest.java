@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.RepairHistory.Outcome;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Seeds;
 import java.util.Arrays;
@@ -56,7 +55,7 @@ final class RepairTest {
         });
   }
 
-  private static void assertNothingLost(RepairResult result) {
+  private static void assertNothingLost(RepairReport result) {
     assertEquals(List.of(), result.losses());
     assertEquals(List.of(), result.uncertain());
     assertEquals(0, result.lossCount() + result.uncertainCount());
@@ -188,8 +187,8 @@ final class RepairTest {
       }
       most = Math.max(most, missing);
       whole += outcome.result().lossCount() == 0 ? 1 : 0;
-      for (RepairResult.Loss loss : outcome.result().losses()) {
-        assertTrue(loss.file().equals(name) || loss.key() != null, loss::toString);
+      for (RepairReport.Loss loss : outcome.result().losses()) {
+        assertTrue(loss.file().equals(name) || loss.key().length > 0, loss::toString);
       }
     }
     assertTrue(most <= 20, most + " keys missing after one flipped bit");

@@ -1,5 +1,6 @@
 package io.kvsep.testing;
 
+import io.kvsep.StoreStats;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
@@ -179,5 +180,13 @@ public final class Engines {
         4,
         256 << 10,
         packsBlocks);
+  }
+
+  public static int[] levelTables(StoreStats stats) {
+    return stats.levels().stream().mapToInt(StoreStats.Level::tables).toArray();
+  }
+
+  public static long[] levelBytes(StoreStats stats) {
+    return stats.levels().stream().mapToLong(StoreStats.Level::bytes).toArray();
   }
 }

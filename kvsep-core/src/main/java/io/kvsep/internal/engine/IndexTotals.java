@@ -1,16 +1,18 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.StoreStats;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.view.ReadState;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Estimated totals of the index of one read state, from counters of memtables and tables. */
 final class IndexTotals {
   private long entries;
   private long keyBytes;
-  private final int[] levelTables = new int[Version.LEVELS];
-  private final long[] levelBytes = new long[Version.LEVELS];
+  private final List<StoreStats.Level> levels = new ArrayList<>();
 
   private IndexTotals() {}
 
@@ -25,8 +27,8 @@ final class IndexTotals {
         totals.add(
             table.meta().entryCount(), table.meta().tombstoneCount(), table.meta().keyBytes());
       }
-      totals.levelTables[level] = view.version.tables(level).length;
-      totals.levelBytes[level] = view.version.levelBytes(level);
+      totals.levels.add(
+          new StoreStats.Level(view.version.tables(level).length, view.version.levelBytes(level)));
     }
     return totals;
   }
@@ -46,11 +48,7 @@ final class IndexTotals {
     return Math.max(0, keyBytes);
   }
 
-  int[] levelTables() {
-    return levelTables;
-  }
-
-  long[] levelBytes() {
-    return levelBytes;
+  List<StoreStats.Level> levels() {
+    return levels;
   }
 }

@@ -1,9 +1,12 @@
 package io.kvsep.internal.engine;
 
+import io.kvsep.ReclaimReport;
+import io.kvsep.SegmentStats;
+import io.kvsep.StoreStats;
+import io.kvsep.VerifyReport;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.CompactionScheduler;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.background.FailStopScheduler;
 import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.background.FlushOrdering;
@@ -29,13 +32,12 @@ import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.LogSpace;
 import io.kvsep.internal.reclaim.ReclaimPressure;
-import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.internal.reclaim.ReclaimScheduler;
+import io.kvsep.internal.reclaim.ReclaimStart;
 import io.kvsep.internal.reclaim.RefreshTargets;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.internal.verify.VerifyJob;
-import io.kvsep.internal.verify.VerifyResult;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.TableTotal;
@@ -247,14 +249,13 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  public ReclaimResult reclaim() {
+  public ReclaimReport reclaim() {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
       checkDirectory();
       long start = config.ticker().nanos();
       Version first = versions.current();
-      ReclaimResult.Start before =
-          ReclaimResult.Start.of(first, logSpace.bytesInForce(first), reclaim);
+      ReclaimStart before = ReclaimStart.of(first, logSpace.bytesInForce(first), reclaim);
       flushAll();
       background.compactAll();
       rotation.dropDead();
@@ -262,7 +263,7 @@ public final class StorageEngine implements AutoCloseable {
       flushAll();
       reclaim.runToEnd();
       Version last = versions.current();
-      return before.result(
+      return before.report(
           last, logSpace.bytesInForce(last), reclaim, config.ticker().nanos() - start);
     } catch (InternalError e) {
       throw PageFaults.error(e);
@@ -272,7 +273,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   /** Reads and checks every byte of the current version. Stops when the store is closed. */
-  public VerifyResult verify() {
+  public VerifyReport verify() {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
       return new VerifyJob(config, versions, segments, remover, epochs, ledger, loads::files)
@@ -288,7 +289,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  public EngineStats stats() {
+  public StoreStats stats() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -296,23 +297,35 @@ public final class StorageEngine implements AutoCloseable {
       IndexTotals totals = IndexTotals.of(view);
       LiveTables tables = versions.liveTables();
       TableTotal waiting = remover.waitingTables();
+      StoreStats.Pinned pinned =
+          logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes());
+      long logBytes = logSpace.bytes();
+      long logLiveBytes = logSpace.liveBytes(view.version);
+      long tableBytes = tables.all().bytes() + waiting.bytes();
+      long needed = logLiveBytes + tableBytes - pinned.tableBytes();
       long movedBytes = reclaim.bytesWritten() + background.valueBytesWritten();
       long logBytesWritten = log.bytesWritten() + movedBytes + loads.valueBytesWritten();
-      long tableBytesWritten = background.tableBytesWritten() + loads.tableBytesWritten();
-      return new EngineStats(
+      long bytesWritten =
+          logBytesWritten
+              + background.tableBytesWritten()
+              + loads.tableBytesWritten()
+              + versions.bytesWritten();
+      long userBytes = pipeline.userBytes();
+      return new StoreStats(
           totals.entries(),
           totals.keyBytes(),
-          logSpace.bytes(),
-          logSpace.liveBytes(view.version),
+          logBytes,
+          logLiveBytes,
           logSpace.fileCount(),
-          tables.all().bytes() + waiting.bytes(),
-          EngineStats.memoryOf(ledger),
+          tableBytes,
+          ledger.bytesByPurpose(),
           ledger.peakBytes(),
-          totals.levelTables(),
-          totals.levelBytes(),
-          pipeline.userBytes(),
-          logBytesWritten + tableBytesWritten + versions.bytesWritten(),
+          totals.levels(),
+          userBytes,
+          bytesWritten,
           logBytesWritten,
+          userBytes == 0 ? 0 : bytesWritten / (double) userBytes,
+          needed == 0 ? 1 : (logBytes + tableBytes) / (double) needed,
           pipeline.commits(),
           log.syncs(),
           background.flushes(),
@@ -325,7 +338,7 @@ public final class StorageEngine implements AutoCloseable {
           reads.openCursors(),
           snapshots.oldestNanos(),
           reads.oldestCursorNanos(),
-          logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes()),
+          pinned,
           reclaim.stats(view.version),
           replayedBytes,
           tornBytes,
@@ -336,7 +349,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   /** The files of the value log in ascending id order; throws if the store is closed. */
-  public List<EngineStats.SegmentFile> segments() {
+  public List<SegmentStats> segments() {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);

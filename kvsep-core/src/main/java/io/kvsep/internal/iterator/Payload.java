@@ -2,6 +2,7 @@ package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
+import java.util.OptionalLong;
 
 /**
  * The payload of an index entry, the same in memtables and tables:
@@ -31,5 +32,10 @@ public final class Payload {
   /** Milliseconds since the epoch from which on the entry counts as absent. */
   public static long expiresAtMillis(int kind, Region region, long offset) {
     return Tag.expires(kind) ? region.getLong(offset) : NEVER;
+  }
+
+  /** As callers see it. */
+  public static OptionalLong expiry(long expiresAtMillis) {
+    return expiresAtMillis == NEVER ? OptionalLong.empty() : OptionalLong.of(expiresAtMillis);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvsep.internal.memory;
 
-import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -78,10 +79,11 @@ public class MemoryLedger {
     return peak.get();
   }
 
-  public Map<MemoryPurpose, Long> bytesByPurpose() {
-    Map<MemoryPurpose, Long> bytes = new EnumMap<>(MemoryPurpose.class);
+  /** Bytes held, by printed purpose. */
+  public Map<String, Long> bytesByPurpose() {
+    Map<String, Long> bytes = new HashMap<>();
     for (MemoryPurpose purpose : PURPOSES) {
-      bytes.put(purpose, bytesByPurpose.get(purpose.ordinal()));
+      bytes.put(purpose.name().toLowerCase(Locale.ROOT), bytes(purpose));
     }
     return bytes;
   }

@@ -1,5 +1,6 @@
 package io.kvsep.internal.read;
 
+import io.kvsep.EntryInfo;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
@@ -56,7 +57,7 @@ final class PointReader {
     return context.value;
   }
 
-  static FoundEntry info(ReadContext context) {
+  static EntryInfo info(ReadContext context) {
     Region payload = Objects.requireNonNull(context.payloadRegion);
     int kind = Tag.kind(context.tag);
     int header = Payload.headerLength(kind);
@@ -64,10 +65,10 @@ final class PointReader {
         Tag.baseKind(kind) == Tag.PUT
             ? context.payloadLength - header
             : ValuePointer.valueLength(payload, context.payloadOffset + header);
-    return new FoundEntry(
+    return new EntryInfo(
         Tag.sequence(context.tag),
         length,
-        Payload.expiresAtMillis(kind, payload, context.payloadOffset));
+        Payload.expiry(Payload.expiresAtMillis(kind, payload, context.payloadOffset)));
   }
 
   private boolean isPresent(ReadContext context) {

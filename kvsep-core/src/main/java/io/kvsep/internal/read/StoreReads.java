@@ -1,5 +1,6 @@
 package io.kvsep.internal.read;
 
+import io.kvsep.EntryInfo;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.concurrent.Ticker;
@@ -111,7 +112,7 @@ public final class StoreReads {
   }
 
   /** The key's newest entry without its value, null if absent. */
-  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotLease hold) {
+  public @Nullable EntryInfo info(int keyspace, byte[] key, SnapshotLease hold) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -173,7 +174,7 @@ public final class StoreReads {
       byte[] key,
       SnapshotLease hold,
       int valueBytesMax,
-      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+      BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
@@ -183,7 +184,7 @@ public final class StoreReads {
       if (!find(context, hold)) {
         return null;
       }
-      FoundEntry found = PointReader.info(context);
+      EntryInfo found = PointReader.info(context);
       ByteBuffer view = found.valueLength() <= valueBytesMax ? view(context) : null;
       rest(slot);
       return view == null

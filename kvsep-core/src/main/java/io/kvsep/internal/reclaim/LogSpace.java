@@ -1,6 +1,7 @@
 package io.kvsep.internal.reclaim;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.SegmentStats;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.version.SegmentState;
@@ -67,7 +68,7 @@ public final class LogSpace {
    * Segments are listed before the version is read, so the version contains all that are not
    * pinned.
    */
-  public EngineStats.Pinned pinned(TableTotal tables, long memtableBytes) {
+  public StoreStats.Pinned pinned(TableTotal tables, long memtableBytes) {
     List<Segment> there = segments.all();
     Map<Long, SegmentState> inForce = versions.current().segments();
     int count = remover.hiddenSegments();
@@ -78,21 +79,21 @@ public final class LogSpace {
         bytes += segment.publishedEnd();
       }
     }
-    return new EngineStats.Pinned(tables.count(), tables.bytes(), count, bytes, memtableBytes);
+    return new StoreStats.Pinned(tables.count(), tables.bytes(), count, bytes, memtableBytes);
   }
 
   /** All files in ascending id order; listed before the version is read, as in {@link #pinned}. */
-  public List<EngineStats.SegmentFile> files() {
+  public List<SegmentStats> files() {
     List<Segment> there = segments.all();
     Version version = versions.current();
     Map<Long, Long> live = version.liveBytesByFile();
     Map<Long, SegmentState> inForce = version.segments();
-    List<EngineStats.SegmentFile> files = new ArrayList<>();
+    List<SegmentStats> files = new ArrayList<>();
     for (Segment segment : there) {
       long needed =
           live.getOrDefault(segment.id(), 0L) + unflushedBytes(segment, version.replayFrom());
       files.add(
-          new EngineStats.SegmentFile(
+          new SegmentStats(
               segment.name(),
               segment.publishedEnd(),
               needed,

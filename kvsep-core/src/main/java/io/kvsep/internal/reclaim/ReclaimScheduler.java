@@ -1,12 +1,12 @@
 package io.kvsep.internal.reclaim;
 
+import io.kvsep.StoreStats;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.ActiveSegment;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.DeadSegments;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.background.FileQuarantine;
 import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.concurrent.Scheduler;
@@ -206,8 +206,8 @@ public final class ReclaimScheduler {
     return spared.namesIn(versions.current());
   }
 
-  public EngineStats.Reclaim stats(Version version) {
-    return new EngineStats.Reclaim(
+  public StoreStats.Reclaim stats(Version version) {
+    return new StoreStats.Reclaim(
         filesRewritten.get(),
         bytesRead.get(),
         bytesWritten.get(),

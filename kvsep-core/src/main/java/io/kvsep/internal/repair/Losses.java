@@ -1,20 +1,22 @@
 package io.kvsep.internal.repair;
 
+import io.kvsep.RepairReport;
 import io.kvsep.error.CorruptionException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 
 /** Collects losses and uncertain keys: counts all, keeps the first ones. */
 final class Losses {
   static final int KEPT_MAX = 10_000;
 
-  final List<RepairResult.Loss> losses = new ArrayList<>();
-  final List<RepairResult.UncertainKey> uncertain = new ArrayList<>();
+  final List<RepairReport.Loss> losses = new ArrayList<>();
+  final List<RepairReport.UncertainKey> uncertain = new ArrayList<>();
   final List<String> notes = new ArrayList<>();
   long lossCount;
   long uncertainCount;
 
-  void add(RepairResult.Loss loss) {
+  void add(RepairReport.Loss loss) {
     lossCount++;
     if (losses.size() < KEPT_MAX) {
       losses.add(loss);
@@ -22,7 +24,7 @@ final class Losses {
   }
 
   void add(String file, long from, long to, String what) {
-    add(new RepairResult.Loss(file, from, to, what, "", null));
+    add(new RepairReport.Loss(file, from, to, what, "", ""));
   }
 
   void add(CorruptionException what, long to) {
@@ -32,7 +34,8 @@ final class Losses {
   void addUncertain(String keyspace, byte[] key, boolean restored) {
     uncertainCount++;
     if (uncertain.size() < KEPT_MAX) {
-      uncertain.add(new RepairResult.UncertainKey(keyspace, key, restored));
+      uncertain.add(
+          new RepairReport.UncertainKey(keyspace, HexFormat.of().formatHex(key), restored));
     }
   }
 

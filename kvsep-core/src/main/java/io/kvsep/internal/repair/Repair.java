@@ -1,5 +1,6 @@
 package io.kvsep.internal.repair;
 
+import io.kvsep.RepairReport;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.LogPosition;
@@ -21,8 +22,10 @@ import io.kvsep.internal.vlog.Segment;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,10 +80,21 @@ public final class Repair {
    * @throws CorruptionException if the directory contains no trace of a store
    * @throws StorageException if a device operation failed
    */
-  public static RepairResult run(Input input) {
+  public static RepairReport run(Input input) {
+    return run(input, List.of(), () -> 0);
+  }
+
+  /**
+   * As {@link #run(Input)}.
+   *
+   * @param notes precede the notes of the repair
+   * @param nanos tells how long the call has taken, including a first attempt
+   */
+  public static RepairReport run(Input input, List<String> notes, LongSupplier nanos) {
     Repair repair = new Repair(input);
     try {
-      return repair.run();
+      repair.losses.notes.addAll(notes);
+      return repair.run(nanos);
     } catch (IOException e) {
       throw new StorageException("cannot repair " + input.damaged().location(), e);
     } catch (InternalError e) {
@@ -93,7 +107,7 @@ public final class Repair {
     }
   }
 
-  private RepairResult run() throws IOException {
+  private RepairReport run(LongSupplier nanos) throws IOException {
     SalvagedManifest manifest =
         SalvagedManifest.read(
             input.damaged(),
@@ -154,7 +168,7 @@ public final class Repair {
       // Reported losses may be due to a page that could not be read this time.
       Region.requirePagesRead();
       target.finish();
-      return result(manifest, tables, log, target);
+      return report(manifest, tables, log, target, nanos);
     }
   }
 
@@ -195,19 +209,24 @@ public final class Repair {
         input.scratch(), input.ledger(), runNumbers::getAndIncrement, input.sortBytes());
   }
 
-  private RepairResult result(
-      SalvagedManifest manifest, TableSource tables, LogSource log, RepairTarget target) {
-    return new RepairResult(
+  private RepairReport report(
+      SalvagedManifest manifest,
+      TableSource tables,
+      LogSource log,
+      RepairTarget target,
+      LongSupplier nanos) {
+    return new RepairReport(
         manifest.sound(),
         tables.count() + (long) log.count(),
         tables.bytes() + log.bytes(),
         target.keys(),
         target.valueBytes(),
         losses.lossCount,
-        List.copyOf(losses.losses),
+        losses.losses,
         losses.uncertainCount,
-        List.copyOf(losses.uncertain),
-        List.copyOf(losses.notes));
+        losses.uncertain,
+        losses.notes,
+        nanos.getAsLong() / 1e9);
   }
 
   private void readTables(SalvagedManifest manifest, StoreId storeId, TableSource tables) {
@@ -540,13 +559,13 @@ public final class Repair {
       return reader.value(version.segment(), version.offset(), version.recordLength(), stored);
     } catch (CorruptionException e) {
       losses.add(
-          new RepairResult.Loss(
+          new RepairReport.Loss(
               e.file(),
               e.offset(),
               e.offset() + version.recordLength(),
               "the value of this key: " + Losses.describe(e),
               keyspace,
-              key));
+              HexFormat.of().formatHex(key)));
       return null;
     }
   }

@@ -1,10 +1,11 @@
 package io.kvsep.internal.txn;
 
+import io.kvsep.EntryInfo;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.concurrent.CleanupSteps;
-import io.kvsep.internal.read.FoundEntry;
+import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.read.InternalCursor;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.ScanBounds;
@@ -101,7 +102,7 @@ public final class EngineTransaction {
   }
 
   /** The entry without its value, null if absent; the sequence number of an own write is 0. */
-  public @Nullable FoundEntry info(int keyspace, byte[] key) {
+  public @Nullable EntryInfo info(int keyspace, byte[] key) {
     long holds = holds();
     try {
       begin(keyspace);
@@ -115,10 +116,10 @@ public final class EngineTransaction {
     }
   }
 
-  private FoundEntry info(TransactionWrite write) {
+  private EntryInfo info(TransactionWrite write) {
     long expiry =
-        write.timeToLiveMillis() == 0 ? FoundEntry.NEVER : write.expiresAtMillis(clock.millis());
-    return new FoundEntry(0, write.value().length, expiry);
+        write.timeToLiveMillis() == 0 ? Payload.NEVER : write.expiresAtMillis(clock.millis());
+    return new EntryInfo(0, write.value().length, Payload.expiry(expiry));
   }
 
   public <R extends @Nullable Object> @Nullable R read(
@@ -145,7 +146,7 @@ public final class EngineTransaction {
       int keyspace,
       byte[] key,
       int valueBytesMax,
-      BiFunction<FoundEntry, @Nullable ByteBuffer, R> reader) {
+      BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
     long holds = holds();
     try {
       begin(keyspace);
@@ -156,7 +157,7 @@ public final class EngineTransaction {
       if (write.isDelete()) {
         return null;
       }
-      FoundEntry own = info(write);
+      EntryInfo own = info(write);
       return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
     } finally {
       end(holds);

@@ -1,5 +1,7 @@
 package io.kvsep.internal.verify;
 
+import io.kvsep.VerifyReport;
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.FileRemover;
 import io.kvsep.internal.config.EngineConfig;
@@ -25,6 +27,9 @@ import java.util.function.Supplier;
  * released. Runs on the calling thread.
  */
 public final class VerifyJob {
+  /** CURRENT and the manifest. */
+  private static final int MANIFEST_FILES = 2;
+
   private final EngineConfig config;
   private final VersionSet versions;
   private final SegmentDirectory segments;
@@ -57,7 +62,7 @@ public final class VerifyJob {
    *
    * @param pulse called often; throws when the store is being closed
    */
-  public VerifyResult run(Runnable pulse) {
+  public VerifyReport run(Runnable pulse) {
     long start = config.ticker().nanos();
     // An exception may end the verification before page faults are checked.
     DeferredPageFaults.mayFollow();
@@ -81,8 +86,21 @@ public final class VerifyJob {
     }
     // Files being written are not yet named in the store, but soon will be.
     strangers.retainAll(strangers());
-    return VerifyResult.of(
-        checked, strangers.stream().sorted().toList(), config.ticker().nanos() - start);
+    List<VerifyReport.Problem> problems = new ArrayList<>();
+    for (CorruptionException problem : checked.problems()) {
+      problems.add(
+          new VerifyReport.Problem(
+              problem.file(), problem.offset(), problem.expected(), problem.found()));
+    }
+    return new VerifyReport(
+        checked.files() + MANIFEST_FILES,
+        checked.bytes(),
+        checked.entries(),
+        checked.records(),
+        checked.problemCount(),
+        problems,
+        strangers.stream().sorted().toList(),
+        (config.ticker().nanos() - start) / 1e9);
   }
 
   private Set<String> strangers() {

@@ -1,6 +1,6 @@
 package io.kvsep.internal.write;
 
-import io.kvsep.internal.read.FoundEntry;
+import io.kvsep.EntryInfo;
 import io.kvsep.internal.read.StoreReads;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +34,7 @@ public final class Counters {
    *
    * @param view null if the value is longer than a counter
    */
-  public static byte[] bytes(FoundEntry found, @Nullable ByteBuffer view) {
+  public static byte[] bytes(EntryInfo found, @Nullable ByteBuffer view) {
     requireLength(found.valueLength());
     byte[] bytes = new byte[BYTES];
     if (view != null) {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.ReclaimReport;
+import io.kvsep.SegmentStats;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
@@ -14,7 +16,6 @@ import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -113,9 +114,9 @@ final class BackgroundDamageTest {
     write(100, 200);
     engine.flush();
     Set<String> relocated = new HashSet<>();
-    for (EngineStats.SegmentFile file : engine.segments()) {
+    for (SegmentStats file : engine.segments()) {
       if (file.relocated()) {
-        relocated.add(file.name());
+        relocated.add(file.file());
       }
     }
     assertTrue(!relocated.isEmpty());
@@ -162,14 +163,14 @@ final class BackgroundDamageTest {
     }
     engine.flush();
     engine.compact();
-    int[] tables = engine.stats().levelTables();
+    int[] tables = Engines.levelTables(engine.stats());
     assertTrue(tables[tables.length - 1] > 2, () -> Arrays.toString(tables));
     close();
     return newestTable();
   }
 
   private int tablesAboveTheLast() {
-    int[] tables = engine.stats().levelTables();
+    int[] tables = Engines.levelTables(engine.stats());
     return Arrays.stream(tables).sum() - tables[tables.length - 1];
   }
 
@@ -184,7 +185,7 @@ final class BackgroundDamageTest {
 
     writeMore(8_000, 400);
 
-    assertTrue(engine.stats().levelTables()[0] >= Engines.TINY.levelZeroStop());
+    assertTrue(Engines.levelTables(engine.stats())[0] >= Engines.TINY.levelZeroStop());
     assertEquals(List.of(damaged), engine.stats().reclaim().damagedFiles());
     checkAllBut(Set.of(damaged));
     CorruptionException error = assertThrows(CorruptionException.class, engine::compact);
@@ -235,7 +236,7 @@ final class BackgroundDamageTest {
       checkAllBut(Set.of(damaged));
       KvException again = assertThrows(KvException.class, engine::compact);
       assertTrue(String.valueOf(again.getMessage()).startsWith(damaged), again.getMessage());
-      ReclaimResult result = engine.reclaim();
+      ReclaimReport result = engine.reclaim();
       assertEquals(List.of(damaged), result.damagedFiles());
       checkAllBut(Set.of(damaged));
       close();
@@ -249,7 +250,7 @@ final class BackgroundDamageTest {
     engine.writes().deleteRange(0, "more-0100".getBytes(UTF_8), "more-0200".getBytes(UTF_8));
     model.subMap("more-0100", "more-0200").clear();
     engine.flush();
-    assertEquals(1, engine.stats().levelTables()[0]);
+    assertEquals(1, Engines.levelTables(engine.stats())[0]);
     close();
     String damaged = newestTable();
     flip(damaged, storage.contents(damaged).length - 20);

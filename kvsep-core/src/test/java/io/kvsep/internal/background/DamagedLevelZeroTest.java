@@ -61,7 +61,7 @@ final class DamagedLevelZeroTest {
     engine.writes().put(0, key("m1"), VALUE, 0);
     engine.writes().deleteRange(0, key("n"), key("p"));
     engine.flush();
-    assertEquals(2, engine.stats().levelTables()[0]);
+    assertEquals(2, Engines.levelTables(engine.stats())[0]);
     engine.close();
     storage = storage.crashKeepingAll();
     storage.corrupt(damaged, storage.contents(damaged).length - 20, found -> found ^ 0x10);

@@ -82,7 +82,7 @@ final class FullCompactionTest {
 
     /** Whether a few more tables in level 0 hold nobody up. */
     boolean hasRoom() {
-      return engine.stats().levelTables()[0] < Engines.TINY.levelZeroSlowdown();
+      return Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZeroSlowdown();
     }
 
     void check(int keys) {
@@ -113,7 +113,8 @@ final class FullCompactionTest {
                     store.put(i, value(random));
                   }
                   store.flushAndCompact();
-                  assertTrue(store.hasRoom(), Arrays.toString(store.engine.stats().levelTables()));
+                  assertTrue(
+                      store.hasRoom(), Arrays.toString(Engines.levelTables(store.engine.stats())));
                 }
               });
       assertTrue(interrupted);
@@ -201,7 +202,7 @@ final class FullCompactionTest {
     int[] looks = new int[1];
     store.compact(
         () -> {
-          int[] tables = store.engine.stats().levelTables();
+          int[] tables = Engines.levelTables(store.engine.stats());
           // The clock is asked before the job is at work, when others may begin, and in it.
           if (tables[4] == 2 && tables[5] == 0 && ++looks[0] == 3) {
             interruption.run();
@@ -264,7 +265,7 @@ final class FullCompactionTest {
   }
 
   private static void assertOneLevel(Store store) {
-    long[] bytes = store.engine.stats().levelBytes();
+    long[] bytes = Engines.levelBytes(store.engine.stats());
     for (int level = 0; level < bytes.length - 1; level++) {
       assertEquals(0, bytes[level]);
     }

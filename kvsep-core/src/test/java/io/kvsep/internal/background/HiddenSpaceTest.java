@@ -135,7 +135,7 @@ final class HiddenSpaceTest {
     settle();
     Arrays.fill(generations, 0);
     assertEquals(0, liveBytes());
-    assertEquals(0, Arrays.stream(engine.stats().levelTables()).sum());
+    assertEquals(0, Arrays.stream(Engines.levelTables(engine.stats())).sum());
     assertContents();
     assertTrue(engine.stats().compactions() > compactions);
     long after = engine.stats().compactions();
@@ -150,7 +150,7 @@ final class HiddenSpaceTest {
       put(i, 1, i % 2 == 0 ? HOUR * (1 + i % 48) : 0);
     }
     engine.compact();
-    long tables = Arrays.stream(engine.stats().levelTables()).sum();
+    long tables = Arrays.stream(Engines.levelTables(engine.stats())).sum();
     long before = engine.stats().compactions();
     for (int hour = 0; hour < 50; hour++) {
       clock.advance(HOUR);

@@ -187,7 +187,7 @@ final class IdleCompactionTest {
   }
 
   private long[] levelsHeld() {
-    return Arrays.stream(engine.stats().levelBytes()).filter(bytes -> bytes > 0).toArray();
+    return Arrays.stream(Engines.levelBytes(engine.stats())).filter(bytes -> bytes > 0).toArray();
   }
 
   private static byte[] key(int i) {

@@ -140,7 +140,7 @@ final class UnreadableCompactionTest {
   }
 
   private int levelZero() {
-    return engine.stats().levelTables()[0];
+    return Engines.levelTables(engine.stats())[0];
   }
 
   /** How many keys cannot be read; all others have their values. */

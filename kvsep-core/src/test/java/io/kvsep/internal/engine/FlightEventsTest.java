@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.ReclaimReport;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.jfr.FlightEvents;
-import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.testing.Documents;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -95,7 +95,7 @@ final class FlightEventsTest {
   void eventsTellWhatTheStoreDid() throws IOException {
     Recording recording = recording();
     recording.start();
-    EngineStats stats;
+    StoreStats stats;
     try (StorageEngine engine = open()) {
       for (int i = 0; i < 2_000; i++) {
         put(engine, i, 40);
@@ -139,8 +139,8 @@ final class FlightEventsTest {
   @Test
   void reclaimTellsWhatItRewrote() throws IOException {
     Recording recording = recording();
-    ReclaimResult result;
-    EngineStats stats;
+    ReclaimReport result;
+    StoreStats stats;
     try (StorageEngine engine = open()) {
       for (int i = 0; i < 200; i++) {
         put(engine, i, 500);
@@ -174,7 +174,7 @@ final class FlightEventsTest {
   @Test
   void syncsTellHowMuchBecameDurable() throws IOException {
     Recording recording = recording();
-    EngineStats stats;
+    StoreStats stats;
     try (StorageEngine engine = open()) {
       recording.start();
       // More than a segment, 20 KiB here, and less than a memtable covers.
@@ -202,7 +202,7 @@ final class FlightEventsTest {
   @Test
   void stallsTellTheirCause() throws IOException {
     Recording recording = recording();
-    EngineStats stats;
+    StoreStats stats;
     try (StorageEngine engine = open()) {
       recording.start();
       flushSome(engine, Engines.TINY.levelZeroSlowdown());

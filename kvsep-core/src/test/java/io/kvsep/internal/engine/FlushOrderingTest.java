@@ -9,9 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.SegmentStats;
+import io.kvsep.StoreStats;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.CorruptionException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -181,7 +182,7 @@ final class FlushOrderingTest {
   }
 
   private long filesInOrder() {
-    return engine.segments().stream().filter(EngineStats.SegmentFile::relocated).count();
+    return engine.segments().stream().filter(SegmentStats::relocated).count();
   }
 
   private long filesAsWritten() {
@@ -293,7 +294,7 @@ final class FlushOrderingTest {
     storage.clearFaults();
     assertEquals(0, filesInOrder());
     List<String> files = new ArrayList<>();
-    engine.segments().forEach(file -> files.add(file.name()));
+    engine.segments().forEach(file -> files.add(file.file()));
     List<String> there = new ArrayList<>(storage.list());
     there.removeIf(name -> StoreFiles.kindOf(name) != StoreFiles.Kind.SEGMENT);
     Collections.sort(there);
@@ -399,7 +400,7 @@ final class FlushOrderingTest {
       engine.flush();
     }
     engine.compact();
-    EngineStats before = engine.stats();
+    StoreStats before = engine.stats();
     for (int i = 0; i < QUIET_TICKS; i++) {
       scheduler.tick();
       scheduler.runAll();

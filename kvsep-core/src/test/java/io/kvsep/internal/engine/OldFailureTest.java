@@ -58,7 +58,7 @@ final class OldFailureTest {
   }
 
   private int levelZero() {
-    return engine.stats().levelTables()[0];
+    return Engines.levelTables(engine.stats())[0];
   }
 
   /** Writers wait for a compaction that has begun, and hear of nothing else. */

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.io.StorageFile;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 /** What open cursors and snapshots keep, and that the figures tell it. */
 final class PinnedFilesTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
-  private static final EngineStats.Pinned NOTHING = new EngineStats.Pinned(0, 0, 0, 0, 0);
+  private static final StoreStats.Pinned NOTHING = new StoreStats.Pinned(0, 0, 0, 0, 0);
   private static final int KEYS = 40;
 
   private final CrashableStorage storage = new CrashableStorage();
@@ -68,15 +68,15 @@ final class PinnedFilesTest {
     putAll(engine, 0);
     engine.compact();
     assertEquals(NOTHING, engine.stats().pinned());
-    EngineStats before = engine.stats();
+    StoreStats before = engine.stats();
     SnapshotCursor cursor = cursor(engine);
     assertEquals(NOTHING, engine.stats().pinned(), "everything is in force still");
 
     putAll(engine, 1);
     engine.compact();
 
-    EngineStats after = engine.stats();
-    assertEquals(Arrays.stream(before.levelTables()).sum(), after.pinned().tables());
+    StoreStats after = engine.stats();
+    assertEquals(Arrays.stream(Engines.levelTables(before)).sum(), after.pinned().tables());
     assertEquals(before.tableBytes(), after.pinned().tableBytes());
     assertTrue(after.pinned().segments() > 0);
     assertTrue(after.pinned().logBytes() > 0);
@@ -116,7 +116,7 @@ final class PinnedFilesTest {
     EpochSlot<ReadContext> slot = epochs.enter();
     putAll(engine, 1);
     engine.compact();
-    EngineStats.Pinned inside = engine.stats().pinned();
+    StoreStats.Pinned inside = engine.stats().pinned();
     epochs.exit(slot);
 
     assertTrue(inside.tables() > 0);
@@ -237,15 +237,15 @@ final class PinnedFilesTest {
   }
 
   private static List<Long> ages(StorageEngine engine) {
-    EngineStats stats = engine.stats();
+    StoreStats stats = engine.stats();
     return List.of(stats.oldestSnapshotNanos(), stats.oldestCursorNanos());
   }
 
-  private void checkFiles(EngineStats stats) throws IOException {
+  private void checkFiles(StoreStats stats) throws IOException {
     checkFiles(stats, storage);
   }
 
-  private static void checkFiles(EngineStats stats, CrashableStorage storage) throws IOException {
+  private static void checkFiles(StoreStats stats, CrashableStorage storage) throws IOException {
     long tableBytes = 0;
     int tables = 0;
     int segments = 0;
@@ -259,9 +259,10 @@ final class PinnedFilesTest {
         segments++;
       }
     }
-    assertEquals(tables, Arrays.stream(stats.levelTables()).sum() + stats.pinned().tables());
+    assertEquals(tables, Arrays.stream(Engines.levelTables(stats)).sum() + stats.pinned().tables());
     assertEquals(tableBytes, stats.tableBytes());
-    assertEquals(tableBytes, Arrays.stream(stats.levelBytes()).sum() + stats.pinned().tableBytes());
+    assertEquals(
+        tableBytes, Arrays.stream(Engines.levelBytes(stats)).sum() + stats.pinned().tableBytes());
     assertEquals(segments, stats.logSegments());
     long memtables =
         stats.memoryBytes().getOrDefault("memtable", 0L) - stats.pinned().memtableBytes();

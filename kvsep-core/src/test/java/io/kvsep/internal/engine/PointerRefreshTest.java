@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.ReclaimReport;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -14,7 +15,6 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.reclaim.ReclaimResult;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -134,7 +134,7 @@ final class PointerRefreshTest {
     for (int i = 0; i < KEYS; i += 2) {
       put(random, i);
     }
-    ReclaimResult again = engine.reclaim();
+    ReclaimReport again = engine.reclaim();
     assertTrue(again.filesRewritten() > 0, again::toString);
     check();
     reopen();

@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.testing.CrashableStorage;
@@ -211,7 +211,7 @@ final class ScatteredFilesTest {
     try (SnapshotCursor cursor = files.cursor()) {
       assertTrue(cursor.next());
       files.rest();
-      EngineStats stats = store.stats();
+      StoreStats stats = store.stats();
       assertTrue(stats.reclaim().filesRewritten() > 0);
       assertTrue(stats.logBytes() < 1.5 * stats.logLiveBytes(), stats::toString);
     }

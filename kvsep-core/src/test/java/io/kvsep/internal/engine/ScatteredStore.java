@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.SegmentStats;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.ForwardingStorage;
@@ -144,14 +144,14 @@ public final class ScatteredStore implements AutoCloseable {
 
   /** Files whose values were put in order. */
   long inOrder() {
-    return engine.segments().stream().filter(EngineStats.SegmentFile::relocated).count();
+    return engine.segments().stream().filter(SegmentStats::relocated).count();
   }
 
   /** Bytes that tables need in files as the log wrote them. */
   long bytesAsWritten() {
     return engine.segments().stream()
         .filter(file -> !file.relocated())
-        .mapToLong(EngineStats.SegmentFile::liveBytes)
+        .mapToLong(SegmentStats::liveBytes)
         .sum();
   }
 

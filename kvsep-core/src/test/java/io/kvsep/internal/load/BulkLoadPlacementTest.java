@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.VerifyReport;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TestLoad;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.verify.VerifyResult;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -81,7 +81,7 @@ final class BulkLoadPlacementTest {
         assertArrayEquals(expected, found, "key " + n);
       }
     }
-    VerifyResult verified = engine.verify();
+    VerifyReport verified = engine.verify();
     assertEquals(List.of(), verified.problems());
     assertEquals(List.of(), verified.unknownFiles());
   }

@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.StoreStats;
+import io.kvsep.VerifyReport;
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.concurrent.Scheduler.Lane;
 import io.kvsep.internal.concurrent.ThreadScheduler;
@@ -16,7 +17,6 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.io.StoreFiles.Kind;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.verify.VerifyResult;
 import io.kvsep.testing.CountingStorage;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -100,7 +100,7 @@ final class BulkLoadWorkTest {
     for (int n = 0; n < count; n++) {
       assertArrayEquals(value(n), engine.reads().get(0, key(n), StoreReads.LATEST), "key " + n);
     }
-    VerifyResult verified = engine.verify();
+    VerifyReport verified = engine.verify();
     // A compaction in the background may be making one.
     long deadline = System.nanoTime() + WAIT_NANOS;
     while (!verified.unknownFiles().isEmpty() && System.nanoTime() - deadline < 0) {
@@ -148,7 +148,7 @@ final class BulkLoadWorkTest {
     }
   }
 
-  private static void requireAllCounted(EngineStats stats, CountingStorage counting) {
+  private static void requireAllCounted(StoreStats stats, CountingStorage counting) {
     long log = counting.bytesWritten(Kind.SEGMENT);
     assertEquals(log, stats.logBytesWritten());
     long others =
@@ -247,7 +247,7 @@ final class BulkLoadWorkTest {
       byte[] expected = n == 1 || n == 2 ? value(n) : null;
       assertArrayEquals(expected, engine.reads().get(0, key(n), StoreReads.LATEST), "key " + n);
     }
-    VerifyResult verified = engine.verify();
+    VerifyReport verified = engine.verify();
     assertEquals(List.of(), verified.problems());
     assertEquals(List.of(), verified.unknownFiles());
   }

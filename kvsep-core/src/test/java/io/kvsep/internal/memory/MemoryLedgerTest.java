@@ -14,9 +14,9 @@ final class MemoryLedgerTest {
     Region more = ledger.allocate(MemoryPurpose.READ, 5);
     assertEquals(1015, ledger.totalBytes());
     assertEquals(1015, ledger.peakBytes());
-    assertEquals(1000, ledger.bytesByPurpose().get(MemoryPurpose.MEMTABLE));
-    assertEquals(15, ledger.bytesByPurpose().get(MemoryPurpose.READ));
-    assertEquals(0, ledger.bytesByPurpose().get(MemoryPurpose.COMMIT));
+    assertEquals(1000, ledger.bytes(MemoryPurpose.MEMTABLE));
+    assertEquals(15, ledger.bytes(MemoryPurpose.READ));
+    assertEquals(0, ledger.bytes(MemoryPurpose.COMMIT));
     assertEquals(MemoryPurpose.values().length, ledger.bytesByPurpose().size());
 
     memtable.free();
@@ -28,7 +28,7 @@ final class MemoryLedgerTest {
     read.free();
     more.free();
     assertEquals(0, ledger.totalBytes());
-    ledger.bytesByPurpose().forEach((purpose, bytes) -> assertEquals(0, bytes, purpose.name()));
+    ledger.bytesByPurpose().forEach((purpose, bytes) -> assertEquals(0, bytes, purpose));
   }
 
   @Test
@@ -50,6 +50,6 @@ final class MemoryLedgerTest {
       thread.join();
     }
     assertEquals(0, ledger.totalBytes());
-    ledger.bytesByPurpose().forEach((purpose, bytes) -> assertEquals(0, bytes, purpose.name()));
+    ledger.bytesByPurpose().forEach((purpose, bytes) -> assertEquals(0, bytes, purpose));
   }
 }

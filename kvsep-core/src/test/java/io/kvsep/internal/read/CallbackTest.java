@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.StoreStats;
 import io.kvsep.error.StoreClosedException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
@@ -36,7 +36,7 @@ final class CallbackTest {
   private static final int PUTS = 100_000;
   private static final int KEYS = 200;
   private static final int OVERWRITES = 3;
-  private static final EngineStats.Pinned NOTHING = new EngineStats.Pinned(0, 0, 0, 0, 0);
+  private static final StoreStats.Pinned NOTHING = new StoreStats.Pinned(0, 0, 0, 0, 0);
 
   private final CrashableStorage storage = new CrashableStorage();
 
@@ -110,7 +110,7 @@ final class CallbackTest {
                   engine.writes().put(0, key(i % 1_000), next, 0);
                 }
                 engine.reclaim();
-                EngineStats stats = engine.stats();
+                StoreStats stats = engine.stats();
                 assertTrue(
                     stats.memoryPeakBytes() <= BUDGET_BYTES,
                     () -> "off-heap memory peaked at " + stats.memoryPeakBytes());
@@ -210,7 +210,7 @@ final class CallbackTest {
             assertEquals(0, engine.stats().pinned().memtableBytes());
           }
           engine.reclaim();
-          EngineStats stats = engine.stats();
+          StoreStats stats = engine.stats();
           assertEquals(NOTHING, stats.pinned());
           assertOnlyFilesInForce(stats);
           assertEquals(ByteBuffer.wrap(expected), view);
@@ -239,7 +239,7 @@ final class CallbackTest {
     }
   }
 
-  private void assertOnlyFilesInForce(EngineStats stats) {
+  private void assertOnlyFilesInForce(StoreStats stats) {
     int tables = 0;
     int segments = 0;
     for (String name : listed()) {
@@ -249,7 +249,7 @@ final class CallbackTest {
         segments++;
       }
     }
-    assertEquals(Arrays.stream(stats.levelTables()).sum(), tables, "tables");
+    assertEquals(Arrays.stream(Engines.levelTables(stats)).sum(), tables, "tables");
     assertEquals(stats.logSegments(), segments, "segments");
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.EntryInfo;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.LogPosition;
@@ -143,9 +144,9 @@ final class ReadMomentTest {
     assertTrue(reads.contains(key, FIRST, StoreReads.LATEST));
     assertArrayEquals(next, reads.get(key, FIRST, StoreReads.LATEST));
     expectNext();
-    FoundEntry found = reads.info(key, FIRST, StoreReads.LATEST);
+    EntryInfo found = reads.info(key, FIRST, StoreReads.LATEST);
     assertNotNull(found);
-    assertEquals(sequence, found.sequence());
+    assertEquals(sequence, found.version());
     next = expectNext();
     assertArrayEquals(next, reads.read(key, FIRST, StoreReads.LATEST, ReadMomentTest::copy));
     next = expectNext();

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.engine.StorageEngine;
@@ -106,7 +106,7 @@ final class SlotMemoryTest {
               });
       long share = shape.blockCacheBytesMax();
       assertTrue(most <= share + share / 2, most + " of " + share);
-      EngineStats stats = engine.stats();
+      StoreStats stats = engine.stats();
       assertTrue(stats.cacheMisses() > 0, "blocks were unpacked");
     }
   }

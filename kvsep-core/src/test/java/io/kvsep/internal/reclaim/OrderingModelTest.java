@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.SegmentStats;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
@@ -139,7 +139,7 @@ final class OrderingModelTest {
 
     /** Of flushes, too. */
     long filesInOrder() {
-      return engine.segments().stream().filter(EngineStats.SegmentFile::relocated).count();
+      return engine.segments().stream().filter(SegmentStats::relocated).count();
     }
 
     long moved() {

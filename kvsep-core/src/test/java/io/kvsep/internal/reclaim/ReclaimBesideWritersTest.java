@@ -5,7 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.internal.background.EngineStats;
+import io.kvsep.ReclaimReport;
+import io.kvsep.StoreStats;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
@@ -123,7 +124,7 @@ final class ReclaimBesideWritersTest {
           engine.compact();
         };
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertTrue(result.filesRewritten() > 0, result::toString);
     assertTrue(jobs > 2, () -> jobs + " jobs");
@@ -155,7 +156,7 @@ final class ReclaimBesideWritersTest {
       scheduler.tick();
       scheduler.runAll();
     }
-    EngineStats stats = engine.stats();
+    StoreStats stats = engine.stats();
     assertTrue(
         stats.reclaim().reclaimableBytes() < stats.logLiveBytes() / 4,
         () -> stats.reclaim() + " beside " + stats.logLiveBytes());
@@ -185,7 +186,7 @@ final class ReclaimBesideWritersTest {
       scheduler.runAll();
     }
 
-    EngineStats stats = engine.stats();
+    StoreStats stats = engine.stats();
     assertTrue(jobs > 8, () -> jobs + " jobs");
     assertTrue(stats.pinned().logBytes() > stats.logLiveBytes(), () -> "pinned: " + stats.pinned());
     assertEquals(0, refusals[0], () -> "of " + jobs);

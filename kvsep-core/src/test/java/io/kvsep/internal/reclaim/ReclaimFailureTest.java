@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.ReclaimReport;
+import io.kvsep.SegmentStats;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreFailedException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
@@ -143,15 +144,15 @@ final class ReclaimFailureTest {
   }
 
   private static long logBytes(StorageEngine engine) {
-    return engine.segments().stream().mapToLong(EngineStats.SegmentFile::bytes).sum();
+    return engine.segments().stream().mapToLong(SegmentStats::bytes).sum();
   }
 
   /** A file of the log in which much is live. */
   private static String fullFile(StorageEngine engine) {
     List<String> names = new ArrayList<>();
-    for (EngineStats.SegmentFile file : engine.segments()) {
+    for (SegmentStats file : engine.segments()) {
       if (!file.relocated() && file.liveBytes() > 4096) {
-        names.add(file.name());
+        names.add(file.file());
       }
     }
     return names.get(names.size() - 2);
@@ -246,7 +247,7 @@ final class ReclaimFailureTest {
     Refusing refusing = new Refusing(storage);
     refusing.unreadable.add(victim);
     engine = open(refusing, 1 << 20);
-    ReclaimResult result = null;
+    ReclaimReport result = null;
     int refusals = 0;
     while (result == null && refusals < 20) {
       try {
@@ -257,8 +258,8 @@ final class ReclaimFailureTest {
     }
     assertTrue(result != null, "refused each time");
     assertEquals(List.of(victim), result.damagedFiles());
-    for (EngineStats.SegmentFile file : engine.segments()) {
-      assertTrue(file.relocated() || file.name().equals(victim), () -> file + " was not rewritten");
+    for (SegmentStats file : engine.segments()) {
+      assertTrue(file.relocated() || file.file().equals(victim), () -> file + " was not rewritten");
     }
     close(engine);
   }
@@ -285,7 +286,7 @@ final class ReclaimFailureTest {
     }
     refusing.full = false;
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertEquals(List.of(), result.damagedFiles());
     assertTrue(result.filesRewritten() > 0, result::toString);
@@ -302,7 +303,7 @@ final class ReclaimFailureTest {
     }
     engine.flush();
     Set<String> all = new HashSet<>();
-    engine.segments().forEach(file -> all.add(file.name()));
+    engine.segments().forEach(file -> all.add(file.file()));
     close(engine);
     Refusing refusing = new Refusing(storage);
     engine = open(refusing);
@@ -313,7 +314,7 @@ final class ReclaimFailureTest {
     assertTrue(refusing.refused.size() > 1, () -> "tried " + refusing.refused);
     refusing.unreadable.clear();
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertEquals(List.of(), result.damagedFiles());
     assertTrue(result.filesRewritten() > 0, result::toString);
@@ -366,7 +367,7 @@ final class ReclaimFailureTest {
       put(engine, i % (keys / 2));
     }
     Set<String> before = new HashSet<>();
-    engine.segments().forEach(file -> before.add(file.name()));
+    engine.segments().forEach(file -> before.add(file.file()));
     storage.failAt(
         write,
         Fault.ENOSPC,
@@ -437,15 +438,15 @@ final class ReclaimFailureTest {
     SnapshotCursor cursor = engine.reads().cursor(ALL, StoreReads.LATEST);
     engine.reclaim();
     String kept = "";
-    for (EngineStats.SegmentFile file : engine.segments()) {
-      kept = file.pinned() ? file.name() : kept;
+    for (SegmentStats file : engine.segments()) {
+      kept = file.pinned() ? file.file() : kept;
     }
     spoiling.spoil(kept);
     for (int i = 0; i < keys; i++) {
       put(engine, i % (keys / 2));
     }
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertEquals(List.of(kept), result.damagedFiles());
     assertTrue(result.filesRewritten() > 0, result::toString);

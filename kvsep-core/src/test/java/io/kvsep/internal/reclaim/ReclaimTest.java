@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.ReclaimReport;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
@@ -163,7 +164,7 @@ final class ReclaimTest {
     putAll(random);
     for (int round = 0; round < 6; round++) {
       overwrite(random, KEYS / 3);
-      ReclaimResult result = engine.reclaim();
+      ReclaimReport result = engine.reclaim();
       assertTrue(result.filesRewritten() > 0, () -> result.toString());
       assertTrue(result.bytesFreed() > 0, () -> result.toString());
       check();
@@ -185,7 +186,7 @@ final class ReclaimTest {
       delete(i);
     }
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertEquals(0, logFileBytes());
     assertTrue(result.bytesFreed() >= peak);
@@ -201,7 +202,7 @@ final class ReclaimTest {
     overwrite(new Random(5), KEYS);
     engine.reclaim();
 
-    ReclaimResult second = engine.reclaim();
+    ReclaimReport second = engine.reclaim();
 
     assertEquals(0, second.filesRewritten());
     assertEquals(0, second.bytesWritten());
@@ -295,7 +296,7 @@ final class ReclaimTest {
     storage.replace(damaged, bytes);
     engine = open(1.5);
 
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
 
     assertEquals(List.of(damaged), result.damagedFiles());
     assertTrue(result.filesRewritten() > 0);
@@ -329,7 +330,7 @@ final class ReclaimTest {
     for (int i = 0; i < 200; i++) {
       put(random, i % 100, 20 << 10);
     }
-    ReclaimResult result = engine.reclaim();
+    ReclaimReport result = engine.reclaim();
     assertTrue(result.filesRewritten() > 0, result::toString);
     for (int i = 0; i < 50; i++) {
       scheduler.tick();

@@ -46,7 +46,7 @@ final class LevelZeroStopTest {
   }
 
   private int levelZero() {
-    return engine.stats().levelTables()[0];
+    return Engines.levelTables(engine.stats())[0];
   }
 
   private void put(String key) {

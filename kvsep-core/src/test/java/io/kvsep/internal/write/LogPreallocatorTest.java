@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.SegmentStats;
 import io.kvsep.error.StorageException;
-import io.kvsep.internal.background.EngineStats;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
@@ -388,13 +388,13 @@ final class LogPreallocatorTest {
 
   /** Of the last segment of the log. */
   private long publishedEnd() {
-    List<EngineStats.SegmentFile> files = engine.segments();
+    List<SegmentStats> files = engine.segments();
     return files.get(files.size() - 1).bytes();
   }
 
   private long sealedBytes(String name) {
     return engine.segments().stream()
-        .filter(file -> file.name().equals(name))
+        .filter(file -> file.file().equals(name))
         .findFirst()
         .orElseThrow()
         .bytes();
