@@ -76,14 +76,18 @@ final class OpenStore extends StoreView implements KvStore {
   static KvStore open(Storage storage, KvOptions options) {
     OpenMode mode =
         new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive());
-    return new OpenStore(StorageEngine.open(config(storage, options, mode, options.clock())));
+    return new OpenStore(
+        StorageEngine.open(
+            config(storage, options, mode, options.clock(), options.memoryBudgetBytes())));
   }
 
   /**
    * @param mode replaces the mode in the options
    * @param clock replaces the clock in the options
+   * @param memoryBudgetBytes replaces the budget in the options
    */
-  static EngineConfig config(Storage storage, KvOptions options, OpenMode mode, Clock clock) {
+  static EngineConfig config(
+      Storage storage, KvOptions options, OpenMode mode, Clock clock, long memoryBudgetBytes) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,
@@ -93,8 +97,7 @@ final class OpenStore extends StoreView implements KvStore {
         options.inlineValueBytesMax(),
         compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
         options.segmentBytes(),
-        Shape.forBudget(
-            options.memoryBudgetBytes(), options.keyBlockCompression() == ValueCompression.LZ4),
+        Shape.forBudget(memoryBudgetBytes, options.keyBlockCompression() == ValueCompression.LZ4),
         clock,
         Ticker.system(),
         new SplittableRandom(new SecureRandom().nextLong()),

@@ -12,6 +12,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.ReadableFiles;
 import io.kvsep.internal.repair.Repair;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -20,6 +21,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -31,7 +33,7 @@ final class StoreRepair {
   private static final String RUNS = "runs";
   private static final String COPIES = "copies";
 
-  /** Each of two sorters gets an eighth of the budget, in addition to the new store's memory. */
+  /** Each of two sorters gets one of them, up to a limit, and the new store the rest. */
   private static final int BUDGET_PARTS = 8;
 
   private static final long SORT_BYTES_MAX = 64 << 20;
@@ -165,6 +167,8 @@ final class StoreRepair {
   private static RepairReport repair(
       Storage source, List<String> notes, Path work, KvOptions options, long start)
       throws IOException {
+    long budget = options.memoryBudgetBytes();
+    long sortBytes = Math.min(SORT_BYTES_MAX, budget / BUDGET_PARTS);
     Instant now = Instant.ofEpochMilli(options.clock().millis());
     EngineConfig config =
         OpenStore.config(
@@ -173,16 +177,12 @@ final class StoreRepair {
             // Mode of the new store, not of the damaged one.
             new OpenMode(
                 /* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ false),
-            Clock.fixed(now, ZoneOffset.UTC));
+            Clock.fixed(now, ZoneOffset.UTC),
+            budget - 2 * sortBytes);
     try (StorageEngine engine = StorageEngine.open(config);
         FileStorage scratch = new FileStorage(work.resolve(RUNS), true)) {
       return Repair.run(
-          new Repair.Input(
-              source,
-              scratch,
-              engine,
-              now.toEpochMilli(),
-              Math.min(SORT_BYTES_MAX, options.memoryBudgetBytes() / BUDGET_PARTS)),
+          new Repair.Input(source, scratch, engine, now.toEpochMilli(), sortBytes),
           notes,
           () -> Ticker.system().nanos() - start);
     }
@@ -206,10 +206,10 @@ final class StoreRepair {
   /** Deletes what repair created; files that cannot be deleted are left. */
   private static void deleteTree(Path work) {
     try (Stream<Path> entries = Files.walk(work)) {
-      for (Path entry : entries.sorted(java.util.Comparator.reverseOrder()).toList()) {
+      for (Path entry : entries.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(entry);
       }
-    } catch (IOException e) {
+    } catch (IOException | UncheckedIOException e) {
       return;
     }
   }

@@ -36,7 +36,8 @@ final class SyncIntervalTest {
   private static long ofStore(Duration interval) {
     KvOptions options = KvOptions.builder().durability(Durability.async(interval)).build();
     EngineConfig config =
-        OpenStore.config(new CrashableStorage(), options, MODE, Clock.systemUTC());
+        OpenStore.config(
+            new CrashableStorage(), options, MODE, Clock.systemUTC(), options.memoryBudgetBytes());
     config.scheduler().close();
     return config.syncIntervalNanos();
   }

@@ -164,7 +164,9 @@ public record SalvagedManifest(
         CorruptionException wrong = whatIsWrong(current, storage, ledger, owners);
         if (wrong == null) {
           found.headers.add(current);
-          found.claims.add(current.storeId());
+          if (ManifestReader.header(storage, current.number(), ledger) != null) {
+            found.claims.add(current.storeId());
+          }
           found.named = true;
           return found;
         }
