@@ -186,6 +186,7 @@ public final class CurrentReadState {
    * seen}. Preserves the interrupt status. Throws if the store has failed: then the jobs that would
    * bring the change may have ended.
    */
+  @SuppressWarnings("WaitNotInLoop") // the caller has the loop
   public void awaitChange(long seen) {
     failure.check();
     if (scheduler.help()) {

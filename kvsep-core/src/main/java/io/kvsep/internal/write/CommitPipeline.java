@@ -6,6 +6,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.io.FailureState;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.view.SnapshotRegistry;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *       start is zeroed and the log continues in a new segment. Only if that also fails and the
  *       process dies before the next write may recovery find the bytes.
  *   <li>I3: a failure after the log is published fails the store, and so does every {@link Error}
- *       of the leader, except one of a condition.
+ *       of the leader or of an exclusive action, except one of a condition.
  * </ul>
  */
 public final class CommitPipeline {
@@ -445,6 +446,11 @@ public final class CommitPipeline {
     hold(true);
     try {
       action.run();
+    } catch (Error e) {
+      if (PageFault.is(e)) {
+        throw e;
+      }
+      throw failure.fail(e);
     } finally {
       handOver();
     }
