@@ -13,6 +13,7 @@ import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Determines how much of the log after the last flush is valid, without changing a byte, and then
@@ -111,12 +112,12 @@ final class LogRecovery {
   }
 
   /** Replays all valid entries in log order, frame by frame. */
-  void replay(FrameEntryReader entries, FrameSink sink) {
+  void replay(FrameEntryReader entries, Consumer<FrameEntryReader> sink) {
     for (SoundPart part : parts) {
       try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
         while (scanner.endOffset() < part.end() && scanner.next(0)) {
           scanner.readInto(entries);
-          sink.accept(entries, part.segment(), scanner.offset());
+          sink.accept(entries);
         }
         // Detects page faults in the copied data.
         Region.requirePagesRead();
@@ -125,10 +126,6 @@ final class LogRecovery {
         }
       }
     }
-  }
-
-  interface FrameSink {
-    void accept(FrameEntryReader entries, long segment, long offset);
   }
 
   /** The valid parts, one per segment from the replay position on; empty only without segments. */

@@ -10,6 +10,7 @@ public final class GrowingRegion implements AutoCloseable {
   private final MemoryLedger ledger;
   private final MemoryPurpose purpose;
   private @Nullable Region region;
+  private long capacity;
 
   public GrowingRegion(MemoryLedger ledger, MemoryPurpose purpose) {
     this.ledger = ledger;
@@ -19,7 +20,7 @@ public final class GrowingRegion implements AutoCloseable {
   /** The region, at least {@code length} bytes long. Invalidates regions returned earlier. */
   public Region ensure(long length) {
     Region current = region;
-    return current != null && current.length() >= length ? current : grow(current, length);
+    return current != null && capacity >= length ? current : grow(current, length);
   }
 
   /**
@@ -29,10 +30,11 @@ public final class GrowingRegion implements AutoCloseable {
   private Region grow(@Nullable Region current, long length) {
     Region grown = ledger.allocateUncleared(purpose, capacityFor(length));
     if (current != null) {
-      grown.put(0, current, 0, current.length());
+      grown.put(0, current, 0, capacity);
       current.free();
     }
     region = grown;
+    capacity = grown.length();
     return grown;
   }
 
@@ -44,12 +46,12 @@ public final class GrowingRegion implements AutoCloseable {
 
   /** Capacity after growing to {@code length}, which is more than the current capacity. */
   public long capacityFor(long length) {
-    long held = capacity();
-    return Math.max(64, Math.max(length, held < 1 << 20 ? held * 2 : held + held / 4));
+    long more = capacity < 1 << 20 ? capacity * 2 : capacity + capacity / 4;
+    return Math.max(64, Math.max(length, more));
   }
 
   public long capacity() {
-    return region == null ? 0 : region.length();
+    return capacity;
   }
 
   public boolean isIn(Region candidate) {
@@ -62,6 +64,7 @@ public final class GrowingRegion implements AutoCloseable {
     if (region != null) {
       region.free();
       region = null;
+      capacity = 0;
     }
   }
 }

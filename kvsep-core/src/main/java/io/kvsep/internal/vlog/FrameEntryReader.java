@@ -1,5 +1,6 @@
 package io.kvsep.internal.vlog;
 
+import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.ValuePointer;
@@ -25,6 +26,9 @@ public final class FrameEntryReader implements AutoCloseable {
   private long limit;
   private long sequence;
   private long segment;
+  private long frameOffset;
+
+  /** File offset of the start of the region. */
   private long fileOffset;
 
   public FrameEntryReader(MemoryLedger ledger, int inlineValueBytesMax) {
@@ -58,8 +62,13 @@ public final class FrameEntryReader implements AutoCloseable {
     at = start + LogFormat.FRAME_HEADER_BYTES;
     limit = start + length;
     segment = segmentId;
+    frameOffset = offset;
     fileOffset = offset - start;
     sequence = firstSequence;
+  }
+
+  public LogPosition frameStart() {
+    return new LogPosition(segment, frameOffset);
   }
 
   /** Returns the next entry, valid until the next call, or null. */

@@ -32,6 +32,8 @@ final class RecordSink {
   /** The region of {@link #memory} since the last start; null before the first. */
   private @Nullable Region region;
 
+  private long capacity;
+
   RecordSink(GrowingRegion memory) {
     this.memory = memory;
   }
@@ -43,7 +45,7 @@ final class RecordSink {
     file = null;
     length = start;
     memoryLimit = Long.MAX_VALUE;
-    region = memory.ensure(bytes);
+    ensure(bytes);
   }
 
   void toFile(StorageFile target, long position, long bufferBytes) {
@@ -51,7 +53,14 @@ final class RecordSink {
     filePosition = position;
     length = 0;
     memoryLimit = bufferBytes;
-    region = memory.ensure(bufferBytes);
+    ensure(bufferBytes);
+  }
+
+  private Region ensure(long bytes) {
+    Region ensured = memory.ensure(bytes);
+    region = ensured;
+    capacity = ensured.length();
+    return ensured;
   }
 
   /** Bytes in memory. */
@@ -151,10 +160,6 @@ final class RecordSink {
       flush();
     }
     Region current = region;
-    if (current == null || count > current.length() - length) {
-      current = memory.ensure(length + count);
-      region = current;
-    }
-    return current;
+    return current != null && count <= capacity - length ? current : ensure(length + count);
   }
 }

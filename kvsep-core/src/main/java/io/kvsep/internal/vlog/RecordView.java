@@ -5,7 +5,6 @@ import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.Varint;
 
 /**
  * Decoded fields of one record. Mutable; owns no memory: offsets refer to the region last decoded.
@@ -21,6 +20,9 @@ public final class RecordView {
   private long expiryOffset;
   private long keyOffset;
   private boolean compressed;
+
+  /** Of the varint read last. */
+  private int varintBytes;
 
   /**
    * Decodes the record at {@code offset}. Checks lengths against {@code limit}, but not the
@@ -42,7 +44,7 @@ public final class RecordView {
       return false;
     }
     keyLength = (int) value;
-    at += Varint.length(value);
+    at += varintBytes;
     storedLength = 0;
     valueLength = 0;
     if (kind != Tag.DELETE) {
@@ -51,7 +53,7 @@ public final class RecordView {
         return false;
       }
       storedLength = (int) value;
-      at += Varint.length(value);
+      at += varintBytes;
       if (kind == Tag.RANGE_DELETE && (compressed || !isStoredKeyLength(storedLength))) {
         return false;
       }
@@ -63,7 +65,7 @@ public final class RecordView {
         if (value / Lz4.EXPANSION_MAX > storedLength) {
           return false;
         }
-        at += Varint.length(value);
+        at += varintBytes;
       }
       valueLength = (int) value;
     } else if (compressed) {
@@ -89,13 +91,15 @@ public final class RecordView {
   }
 
   /** Returns a varint within the next {@code rest} bytes, or -1 if malformed. */
-  private static long boundedVarint(Region region, long at, long rest) {
+  private long boundedVarint(Region region, long at, long rest) {
     long value = 0;
     for (int i = 0; i < 5 && i < rest; i++) {
       long next = region.getByte(at + i);
       value |= (next & 0x7f) << (7 * i);
       if (next >= 0) {
-        return Varint.length(value) == i + 1 ? value : -1;
+        varintBytes = i + 1;
+        // A last byte of zero would be one too many.
+        return next > 0 || i == 0 ? value : -1;
       }
     }
     return -1;

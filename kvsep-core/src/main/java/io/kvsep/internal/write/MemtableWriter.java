@@ -85,7 +85,7 @@ public final class MemtableWriter implements AutoCloseable {
   /** Inserts the records of a frame that is in the log. */
   void insert(Frame frame) {
     entries.over(frame, directory);
-    insertAll(entries, frame.segment(), frame.offset(), WhenStuck.WAIT);
+    insertAll(entries, WhenStuck.WAIT);
     if (frame.isStreamed()) {
       // Read back from the file, without a checksum.
       Region.requirePagesRead();
@@ -94,8 +94,8 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   /** Inserts the entries of a frame found by recovery. */
-  public void replay(FrameEntryReader source, long segment, long offset) {
-    insertAll(source, segment, offset, WhenStuck.GIVE_UP);
+  public void replay(FrameEntryReader source) {
+    insertAll(source, WhenStuck.GIVE_UP);
   }
 
   /**
@@ -110,13 +110,13 @@ public final class MemtableWriter implements AutoCloseable {
    * Inserts the entries of one frame. A frame may fill several memtables; it is replayed whole
    * until all are flushed.
    */
-  private void insertAll(FrameEntryReader source, long segment, long offset, WhenStuck whenStuck) {
+  private void insertAll(FrameEntryReader source, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
         if (live.get().active().isEmpty()) {
           throw new IllegalStateException("an entry is longer than a memtable");
         }
-        switchMemtable(new LogPosition(segment, offset), whenStuck);
+        switchMemtable(source.frameStart(), whenStuck);
       }
     }
   }
