@@ -19,10 +19,12 @@ import org.jspecify.annotations.Nullable;
 class EngineReader implements KvReader {
   final StorageEngine engine;
   final int keyspace;
+  private final StoreReads reads;
 
   EngineReader(StorageEngine engine, int keyspace) {
     this.engine = engine;
     this.keyspace = keyspace;
+    this.reads = engine.reads();
   }
 
   /** The snapshot to read at; {@link StoreReads#LATEST} for the latest state. */
@@ -37,7 +39,7 @@ class EngineReader implements KvReader {
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      byte[] value = engine.reads().get(keyspace, key, hold());
+      byte[] value = reads.get(keyspace, key, hold());
       confirm();
       return value;
     } catch (InternalError e) {
@@ -49,7 +51,7 @@ class EngineReader implements KvReader {
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      boolean present = engine.reads().contains(keyspace, key, hold());
+      boolean present = reads.contains(keyspace, key, hold());
       confirm();
       return present;
     } catch (InternalError e) {
@@ -61,7 +63,7 @@ class EngineReader implements KvReader {
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
     try {
-      EntryInfo found = engine.reads().info(keyspace, key, hold());
+      EntryInfo found = reads.info(keyspace, key, hold());
       confirm();
       return found;
     } catch (InternalError e) {
@@ -75,7 +77,7 @@ class EngineReader implements KvReader {
       Objects.requireNonNull(key, "keys has a null element");
     }
     try {
-      List<byte @Nullable []> values = engine.reads().getAll(keyspace, keys, hold());
+      List<byte @Nullable []> values = reads.getAll(keyspace, keys, hold());
       confirm();
       return values;
     } catch (InternalError e) {
@@ -88,7 +90,7 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
     try {
-      R result = engine.reads().read(keyspace, key, hold(), reader);
+      R result = reads.read(keyspace, key, hold(), reader);
       confirm();
       return result;
     } catch (InternalError e) {
@@ -110,7 +112,7 @@ class EngineReader implements KvReader {
     requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
     try {
-      R result = engine.reads().readWithInfo(keyspace, key, hold(), valueBytesMax, reader);
+      R result = reads.readWithInfo(keyspace, key, hold(), valueBytesMax, reader);
       confirm();
       return result;
     } catch (InternalError e) {
@@ -134,7 +136,7 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
     try {
-      long length = engine.reads().get(keyspace, key, target, hold());
+      long length = reads.get(keyspace, key, target, hold());
       confirm();
       return length;
     } catch (InternalError e) {
@@ -152,7 +154,7 @@ class EngineReader implements KvReader {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
     SnapshotCursor cursor;
     try {
-      cursor = engine.reads().cursor(bounds, hold());
+      cursor = reads.cursor(bounds, hold());
     } catch (InternalError e) {
       throw PageFaults.error(e);
     }

@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The position of an {@link InternalIterator}. Written by the iterator that finds the entries and
- * shared by those that follow it, so that a step copies nothing between them. Plain fields: reading
- * them costs no call.
+ * shared by those that follow it, so that a step copies nothing between them. Lookups use it for
+ * the entry found, without the key. Plain fields: reading them costs no call.
  */
-public final class Position {
+public class Position {
   public @Nullable Region keyRegion;
   public long keyOffset;
   public int keyLength;

@@ -13,12 +13,24 @@ import io.kvsep.internal.memory.Varint;
  * recordLength   varint   whole record: header, key, stored value
  * valueLength    varint   of the value as the user gave it
  * </pre>
+ *
+ * <p>An instance holds decoded fields. Not thread safe.
  */
 public final class ValuePointer {
   /** Longest encoding. */
   public static final int BYTES_MAX = 10 + 5 + 5 + 5;
 
-  private ValuePointer() {}
+  public long segment;
+  public long offset;
+  public int recordLength;
+
+  /** Decodes the fields of the instance. */
+  public void decode(Region region, long at) {
+    segment = Varint.get(region, at);
+    long next = at + Varint.length(segment);
+    offset = Varint.get(region, next);
+    recordLength = Varint.getInt(region, next + Varint.length(offset));
+  }
 
   /** Writes a pointer and returns the offset after it. */
   public static long put(

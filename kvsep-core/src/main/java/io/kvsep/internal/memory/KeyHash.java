@@ -17,10 +17,7 @@ public final class KeyHash {
     for (; i + 8 <= length; i += 8) {
       hash = fold(hash ^ region.getLong(offset + i), K1);
     }
-    long tail = 0;
-    for (int shift = 0; i < length; i++, shift += 8) {
-      tail |= (region.getByte(offset + i) & 0xffL) << shift;
-    }
+    long tail = i < length ? Long.reverseBytes(region.keyPrefix(offset + i, length - i)) : 0;
     hash = fold(hash ^ tail, K2);
     return fold(hash, K0);
   }

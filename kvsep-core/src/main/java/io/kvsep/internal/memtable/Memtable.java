@@ -4,6 +4,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -199,16 +200,13 @@ public final class Memtable {
     return nodes.tag(node);
   }
 
+  /** Sets tag and payload of the position to those of a node. */
+  public void read(int node, Position at) {
+    nodes.read(node, at);
+  }
+
   public Region arena() {
     return arena;
-  }
-
-  public long payloadOffset(int node) {
-    return nodes.payloadOffset(node);
-  }
-
-  public int payloadLength(int node) {
-    return nodes.payloadLength(node);
   }
 
   /** Estimated keys of the next memtable. Called by the inserting thread. */

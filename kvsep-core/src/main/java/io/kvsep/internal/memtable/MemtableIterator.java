@@ -54,14 +54,10 @@ final class MemtableIterator extends InternalIterator {
     valid = at != SkipList.NULL;
     if (valid) {
       int keyNode = SkipList.keyNode(at);
-      int node = SkipList.node(at);
       here.keyRegion = nodes.arena();
       here.keyOffset = nodes.keyOffset(keyNode);
       here.keyLength = nodes.keyLength(keyNode);
-      here.tag = nodes.tag(node);
-      here.payloadRegion = nodes.arena();
-      here.payloadOffset = nodes.payloadOffset(node);
-      here.payloadLength = nodes.payloadLength(node);
+      nodes.read(SkipList.node(at), here);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.Payload;
+import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.Region;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
@@ -122,10 +123,11 @@ final class Nodes {
       if (at >= end) {
         return false;
       }
-      ofVersion = arena.getInt(at + (long) ENTRY_PAYLOAD_LENGTH) < 0;
+      int lengthWord = arena.getInt(at + (long) ENTRY_PAYLOAD_LENGTH);
+      ofVersion = lengthWord < 0;
       node -= ofVersion ? VERSION_BYTES : keyNodeBytes(at);
       int keyLength = ofVersion ? 0 : keyLength((int) node);
-      at += (int) entryBytes(keyLength, payloadLength((int) node));
+      at += (int) entryBytes(keyLength, lengthWord & ~OF_VERSION);
       return true;
     }
 
@@ -174,14 +176,16 @@ final class Nodes {
     return entry(keyNode) + (long) ENTRY_HEADER_BYTES;
   }
 
-  int payloadLength(int node) {
-    return arena.getInt(entry(node) + (long) ENTRY_PAYLOAD_LENGTH) & ~OF_VERSION;
-  }
-
-  long payloadOffset(int node) {
+  /** Sets tag and payload of the position to those of a node. */
+  void read(int node, Position at) {
     long entry = entry(node);
-    boolean ofVersion = arena.getInt(entry + ENTRY_PAYLOAD_LENGTH) < 0;
-    return entry + ENTRY_HEADER_BYTES + (ofVersion ? 0 : keyLength(node));
+    int lengthWord = arena.getInt(entry + ENTRY_PAYLOAD_LENGTH);
+    boolean ofVersion = lengthWord < 0;
+    int keyLength = ofVersion ? 0 : arena.getInt(node + NODE_KEY_LENGTH) & ~UNLINKED;
+    at.tag = arena.getLong(entry);
+    at.payloadRegion = arena;
+    at.payloadOffset = entry + ENTRY_HEADER_BYTES + keyLength;
+    at.payloadLength = lengthWord & ~OF_VERSION;
   }
 
   /** Offset of the link to the next older version. */

@@ -344,8 +344,9 @@ final class SkipList {
     if (known == NULL && index.isComplete()) {
       return NULL;
     }
-    if (known != NULL && isShown(known) && nodes.tag(known) <= tag) {
-      return versions.atOrBelow(known, tag);
+    int version = known != NULL && isShown(known) ? versions.atOrBelow(known, tag) : NULL;
+    if (version != NULL) {
+      return version;
     }
     int keyNode = (int) search(key, offset, length, tag, /* splice= */ null);
     return keyNode != NULL && nodes.hasKey(keyNode, key, offset, length)

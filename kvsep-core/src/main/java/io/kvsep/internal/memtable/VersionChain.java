@@ -31,10 +31,13 @@ final class VersionChain {
     return older == Nodes.NULL ? keyNode : older;
   }
 
-  /** The newest version with a tag of at most {@code tag}, which the key node must have. */
+  /** The newest version with a tag of at most {@code tag}; {@link SkipList#NULL} if none. */
   int atOrBelow(int keyNode, long tag) {
     int version = newest(keyNode);
     while (tag(version) > tag) {
+      if (version == keyNode) {
+        return Nodes.NULL;
+      }
       int far = jump(version);
       version = tag(far) > tag ? far : older(keyNode, version);
     }

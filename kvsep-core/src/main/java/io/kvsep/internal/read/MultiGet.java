@@ -4,6 +4,7 @@ import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.RecordPrefetcher;
@@ -160,25 +161,27 @@ final class MultiGet {
     if (!points.find(view, context, moment)) {
       return null;
     }
-    if (Tag.baseKind(Tag.kind(context.tag)) == Tag.PUT) {
+    if (Tag.baseKind(Tag.kind(context.lookup.tag)) == Tag.PUT) {
       results.set(index, points.value(context, ValueReader.Use.ARRAY).toArray());
       return null;
     }
-    Region payload = Objects.requireNonNull(context.payloadRegion);
-    if (context.lookup.isOwn(payload)) {
+    Lookup lookup = context.lookup;
+    Region payload = Objects.requireNonNull(lookup.payloadRegion);
+    if (lookup.isOwn(payload)) {
       // The next lookup may overwrite it.
       results.set(index, points.value(context, ValueReader.Use.ARRAY).toArray());
       return null;
     }
-    return new Found(index, context.tag, payload, context.payloadOffset, context.payloadLength);
+    return new Found(index, lookup.tag, payload, lookup.payloadOffset, lookup.payloadLength);
   }
 
   private byte[] read(ReadContext context, Found found) {
     context.setKey(keyspace, keys[found.index]);
-    context.tag = found.tag;
-    context.payloadRegion = found.payload;
-    context.payloadOffset = found.offset;
-    context.payloadLength = found.length;
+    Lookup lookup = context.lookup;
+    lookup.tag = found.tag;
+    lookup.payloadRegion = found.payload;
+    lookup.payloadOffset = found.offset;
+    lookup.payloadLength = found.length;
     return points.value(context, ValueReader.Use.ARRAY).toArray();
   }
 }

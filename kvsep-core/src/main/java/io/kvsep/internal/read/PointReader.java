@@ -39,48 +39,46 @@ final class PointReader {
    * @return whether it exists and is neither a tombstone nor expired; the context then holds it
    */
   boolean find(ReadState view, ReadContext context, long sequence) {
-    return locate(view, context, sequence) && isPresent(context);
+    if (!locate(view, context, sequence)) {
+      return false;
+    }
+    int kind = Tag.kind(context.lookup.tag);
+    if (!Tag.expires(kind)) {
+      return kind != Tag.DELETE;
+    }
+    Region payload = Objects.requireNonNull(context.lookup.payloadRegion);
+    return Payload.expiresAtMillis(kind, payload, context.lookup.payloadOffset) > clock.millis();
   }
 
   StoredValue value(ReadContext context, ValueReader.Use use) {
-    Region payload = Objects.requireNonNull(context.payloadRegion);
-    int kind = Tag.kind(context.tag);
+    Lookup found = context.lookup;
+    Region payload = Objects.requireNonNull(found.payloadRegion);
+    int kind = Tag.kind(found.tag);
     int header = Payload.headerLength(kind);
-    long offset = context.payloadOffset + header;
+    long offset = found.payloadOffset + header;
     if (Tag.baseKind(kind) == Tag.PUT) {
-      context.value.set(payload, offset, context.payloadLength - header);
+      context.value.set(payload, offset, found.payloadLength - header);
     } else {
+      Region key = context.key();
       context.scratch.expectAlone(use);
-      values.read(
-          payload, offset, context.key(), 0, context.keyLength, context.scratch, context.value);
+      values.read(payload, offset, key, 0, context.keyLength, context.scratch, context.value);
     }
     return context.value;
   }
 
   static EntryInfo info(ReadContext context) {
-    Region payload = Objects.requireNonNull(context.payloadRegion);
-    int kind = Tag.kind(context.tag);
+    Lookup found = context.lookup;
+    Region payload = Objects.requireNonNull(found.payloadRegion);
+    int kind = Tag.kind(found.tag);
     int header = Payload.headerLength(kind);
     int length =
         Tag.baseKind(kind) == Tag.PUT
-            ? context.payloadLength - header
-            : ValuePointer.valueLength(payload, context.payloadOffset + header);
+            ? found.payloadLength - header
+            : ValuePointer.valueLength(payload, found.payloadOffset + header);
     return new EntryInfo(
-        Tag.sequence(context.tag),
+        Tag.sequence(found.tag),
         length,
-        Payload.expiry(Payload.expiresAtMillis(kind, payload, context.payloadOffset)));
-  }
-
-  private boolean isPresent(ReadContext context) {
-    int kind = Tag.kind(context.tag);
-    if (kind == Tag.DELETE) {
-      return false;
-    }
-    if (!Tag.expires(kind)) {
-      return true;
-    }
-    Region payload = Objects.requireNonNull(context.payloadRegion);
-    return Payload.expiresAtMillis(kind, payload, context.payloadOffset) > clock.millis();
+        Payload.expiry(Payload.expiresAtMillis(kind, payload, found.payloadOffset)));
   }
 
   private static boolean locate(ReadState view, ReadContext context, long sequence) {
@@ -95,11 +93,8 @@ final class PointReader {
       long deleted = memtable.ranges().covering(key, 0, length, sequence);
       int node = memtable.find(key, 0, length, hash, seekTag);
       if (node != 0) {
-        context.tag = memtable.tag(node);
-        context.payloadRegion = memtable.arena();
-        context.payloadOffset = memtable.payloadOffset(node);
-        context.payloadLength = memtable.payloadLength(node);
-        return Tag.sequence(context.tag) > deleted;
+        memtable.read(node, context.lookup);
+        return Tag.sequence(context.lookup.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
         return false;
@@ -117,7 +112,7 @@ final class PointReader {
       }
       long deleted = deletedAt(table, key, length, sequence);
       if (get(table, reader, context, hash, seekTag, /* last= */ false)) {
-        return Tag.sequence(context.tag) > deleted;
+        return Tag.sequence(context.lookup.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
         return false;
@@ -131,7 +126,7 @@ final class PointReader {
       }
       long deleted = deletedAt(table, key, length, sequence);
       if (get(table, table.reader(), context, hash, seekTag, level == lastLevel)) {
-        return Tag.sequence(context.tag) > deleted;
+        return Tag.sequence(context.lookup.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {
         return false;
@@ -158,18 +153,8 @@ final class PointReader {
     }
     Region key = context.key();
     int length = context.keyLength;
-    Lookup lookup = context.lookup;
-    boolean found =
-        last
-            ? reader.getLast(key, 0, length, hash, seekTag, lookup)
-            : reader.get(key, 0, length, hash, seekTag, lookup);
-    if (!found) {
-      return false;
-    }
-    context.tag = lookup.tag;
-    context.payloadRegion = lookup.payloadRegion;
-    context.payloadOffset = lookup.payloadOffset;
-    context.payloadLength = lookup.payloadLength;
-    return true;
+    return last
+        ? reader.getLast(key, 0, length, hash, seekTag, context.lookup)
+        : reader.get(key, 0, length, hash, seekTag, context.lookup);
   }
 }

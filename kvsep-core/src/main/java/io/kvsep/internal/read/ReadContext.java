@@ -13,13 +13,15 @@ import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One reader's scratch state: the stored key it looks for, and the entry found. Not thread safe.
+ * One reader's scratch state: the stored key it looks for, and the entry found, in {@link #lookup}.
+ * Not thread safe.
  */
 public final class ReadContext implements SlotContext {
   /** Initial key buffer of a slot; most keys fit. */
@@ -34,16 +36,13 @@ public final class ReadContext implements SlotContext {
   /** Written only by the reading thread. */
   private final AtomicLong tableReads = new AtomicLong();
 
-  private final GrowingRegion key;
+  private final GrowingRegion keyMemory;
+  private @Nullable Region key;
   public final ValueReader.Scratch scratch;
   public final Lookup lookup;
   final StoredValue value = new StoredValue();
 
   public int keyLength;
-  long tag;
-  @Nullable Region payloadRegion;
-  long payloadOffset;
-  int payloadLength;
 
   /** For a reader outside the budget. */
   public ReadContext(MemoryLedger ledger) {
@@ -59,13 +58,13 @@ public final class ReadContext implements SlotContext {
         new ScratchBudget(Math.max(keptBytesMax, slotBytesMax), keptBytesMax, slotBytesMax);
     return () -> {
       ReadContext context = new ReadContext(ledger, memory.newShare());
-      context.key.ensure(KEY_RESERVED_BYTES);
+      context.keyMemory.ensure(KEY_RESERVED_BYTES);
       return context.verifying(config.verifiesValues());
     };
   }
 
   private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
-    key = new GrowingRegion(ledger, MemoryPurpose.READ);
+    keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
     lookup = new Lookup(ledger);
     scratch =
         new ValueReader.Scratch(
@@ -82,26 +81,27 @@ public final class ReadContext implements SlotContext {
     return this;
   }
 
+  /** Requires a key. */
   public Region key() {
-    return key.region();
+    return Objects.requireNonNull(key);
   }
 
   void setKey(int keyspace, byte[] userKey) {
     checkKeyLength(userKey.length);
     int prefixLength = putPrefix(keyspace, userKey.length);
-    key.region().put(prefixLength, userKey, 0, userKey.length);
+    key().put(prefixLength, userKey, 0, userKey.length);
   }
 
   public void setStoredKey(byte[] stored) {
     keyLength = stored.length;
-    key.ensure(keyLength).put(0, stored, 0, keyLength);
+    ensureKey().put(0, stored, 0, keyLength);
   }
 
   void setKey(int keyspace, BytesStore<?, ?> userKey) {
     checkKeyLength(userKey.readRemaining());
     int length = (int) userKey.readRemaining();
     int prefixLength = putPrefix(keyspace, length);
-    UserBytes.copy(userKey, key.region(), prefixLength);
+    UserBytes.copy(userKey, key(), prefixLength);
   }
 
   public static void checkKeyLength(long length) {
@@ -128,7 +128,7 @@ public final class ReadContext implements SlotContext {
   private int putPrefix(int keyspace, int userKeyLength) {
     int prefixLength = Keyspaces.prefixLength(keyspace);
     keyLength = prefixLength + userKeyLength;
-    Region target = key.ensure(keyLength);
+    Region target = ensureKey();
     if (prefixLength == 1) {
       target.putByte(0, (byte) keyspace);
     } else {
@@ -138,17 +138,23 @@ public final class ReadContext implements SlotContext {
     return prefixLength;
   }
 
+  private Region ensureKey() {
+    Region target = keyMemory.ensure(keyLength);
+    key = target;
+    return target;
+  }
+
   /**
    * Ends a call: drops its value and trims memory.
    *
    * @return false if other slots keep too much for this one to keep its own
    */
   public boolean trim() {
-    value.forget();
-    if (key.capacity() > KEY_KEPT_BYTES_MAX) {
-      key.close();
+    if (keyMemory.capacity() > KEY_KEPT_BYTES_MAX) {
+      keyMemory.close();
     }
     lookup.trim();
+    value.forget();
     return scratch.trim();
   }
 
@@ -159,7 +165,7 @@ public final class ReadContext implements SlotContext {
 
   @Override
   public void free() {
-    key.close();
+    keyMemory.close();
     lookup.close();
     scratch.close();
   }

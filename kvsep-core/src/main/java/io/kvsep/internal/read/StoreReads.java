@@ -91,9 +91,11 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      live.get();
+      ReadState view = live.get();
       context.setKey(keyspace, key);
-      return find(context, hold) ? points.value(context, ValueReader.Use.ARRAY).toArray() : null;
+      return find(view, context, hold)
+          ? points.value(context, ValueReader.Use.ARRAY).toArray()
+          : null;
     } finally {
       leave(slot);
     }
@@ -103,9 +105,9 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      live.get();
+      ReadState view = live.get();
       slot.context().setKey(keyspace, key);
-      return find(slot.context(), hold);
+      return find(view, slot.context(), hold);
     } finally {
       leave(slot);
     }
@@ -116,9 +118,9 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      live.get();
+      ReadState view = live.get();
       slot.context().setKey(keyspace, key);
-      return find(slot.context(), hold) ? PointReader.info(slot.context()) : null;
+      return find(view, slot.context(), hold) ? PointReader.info(slot.context()) : null;
     } finally {
       leave(slot);
     }
@@ -134,14 +136,14 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      live.get();
+      ReadState view = live.get();
       context.setKey(keyspace, key);
-      if (!find(context, hold)) {
+      if (!find(view, context, hold)) {
         return null;
       }
-      ByteBuffer view = view(context);
+      ByteBuffer value = view(context);
       rest(slot);
-      return shown(view, reader);
+      return shown(value, reader);
     } finally {
       leave(slot);
     }
@@ -179,17 +181,17 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      live.get();
+      ReadState view = live.get();
       context.setKey(keyspace, key);
-      if (!find(context, hold)) {
+      if (!find(view, context, hold)) {
         return null;
       }
       EntryInfo found = PointReader.info(context);
-      ByteBuffer view = found.valueLength() <= valueBytesMax ? view(context) : null;
+      ByteBuffer value = found.valueLength() <= valueBytesMax ? view(context) : null;
       rest(slot);
-      return view == null
+      return value == null
           ? reader.apply(found, null)
-          : shown(view, shown -> reader.apply(found, shown));
+          : shown(value, shown -> reader.apply(found, shown));
     } finally {
       leave(slot);
     }
@@ -201,9 +203,9 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      live.get();
+      ReadState view = live.get();
       context.setKey(keyspace, key);
-      if (!find(context, hold)) {
+      if (!find(view, context, hold)) {
         return -1;
       }
       StoredValue value = points.value(context, ValueReader.Use.COPY);
@@ -280,7 +282,7 @@ public final class StoreReads {
   private void leave(EpochSlot<ReadContext> slot) {
     try {
       if (epochs.isIn(slot) && !slot.isResting()) {
-        trim(slot);
+        trim(slot.context());
       }
     } finally {
       epochs.exit(slot);
@@ -289,12 +291,12 @@ public final class StoreReads {
 
   /** Exits the epochs but keeps the slot, so that close waits for the call. */
   private void rest(EpochSlot<ReadContext> slot) {
-    trim(slot);
+    trim(slot.context());
     epochs.rest(slot);
   }
 
-  private void trim(EpochSlot<ReadContext> slot) {
-    if (!slot.context().trim()) {
+  private void trim(ReadContext context) {
+    if (!context.trim()) {
       epochs.visitNext(ReadContext::giveBack);
     }
   }
@@ -303,14 +305,14 @@ public final class StoreReads {
    * Looks up the context's key. If the read state is current after the sequence number was read, it
    * holds everything up to that number, even a batch in several memtables.
    */
-  private boolean find(ReadContext context, SnapshotLease hold) {
-    while (true) {
-      ReadState view = live.get();
-      long moment = readable(hold);
-      if (live.isCurrent(view)) {
-        return points.find(view, context, moment);
-      }
+  private boolean find(ReadState first, ReadContext context, SnapshotLease hold) {
+    ReadState view = first;
+    long moment = readable(hold);
+    while (!live.isCurrent(view)) {
+      view = live.get();
+      moment = readable(hold);
     }
+    return points.find(view, context, moment);
   }
 
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {

@@ -1,30 +1,22 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the result of {@link TableReader#get} without allocation. One per reader; not thread
- * safe. The payload is in the table's mapping, in a cached block or in memory of this object. It is
+ * Receives the entry found by {@link TableReader#get} without allocation. One per reader; not
+ * thread safe. The payload is in the table's mapping, in a cached block or in memory of this object. It is
  * readable while the reader stays inside the epochs and starts no other lookup.
  */
-public final class Lookup implements AutoCloseable {
+public final class Lookup extends Position implements AutoCloseable {
   /** Capacity kept between lookups for uncached packed blocks. */
   private static final int KEPT_BYTES_MAX = 16 << 10;
 
   /** A wasted search in this many lookups costs next to nothing if the table is in memory. */
   private static final int HITS_MIN = 256;
-
-  public long tag;
-
-  /** Null until a lookup succeeds. */
-  public @Nullable Region payloadRegion;
-
-  public long payloadOffset;
-  public int payloadLength;
 
   final BlockView block = new BlockView();
 

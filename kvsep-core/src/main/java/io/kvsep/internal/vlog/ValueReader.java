@@ -86,13 +86,14 @@ public final class ValueReader {
       int keyLength,
       Scratch scratch,
       StoredValue result) {
-    long segmentId = ValuePointer.segment(pointer, pointerOffset);
-    long offset = ValuePointer.offset(pointer, pointerOffset);
-    int length = ValuePointer.recordLength(pointer, pointerOffset);
-    Segment segment = directory.find(segmentId);
+    ValuePointer target = scratch.pointer;
+    target.decode(pointer, pointerOffset);
+    long offset = target.offset;
+    int length = target.recordLength;
+    Segment segment = directory.find(target.segment);
     if (segment == null) {
       // The segment was rewritten; the offset is now that in its home.
-      directory.require(segmentId, offset, scratch.place);
+      directory.require(target.segment, offset, scratch.place);
       segment = scratch.place.segment();
       offset = scratch.place.offset();
     }
@@ -201,6 +202,7 @@ public final class ValueReader {
     private final ScratchBudget.@Nullable Share memory;
     final NativeWindow window = new NativeWindow();
     private final NativeWindow secondWindow = new NativeWindow();
+    private final ValuePointer pointer = new ValuePointer();
     private final RecordPlace place = new RecordPlace();
     private boolean alone;
     private boolean copied;
@@ -256,10 +258,12 @@ public final class ValueReader {
      * for this one to keep the rest.
      */
     public boolean trim() {
-      if (record.capacity() > SCRATCH_BYTES_MAX) {
+      long held = held();
+      if (held > SCRATCH_BYTES_MAX && record.capacity() > SCRATCH_BYTES_MAX) {
         record.close();
+        held = held();
       }
-      return memory == null || memory.isWithinKept(held()) || settle(memory);
+      return memory == null || memory.isWithinKept(held) || settle(memory);
     }
 
     private boolean settle(ScratchBudget.Share share) {

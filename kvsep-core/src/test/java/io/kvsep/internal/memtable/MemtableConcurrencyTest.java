@@ -7,6 +7,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -280,8 +281,10 @@ final class MemtableConcurrencyTest {
       long tag = tag(thread, n);
       int node = memtable.find(scratch, 0, 8, KeyHash.of(scratch, 0, 8), tag);
       assertTrue(node != Nodes.NULL, () -> "entry " + n + " of thread " + thread + " is gone");
-      assertEquals(tag, memtable.tag(node));
-      checkPayload(memtable.arena(), memtable.payloadOffset(node), key, tag);
+      Position found = new Position();
+      memtable.read(node, found);
+      assertEquals(tag, found.tag);
+      checkPayload(memtable.arena(), found.payloadOffset, key, tag);
     }
 
     private static void checkPayload(Region region, long offset, long key, long tag) {

@@ -9,6 +9,7 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.MemoryLedger;
@@ -240,10 +241,12 @@ final class MemtableModelTest {
         return;
       }
       assertTrue(node != Nodes.NULL);
-      assertEquals(expected.getKey().tag, memtable.tag(node));
+      Position found = new Position();
+      memtable.read(node, found);
+      assertEquals(expected.getKey().tag, found.tag);
       assertArrayEquals(
           expected.getValue(),
-          memtable.arena().getBytes(memtable.payloadOffset(node), memtable.payloadLength(node)));
+          memtable.arena().getBytes(found.payloadOffset, found.payloadLength));
     }
 
     @Override
