@@ -18,7 +18,7 @@ public abstract class EntryLookahead {
   public abstract boolean next(HeapEntry entry);
 
   /** As {@link InternalIterator#foresee}, starting with the entry seen last. */
-  public abstract void foresee(HeapEntry entry, PrefetchSink sink);
+  public abstract void foresee(PrefetchSink sink);
 
   /**
    * Copies the payload of the entry seen last to the start of an array. Copies arbitrary bytes in a

@@ -56,8 +56,7 @@ public abstract class InternalIterator implements AutoCloseable {
 
   /**
    * Reports entries that probably come next in a walk forward, starting with the current one, as
-   * far as that costs next to nothing. Entries reported before are not repeated. Requires a valid
-   * iterator; does not move it.
+   * far as that costs next to nothing. Requires a valid iterator; does not move it.
    */
   public void foresee(PrefetchSink sink) {
     // Not every source knows.

@@ -30,7 +30,7 @@ public final class Region extends RawBytes {
   private static final int LOOP_BYTES_MAX = 64;
 
   /** Below this length {@link #touchApart} equals {@link #touch}. */
-  public static final int APART_BYTES_MIN = PageProbe.PAGE_BYTES_MIN;
+  private static final int APART_BYTES_MIN = PageProbe.PAGE_BYTES_MIN;
 
   /** Number of parts in the loop of {@link #touchApart}. */
   private static final int TOUCHED_PARTS = 8;

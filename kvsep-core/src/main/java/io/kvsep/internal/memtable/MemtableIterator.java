@@ -1,12 +1,15 @@
 package io.kvsep.internal.memtable;
 
 import io.kvsep.internal.iterator.InternalIterator;
+import io.kvsep.internal.iterator.Position;
+import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.Region;
 
 /** Iterates over a skip list; a step back is a search, O(log n). */
 final class MemtableIterator extends InternalIterator {
   private final SkipList list;
   private final Nodes nodes;
+  private final Position foreseen = new Position();
   private long position;
 
   MemtableIterator(SkipList list) {
@@ -42,6 +45,17 @@ final class MemtableIterator extends InternalIterator {
   @Override
   public void previous() {
     stand(list.findBefore(nodes.arena(), here.keyOffset, here.keyLength, here.tag));
+  }
+
+  /** Follows the list, which also brings the next nodes into the processor caches. */
+  @Override
+  public void foresee(PrefetchSink sink) {
+    long at = position;
+    do {
+      nodes.read(SkipList.node(at), foreseen);
+      at = list.next(at);
+    } while (sink.entry(foreseen.tag, nodes.arena(), foreseen.payloadOffset)
+        && at != SkipList.NULL);
   }
 
   @Override

@@ -42,10 +42,11 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Maximum entries the scout passes per pointer of a batch. */
   private static final int ENTRIES_PASSED = 4;
 
-  /** Records to prefetch into the caches, at first and at most. */
-  private static final int NEAR_MIN = 2;
+  /** Records to prefetch into the processor caches at once. */
+  private static final int NEAR_RECORDS = 8;
 
-  private static final int NEAR_MAX = 16;
+  /** Includes entries without a record, of which a memtable may have any number in a row. */
+  private static final int NEAR_ENTRIES_MAX = 32;
 
   private final DeviceReads device;
   private final ValueReader values;
@@ -55,9 +56,10 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   private final int entriesAsked;
 
   private final RecordPrefetcher near;
-  private int nearNext = NEAR_MIN;
 
-  private boolean foreseen;
+  /** Number of moves until the records prefetched are used up. */
+  private long nearUntil;
+
   private @Nullable VisibleIterator scout;
   private boolean scoutStands;
   private long scoutSteps;
@@ -93,6 +95,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   void jumped(boolean ascending) {
     forward = ascending;
     movesAtRead = Long.MIN_VALUE / 2;
+    nearUntil = 0;
   }
 
   /** Whether to call {@link #reach} before a value is read. */
@@ -135,23 +138,17 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
 
   /**
    * Call before the cursor reads its value, inside the epochs, when not {@link #isDue}. Prefetches
-   * the next records for a cursor that reads every value in ascending order, more the longer it
-   * continues.
+   * the next records for a cursor that reads every value in ascending order.
    *
    * @param stepsLeft entries the cursor may still find
    */
   void approach(VisibleIterator cursor, long stepsLeft) {
     long movesSince = moves - movesAtRead;
     movesAtRead = moves;
-    if (movesSince != 1 || !forward) {
-      nearNext = NEAR_MIN;
-      return;
-    }
-    near.begin(Math.min(nearNext, stepsLeft == Long.MAX_VALUE ? stepsLeft : stepsLeft + 1));
-    cursor.foresee(this);
-    if (foreseen) {
-      foreseen = false;
-      nearNext = Math.min(2 * nearNext, NEAR_MAX);
+    if (movesSince == 1 && forward && moves >= nearUntil) {
+      nearUntil = moves;
+      near.begin(stepsLeft < NEAR_RECORDS ? stepsLeft + 1 : NEAR_RECORDS);
+      cursor.foresee(this);
       near.touch();
     }
   }
@@ -159,9 +156,11 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   @Override
   public boolean entry(long tag, Region payloadRegion, long payloadOffset) {
     int kind = Tag.kind(tag);
-    foreseen = true;
-    return Tag.baseKind(kind) != Tag.POINTER
-        || near.add(payloadRegion, payloadOffset + Payload.headerLength(kind));
+    nearUntil++;
+    boolean isRoom =
+        Tag.baseKind(kind) != Tag.POINTER
+            || near.add(payloadRegion, payloadOffset + Payload.headerLength(kind));
+    return isRoom && nearUntil - moves < NEAR_ENTRIES_MAX;
   }
 
   @Override

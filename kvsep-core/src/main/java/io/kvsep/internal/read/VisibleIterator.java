@@ -237,7 +237,7 @@ final class VisibleIterator implements AutoCloseable {
   void foresee(PrefetchSink sink) {
     EntryLookahead entries = ahead;
     if (entries != null) {
-      entries.foresee(current, sink);
+      entries.foresee(sink);
     } else if (forward) {
       source.foresee(sink);
     }

@@ -49,9 +49,6 @@ final class BlockCopy extends EntryLookahead {
 
   private int next;
 
-  /** Entries that start earlier were prefetched. */
-  private int foreseenTo;
-
   static boolean takes(long length) {
     return length <= BYTES_MAX;
   }
@@ -103,13 +100,11 @@ final class BlockCopy extends EntryLookahead {
   /**
    * Starts at an entry of the copy.
    *
-   * @param foreseen source offset; earlier entries were prefetched
    * @param below its agreement with the current key is kept up to date
    */
-  void begin(long offset, long foreseen, @Nullable KeyLimit below, long sequence) {
+  void begin(long offset, @Nullable KeyLimit below, long sequence) {
     entry = (int) (offset - base);
     next = entry;
-    foreseenTo = (int) Math.max(0, foreseen - base);
     limitKey = below;
     sequenceMax = sequence;
   }
@@ -124,10 +119,6 @@ final class BlockCopy extends EntryLookahead {
 
   long nextOffset() {
     return base + next;
-  }
-
-  long foreseenTo() {
-    return base + foreseenTo;
   }
 
   @Override
@@ -214,11 +205,8 @@ final class BlockCopy extends EntryLookahead {
   }
 
   @Override
-  public void foresee(HeapEntry seen, PrefetchSink sink) {
+  public void foresee(PrefetchSink sink) {
     int at = entry;
-    if (at < foreseenTo) {
-      return;
-    }
     try {
       boolean more = true;
       while (more && at < limit) {
@@ -233,10 +221,8 @@ final class BlockCopy extends EntryLookahead {
         more = sink.entry(tail & 0xff, source, base + tailAt + 1 + Varint.lengthTo(ends));
         at = end;
       }
-      foreseenTo = at;
     } catch (IndexOutOfBoundsException e) {
       // The read that reaches the damage reports it.
-      foreseenTo = limit;
     }
   }
 

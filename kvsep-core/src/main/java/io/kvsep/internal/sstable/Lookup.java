@@ -8,8 +8,8 @@ import io.kvsep.internal.memory.Region;
 
 /**
  * Receives the entry found by {@link TableReader#get} without allocation. One per reader; not
- * thread safe. The payload is in the table's mapping, in a cached block or in memory of this object. It is
- * readable while the reader stays inside the epochs and starts no other lookup.
+ * thread safe. The payload is in the table's mapping, in a cached block or in memory of this
+ * object. It is readable while the reader stays inside the epochs and starts no other lookup.
  */
 public final class Lookup extends Position implements AutoCloseable {
   /** Capacity kept between lookups for uncached packed blocks. */

@@ -49,9 +49,6 @@ final class TableIterator extends InternalIterator {
   /** Start of the current entry. */
   private long entry;
 
-  /** Earlier entries of the current block were prefetched. */
-  private long foreseenTo;
-
   /** For {@link #ahead}; null until first used. */
   private @Nullable BlockCopy copy;
 
@@ -188,9 +185,6 @@ final class TableIterator extends InternalIterator {
 
   @Override
   public void foresee(PrefetchSink sink) {
-    if (entry < foreseenTo) {
-      return;
-    }
     // All that is still needed of the current entry in the view.
     long next = block.next;
     try {
@@ -200,10 +194,8 @@ final class TableIterator extends InternalIterator {
         block.parseTail();
         at = block.next;
       } while (sink.entry(block.tag, source, block.payload) && at < block.limit);
-      foreseenTo = at;
     } catch (IndexOutOfBoundsException e) {
       // The read that reaches the damage reports it.
-      foreseenTo = block.limit;
     } finally {
       block.next = next;
     }
@@ -224,7 +216,7 @@ final class TableIterator extends InternalIterator {
       Region.requirePagesRead();
       copiedBlock = blockIndex;
     }
-    entries.begin(at, foreseenTo, limit, sequenceMax);
+    entries.begin(at, limit, sequenceMax);
     return entries;
   }
 
@@ -241,7 +233,6 @@ final class TableIterator extends InternalIterator {
     }
     entry = entries.entryOffset();
     block.next = entries.nextOffset();
-    foreseenTo = entries.foreseenTo();
     int length = seen.keyLength;
     if (length + COPY_SLACK > key.length()) {
       grow(length);
@@ -313,7 +304,6 @@ final class TableIterator extends InternalIterator {
       source = block.region();
       here.payloadRegion = source;
       here.payloadPasses = source != table.mapping();
-      foreseenTo = 0;
       // Steps within the block do not check for unreadable pages.
       DeferredPageFaults.mayFollow();
     }

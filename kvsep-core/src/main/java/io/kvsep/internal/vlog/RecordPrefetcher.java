@@ -22,13 +22,7 @@ public final class RecordPrefetcher {
   private final @Nullable Region[] regions = new Region[RECORDS_MAX];
   private final long[] offsets = new long[RECORDS_MAX];
   private final int[] lengths = new int[RECORDS_MAX];
-  private final boolean[] apart = new boolean[RECORDS_MAX];
-
-  /** Where recently added records end, including earlier calls: the next record may start there. */
-  private final long[] endSegments = new long[RECORDS_MAX];
-
-  private final long[] ends = new long[RECORDS_MAX];
-  private int endCount;
+  private final ValuePointer target = new ValuePointer();
   private int count;
   private int countMax;
   private int bytes;
@@ -51,20 +45,16 @@ public final class RecordPrefetcher {
    * @return whether the list is not full
    */
   public boolean add(Region pointer, long pointerOffset) {
-    long segmentId = ValuePointer.segment(pointer, pointerOffset);
-    Segment segment = directory.find(segmentId);
+    target.decode(pointer, pointerOffset);
+    Segment segment = directory.find(target.segment);
     Region mapped = segment == null ? null : segment.mappedSoFar();
     if (mapped != null) {
-      long offset = ValuePointer.offset(pointer, pointerOffset);
-      int recordLength = ValuePointer.recordLength(pointer, pointerOffset);
-      int length = Math.min(recordLength, BYTES_MAX - bytes);
+      long offset = target.offset;
+      int length = Math.min(target.recordLength, BYTES_MAX - bytes);
       if (offset >= 0 && length > 0 && length <= mapped.length() - offset) {
         regions[count] = mapped;
         offsets[count] = offset;
         lengths[count] = length;
-        // The processor prefetches what follows a record just read.
-        apart[count] =
-            length >= Region.APART_BYTES_MIN && !follows(segmentId, offset, recordLength);
         count++;
         bytes += length;
       }
@@ -82,31 +72,12 @@ public final class RecordPrefetcher {
       for (int i = 0; i < count; i++) {
         Region region = regions[i];
         if (region != null) {
-          if (apart[i]) {
-            region.touchApart(offsets[i], lengths[i]);
-          } else {
-            region.touch(offsets[i], lengths[i]);
-          }
+          region.touchApart(offsets[i], lengths[i]);
         }
       }
       Region.requirePagesRead();
     } catch (InternalError e) {
       // A reader of the record gets the fault.
     }
-  }
-
-  /** Remembers the end of the record for later calls. */
-  private boolean follows(long segmentId, long offset, int recordLength) {
-    int place = RECORDS_MAX - 1;
-    while (place >= 0 && (ends[place] != offset || endSegments[place] != segmentId)) {
-      place--;
-    }
-    boolean found = place >= 0;
-    if (!found) {
-      place = endCount++ & (RECORDS_MAX - 1);
-    }
-    endSegments[place] = segmentId;
-    ends[place] = offset + recordLength;
-    return found;
   }
 }
