@@ -134,35 +134,27 @@ public abstract class BoundedCursor implements InternalCursor {
 
   @Override
   public final boolean seek(byte[] userKey) {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      restart();
-      return arrive(mayShow() && jump(userKey, /* ahead= */ true), Place.AFTER_LAST);
-    } finally {
-      unclaim(claim);
-    }
+    return restart(userKey, /* ahead= */ true);
   }
 
   @Override
   public final boolean seekFloor(byte[] userKey) {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      restart();
-      return arrive(mayShow() && jump(userKey, /* ahead= */ false), Place.BEFORE_FIRST);
-    } finally {
-      unclaim(claim);
-    }
+    return restart(userKey, /* ahead= */ false);
   }
 
   /** Restarts at the first entry or the last in the cursor's order. */
   public final boolean toEnd(boolean first) {
+    return restart(/* userKey= */ null, first);
+  }
+
+  private boolean restart(byte @Nullable [] userKey, boolean ahead) {
     long claim = newClaim();
     try {
       claim(claim);
-      restart();
-      return arrive(mayShow() && begin(first), first ? Place.AFTER_LAST : Place.BEFORE_FIRST);
+      stepsLeft = bounds.limit();
+      place = Place.LOST;
+      boolean found = mayShow() && (userKey == null ? begin(ahead) : jump(userKey, ahead));
+      return arrive(found, ahead ? Place.AFTER_LAST : Place.BEFORE_FIRST);
     } finally {
       unclaim(claim);
     }
@@ -182,11 +174,6 @@ public abstract class BoundedCursor implements InternalCursor {
   /** With a limit of 0 nothing is read, so a transaction records no read. */
   private boolean mayShow() {
     return bounds.limit() > 0;
-  }
-
-  private void restart() {
-    stepsLeft = bounds.limit();
-    place = Place.LOST;
   }
 
   /** Finishes a step forward or an initial move. */

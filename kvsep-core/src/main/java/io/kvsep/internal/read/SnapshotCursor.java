@@ -19,6 +19,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -165,26 +166,7 @@ public final class SnapshotCursor extends BoundedCursor {
       copy(near, value, idle);
       return value;
     }
-    long claim = newClaim();
-    try {
-      claim(claim);
-      noteUser();
-      if (isInline()) {
-        byte[] value = inlineValue().toArray();
-        requireRead(ByteBuffer.wrap(value));
-        return value;
-      }
-      Epochs<ReadContext> epochs = reads.epochs();
-      EpochSlot<ReadContext> slot = epochs.vacant();
-      try {
-        slot = epochs.enter(slot);
-        return loggedValue().toArray();
-      } finally {
-        epochs.exit(slot);
-      }
-    } finally {
-      unclaim(claim);
-    }
+    return read(StoredValue::toArray, ByteBuffer::wrap);
   }
 
   @Override
@@ -196,20 +178,29 @@ public final class SnapshotCursor extends BoundedCursor {
       int length = copy(near, target.bytes, idle);
       return target.view.limit(length).position(0).order(ByteOrder.BIG_ENDIAN);
     }
+    return read(StoredValue::toView, value -> value);
+  }
+
+  /**
+   * Reads the value within a claim.
+   *
+   * @param form makes the result, which {@code buffer} shows as a buffer
+   */
+  private <T> T read(Function<StoredValue, T> form, Function<T, ByteBuffer> buffer) {
     long claim = newClaim();
     try {
       claim(claim);
       noteUser();
       if (isInline()) {
-        ByteBuffer value = inlineValue().toView();
-        requireRead(value);
+        T value = form.apply(inlineValue());
+        requireRead(buffer.apply(value));
         return value;
       }
       Epochs<ReadContext> epochs = reads.epochs();
       EpochSlot<ReadContext> slot = epochs.vacant();
       try {
         slot = epochs.enter(slot);
-        return loggedValue().toView();
+        return form.apply(loggedValue());
       } finally {
         epochs.exit(slot);
       }
@@ -229,50 +220,42 @@ public final class SnapshotCursor extends BoundedCursor {
 
   /** Whether the entry is a delete; possible only in a cursor over changes. */
   public boolean isDelete() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      noteUser();
-      requireEntry();
-      return iterator.kind() == Tag.DELETE;
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(entry -> entry.kind() == Tag.DELETE);
   }
 
   @Override
   public int valueLength() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      noteUser();
-      requireEntry();
-      int kind = iterator.kind();
-      int header = Payload.headerLength(kind);
-      if (Tag.baseKind(kind) == Tag.PUT) {
-        return iterator.payloadLength() - header;
-      }
-      long offset = iterator.payloadOffset() + header;
-      int length = ValuePointer.valueLength(iterator.payloadRegion(), offset);
-      Region.requirePagesRead();
-      return length;
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(
+        entry -> {
+          int header = Payload.headerLength(entry.kind());
+          if (Tag.baseKind(entry.kind()) == Tag.PUT) {
+            return entry.payloadLength() - header;
+          }
+          long offset = entry.payloadOffset() + header;
+          int length = ValuePointer.valueLength(entry.payloadRegion(), offset);
+          Region.requirePagesRead();
+          return length;
+        });
   }
 
   @Override
   public long expiresAtMillis() {
+    return ofEntry(
+        entry -> {
+          long at =
+              Payload.expiresAtMillis(entry.kind(), entry.payloadRegion(), entry.payloadOffset());
+          Region.requirePagesRead();
+          return at;
+        });
+  }
+
+  private <T> T ofEntry(Function<VisibleIterator, T> work) {
     long claim = newClaim();
     try {
       claim(claim);
       noteUser();
       requireEntry();
-      long at =
-          Payload.expiresAtMillis(
-              iterator.kind(), iterator.payloadRegion(), iterator.payloadOffset());
-      Region.requirePagesRead();
-      return at;
+      return work.apply(iterator);
     } finally {
       unclaim(claim);
     }

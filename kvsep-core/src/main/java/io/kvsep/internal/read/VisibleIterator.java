@@ -352,7 +352,10 @@ final class VisibleIterator implements AutoCloseable {
       agree = source.keyShared();
     }
     endRun(dead, /* found= */ false);
-    endWalk(/* stepped= */ skipCurrentKey);
+    if (skipCurrentKey) {
+      // No further block is entered, which would check.
+      Region.requirePagesRead();
+    }
     return false;
   }
 
@@ -406,13 +409,6 @@ final class VisibleIterator implements AutoCloseable {
     finder.endRun(dead);
   }
 
-  /** Checks the current block for page faults, as no further block is entered. */
-  private void endWalk(boolean stepped) {
-    if (stepped) {
-      Region.requirePagesRead();
-    }
-  }
-
   private boolean settleBackward() {
     forward = false;
     int dead = 0;
@@ -453,7 +449,7 @@ final class VisibleIterator implements AutoCloseable {
       dead++;
     }
     endRun(dead, /* found= */ false);
-    endWalk(/* stepped= */ true);
+    Region.requirePagesRead();
     return false;
   }
 
