@@ -76,13 +76,9 @@ class EngineReader implements KvReader {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    try {
-      List<byte @Nullable []> values = reads.getAll(keyspace, keys, hold());
-      confirm();
-      return values;
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    List<byte @Nullable []> values = PageFaults.guard(() -> reads.getAll(keyspace, keys, hold()));
+    confirm();
+    return values;
   }
 
   @Override
@@ -111,13 +107,17 @@ class EngineReader implements KvReader {
     Objects.requireNonNull(key, "key");
     requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
-    try {
-      R result = reads.readWithInfo(keyspace, key, hold(), valueBytesMax, reader);
-      confirm();
-      return result;
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    R result =
+        PageFaults.guard(
+            () ->
+                reads.readWithInfo(
+                    keyspace,
+                    key,
+                    hold(),
+                    valueBytesMax,
+                    reader));
+    confirm();
+    return result;
   }
 
   static <R extends @Nullable Object> BiFunction<EntryInfo, @Nullable ByteBuffer, R> whole(
@@ -152,12 +152,7 @@ class EngineReader implements KvReader {
   @Override
   public KvCursor cursor(ScanOptions options) {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
-    SnapshotCursor cursor;
-    try {
-      cursor = reads.cursor(bounds, hold());
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    SnapshotCursor cursor = PageFaults.guard(() -> reads.cursor(bounds, hold()));
     boolean handedOver = false;
     try {
       confirm();

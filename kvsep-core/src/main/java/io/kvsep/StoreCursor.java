@@ -34,20 +34,12 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public boolean seek(byte[] key) {
-    try {
-      return cursor.seek(Objects.requireNonNull(key, "key"));
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> cursor.seek(Objects.requireNonNull(key, "key")));
   }
 
   @Override
   public boolean seekFloor(byte[] key) {
-    try {
-      return cursor.seekFloor(Objects.requireNonNull(key, "key"));
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> cursor.seekFloor(Objects.requireNonNull(key, "key")));
   }
 
   @Override
@@ -93,21 +85,13 @@ final class StoreCursor implements KvCursor {
 
   @Override
   public int valueLength() {
-    try {
-      return cursor.valueLength();
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(cursor::valueLength);
   }
 
   @Override
   public OptionalLong expiresAtMillis() {
-    try {
-      long expiry = cursor.expiresAtMillis();
-      return expiry == InternalCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    long expiry = PageFaults.guard(cursor::expiresAtMillis);
+    return expiry == InternalCursor.NEVER ? OptionalLong.empty() : OptionalLong.of(expiry);
   }
 
   @Override

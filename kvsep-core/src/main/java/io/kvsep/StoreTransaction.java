@@ -23,11 +23,7 @@ final class StoreTransaction extends TransactionView implements Transaction {
 
   @Override
   public void commit() {
-    try {
-      transaction.commit();
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    PageFaults.guard(transaction::commit);
   }
 
   @Override

@@ -26,31 +26,19 @@ class TransactionView implements KvView {
   @Override
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
-    try {
-      return transaction.get(keyspace, key);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.get(keyspace, key));
   }
 
   @Override
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
-    try {
-      return transaction.contains(keyspace, key);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.contains(keyspace, key));
   }
 
   @Override
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
-    try {
-      return transaction.info(keyspace, key);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.info(keyspace, key));
   }
 
   @Override
@@ -58,22 +46,14 @@ class TransactionView implements KvView {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    try {
-      return transaction.getAll(keyspace, keys);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.getAll(keyspace, keys));
   }
 
   @Override
   public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
-    try {
-      return transaction.read(keyspace, key, reader);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.read(keyspace, key, reader));
   }
 
   @Override
@@ -89,22 +69,20 @@ class TransactionView implements KvView {
     Objects.requireNonNull(key, "key");
     EngineReader.requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
-    try {
-      return transaction.readWithInfo(keyspace, key, valueBytesMax, reader);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(
+        () ->
+            transaction.readWithInfo(
+                keyspace,
+                key,
+                valueBytesMax,
+                reader));
   }
 
   @Override
   public long get(BytesStore<?, ?> key, Bytes<?> target) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
-    try {
-      return transaction.get(keyspace, key, target);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.get(keyspace, key, target));
   }
 
   @Override
@@ -115,11 +93,7 @@ class TransactionView implements KvView {
   @Override
   public KvCursor cursor(ScanOptions options) {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
-    try {
-      return new StoreCursor(transaction.cursor(bounds));
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> new StoreCursor(transaction.cursor(bounds)));
   }
 
   @Override
@@ -174,10 +148,6 @@ class TransactionView implements KvView {
   @Override
   public long increment(byte[] key, long delta) {
     Objects.requireNonNull(key, "key");
-    try {
-      return transaction.increment(keyspace, key, delta);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    return PageFaults.guard(() -> transaction.increment(keyspace, key, delta));
   }
 }

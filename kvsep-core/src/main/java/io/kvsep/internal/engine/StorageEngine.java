@@ -241,9 +241,7 @@ public final class StorageEngine implements AutoCloseable {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
       checkDirectory();
-      work.run();
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
+      PageFaults.guard(work);
     } finally {
       writes.exit(slot);
     }
@@ -350,14 +348,11 @@ public final class StorageEngine implements AutoCloseable {
 
   /** The files of the value log in ascending id order; throws if the store is closed. */
   public List<SegmentStats> segments() {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      live.get();
-      return logSpace.files();
-    } finally {
-      epochs.exit(slot);
-    }
+    return epochs.inside(
+        context -> {
+          live.get();
+          return logSpace.files();
+        });
   }
 
   @Override

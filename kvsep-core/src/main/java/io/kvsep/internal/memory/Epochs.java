@@ -10,8 +10,10 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides when memory that readers may still use can be freed (epoch-based reclamation; K. Fraser,
@@ -113,6 +115,17 @@ public final class Epochs<C extends SlotContext> {
       slot = vacant();
     }
     return slot;
+  }
+
+  /** Runs {@code work} inside the epochs. Not for hot paths: the lambda may allocate. */
+  public <T extends @Nullable Object> T inside(Function<? super C, T> work) {
+    EpochSlot<C> slot = vacant();
+    try {
+      slot = enter(slot);
+      return work.apply(slot.context());
+    } finally {
+      exit(slot);
+    }
   }
 
   private boolean tryEnter(EpochSlot<C> slot) {

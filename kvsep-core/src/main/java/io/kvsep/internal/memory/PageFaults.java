@@ -1,6 +1,8 @@
 package io.kvsep.internal.memory;
 
 import io.kvsep.error.StorageException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Converts page faults of mapped files to exceptions. The JVM throws an {@link InternalError},
@@ -19,6 +21,24 @@ public final class PageFaults {
   public static void requireNone() {
     try {
       Region.requirePagesRead();
+    } catch (InternalError e) {
+      throw error(e);
+    }
+  }
+
+  /** Runs {@code work} and converts its page faults. Not for hot paths: the lambda may allocate. */
+  public static <T extends @Nullable Object> T guard(Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (InternalError e) {
+      throw error(e);
+    }
+  }
+
+  /** As {@link #guard(Supplier)}, without a result. */
+  public static void guard(Runnable work) {
+    try {
+      work.run();
     } catch (InternalError e) {
       throw error(e);
     }

@@ -2,7 +2,6 @@ package io.kvsep.internal.read;
 
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.concurrent.Scheduler.Lane;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.vlog.ReadBatch;
 import java.util.function.Consumer;
@@ -39,16 +38,14 @@ final class DeviceReads {
   }
 
   private void run(Consumer<ReadContext> work) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      try {
-        work.accept(slot.context());
-      } finally {
-        slot.context().trim();
-      }
-    } finally {
-      epochs.exit(slot);
-    }
+    epochs.inside(
+        context -> {
+          try {
+            work.accept(context);
+          } finally {
+            context.trim();
+          }
+          return true;
+        });
   }
 }

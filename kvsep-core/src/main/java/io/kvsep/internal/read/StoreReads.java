@@ -87,40 +87,37 @@ public final class StoreReads {
   }
 
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotLease hold) {
+    return find(
+        keyspace, key, hold, (points, at) -> points.value(at, ValueReader.Use.ARRAY).toArray());
+  }
+
+  public boolean contains(int keyspace, byte[] key, SnapshotLease hold) {
+    return find(keyspace, key, hold, (points, context) -> Boolean.TRUE) != null;
+  }
+
+  /** The key's newest entry without its value, null if absent. */
+  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotLease hold) {
+    return find(keyspace, key, hold, (points, context) -> PointReader.info(context));
+  }
+
+  /**
+   * Finds a key.
+   *
+   * @param result called inside the epochs with the entry found; a lambda without captures
+   * @return its result, null if the key is absent
+   */
+  private <T> @Nullable T find(
+      int keyspace,
+      byte[] key,
+      SnapshotLease hold,
+      BiFunction<PointReader, ReadContext, T> result) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
       ReadState view = live.get();
       context.setKey(keyspace, key);
-      return find(view, context, hold)
-          ? points.value(context, ValueReader.Use.ARRAY).toArray()
-          : null;
-    } finally {
-      leave(slot);
-    }
-  }
-
-  public boolean contains(int keyspace, byte[] key, SnapshotLease hold) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadState view = live.get();
-      slot.context().setKey(keyspace, key);
-      return find(view, slot.context(), hold);
-    } finally {
-      leave(slot);
-    }
-  }
-
-  /** The key's newest entry without its value, null if absent. */
-  public @Nullable EntryInfo info(int keyspace, byte[] key, SnapshotLease hold) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadState view = live.get();
-      slot.context().setKey(keyspace, key);
-      return find(view, slot.context(), hold) ? PointReader.info(slot.context()) : null;
+      return find(view, context, hold) ? result.apply(points, context) : null;
     } finally {
       leave(slot);
     }
@@ -317,15 +314,11 @@ public final class StoreReads {
 
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
     // Inside the epochs until the cursor is registered, so that close either waits or finds it.
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
-      PinnedReadState held = held(hold);
-      return registered(makeCursor(held, bounds, EVERYTHING, context));
-    } finally {
-      epochs.exit(slot);
-    }
+    return epochs.inside(
+        slot -> {
+          ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
+          return registered(makeCursor(held(hold), bounds, EVERYTHING, context));
+        });
   }
 
   KnownGaps gaps() {
@@ -338,13 +331,7 @@ public final class StoreReads {
 
   /** Pins the current commit for any number of scans; the caller closes it. */
   public PinnedReadState moment() {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      return held(LATEST);
-    } finally {
-      epochs.exit(slot);
-    }
+    return epochs.inside(slot -> held(LATEST));
   }
 
   /**
@@ -379,18 +366,15 @@ public final class StoreReads {
    * @param since shows changes after this number, including deletes, or {@link #EVERYTHING}
    */
   SnapshotCursor cursor(PinnedReadState held, ScanBounds bounds, long since) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      live.get();
-      ReadContext context = new ReadContext(ledger);
-      if (!held.view().tryRetain()) {
-        throw new IllegalStateException("the moment is over");
-      }
-      return registered(makeCursor(held, bounds, since, context));
-    } finally {
-      epochs.exit(slot);
-    }
+    return epochs.inside(
+        slot -> {
+          live.get();
+          ReadContext context = new ReadContext(ledger);
+          if (!held.view().tryRetain()) {
+            throw new IllegalStateException("the moment is over");
+          }
+          return registered(makeCursor(held, bounds, since, context));
+        });
   }
 
   private SnapshotCursor registered(SnapshotCursor cursor) {

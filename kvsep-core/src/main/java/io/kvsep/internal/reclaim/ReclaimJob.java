@@ -100,19 +100,13 @@ public final class ReclaimJob {
    * Reads the victims sequentially into memory. Use it if most of their bytes will be copied in key
    * order, which would otherwise fetch absent pages one by one.
    */
-  private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
+  private void warmUp(Epochs<?> epochs) {
     PageWarmer files = new PageWarmer(context.segments());
     for (long file : plan.files()) {
       files.restart();
       boolean more = true;
       while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
-        EpochSlot<C> slot = epochs.vacant();
-        try {
-          slot = epochs.enter(slot);
-          more = files.step(file);
-        } finally {
-          epochs.exit(slot);
-        }
+        more = epochs.inside(slot -> files.step(file));
         context.pace().moved(PageWarmer.STEP_BYTES);
       }
     }

@@ -5,9 +5,7 @@ import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
 import io.kvsep.internal.config.ReclaimGoal;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
@@ -21,7 +19,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiFunction;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -121,7 +118,7 @@ public final class RefreshTargets implements PointerTargets {
     if (plan.move()) {
       return new HomePins(Map.of());
     }
-    Map<Long, Segment> wanted = inside(epochs, () -> settledHomes(plan));
+    Map<Long, Segment> wanted = epochs.inside(context -> settledHomes(plan));
     lock.lock();
     try {
       Map<Long, SegmentState> now = versions.current().segments();
@@ -184,18 +181,6 @@ public final class RefreshTargets implements PointerTargets {
 
   private void unpin(Long file) {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
-  }
-
-  /** Runs {@code work} inside the epochs, because nothing else protects the files yet. */
-  private static <C extends SlotContext, T extends @Nullable Object> T inside(
-      Epochs<C> epochs, Supplier<T> work) {
-    EpochSlot<C> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      return work.get();
-    } finally {
-      epochs.exit(slot);
-    }
   }
 
   private Map<Long, Segment> settledHomes(CompactionPlan plan) {

@@ -3,8 +3,6 @@ package io.kvsep.internal.txn;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
-import io.kvsep.internal.memory.EpochSlot;
-import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memtable.EntryTest;
@@ -106,17 +104,15 @@ public final class ConflictCheck implements CommitCondition {
 
   @Override
   public boolean isBehind() {
-    Epochs<ReadContext> epochs = reads.epochs();
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadState view = reads.live().get();
-      MemtableHighWater mark = seen;
-      int index = mark == null ? -1 : mark.indexIn(view);
-      return mark == null || index < 0 || mark.entriesSince(view, index) > BEHIND_MAX;
-    } finally {
-      epochs.exit(slot);
-    }
+    return reads
+        .epochs()
+        .inside(
+            context -> {
+              ReadState view = reads.live().get();
+              MemtableHighWater mark = seen;
+              int index = mark == null ? -1 : mark.indexIn(view);
+              return mark == null || index < 0 || mark.entriesSince(view, index) > BEHIND_MAX;
+            });
   }
 
   private boolean look(boolean leading) {
@@ -197,25 +193,21 @@ public final class ConflictCheck implements CommitCondition {
    * @param first first index of what was read; up to {@code end}
    */
   private boolean changesPoint(NewestTag newest, int first, int end) {
-    Epochs<ReadContext> epochs = reads.epochs();
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadContext context = slot.context();
-      for (int i = first; i < end; i++) {
-        if (!read.isPoint(i)) {
-          continue;
-        }
-        context.setStoredKey(read.start(i));
-        long hash = KeyHash.of(context.key(), 0, context.keyLength);
-        if (Tag.sequence(newest.of(context, hash)) > sequence) {
-          return true;
-        }
-      }
-      return false;
-    } finally {
-      epochs.exit(slot);
-    }
+    return reads
+        .epochs()
+        .inside(
+            context -> {
+              for (int i = first; i < end; i++) {
+                if (read.isPoint(i)) {
+                  context.setStoredKey(read.start(i));
+                  long hash = KeyHash.of(context.key(), 0, context.keyLength);
+                  if (Tag.sequence(newest.of(context, hash)) > sequence) {
+                    return true;
+                  }
+                }
+              }
+              return false;
+            });
   }
 
   private static long newestTag(Memtable memtable, ReadContext context, long hash) {
@@ -233,16 +225,14 @@ public final class ConflictCheck implements CommitCondition {
     if (pointsOnly) {
       return false;
     }
-    Epochs<ReadContext> epochs = reads.epochs();
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      try (InternalIterator entries = memtable.iterator()) {
-        return changesRange(entries, slot.context(), 0, read.count());
-      }
-    } finally {
-      epochs.exit(slot);
-    }
+    return reads
+        .epochs()
+        .inside(
+            context -> {
+              try (InternalIterator entries = memtable.iterator()) {
+                return changesRange(entries, context, 0, read.count());
+              }
+            });
   }
 
   private boolean changes(TableFile table) {

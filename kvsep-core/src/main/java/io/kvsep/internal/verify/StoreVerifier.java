@@ -5,11 +5,9 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.TableCheck;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.sstable.TableMeta.SegmentUse;
@@ -251,15 +249,10 @@ public final class StoreVerifier {
       }
     }
 
-    private <C extends SlotContext> @Nullable CorruptionException follow(
-        Epochs<C> epochs, Region key, int keyLength, int kind, Region payload, long payloadOffset) {
-      EpochSlot<C> slot = epochs.vacant();
-      try {
-        slot = epochs.enter(slot);
-        return pointers.check(payload, payloadOffset, kind, key, 0, keyLength);
-      } finally {
-        epochs.exit(slot);
-      }
+    private @Nullable CorruptionException follow(
+        Epochs<?> epochs, Region key, int keyLength, int kind, Region payload, long payloadOffset) {
+      return epochs.inside(
+          context -> pointers.check(payload, payloadOffset, kind, key, 0, keyLength));
     }
   }
 }

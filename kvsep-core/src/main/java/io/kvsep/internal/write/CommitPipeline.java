@@ -8,7 +8,6 @@ import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.PageFaults;
-import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.vlog.Frame;
 import java.io.IOException;
@@ -319,14 +318,10 @@ public final class CommitPipeline {
   }
 
   private static boolean holds(CommitCondition condition, WriteRequest request) {
-    try {
-      boolean holds = condition.holds(request);
-      // Raises page faults of these reads here, not in the rest of the group.
-      Region.requirePagesRead();
-      return holds;
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    }
+    boolean holds = PageFaults.guard(() -> condition.holds(request));
+    // Raises page faults of these reads here, not in the rest of the group.
+    PageFaults.requireNone();
+    return holds;
   }
 
   private void complete(List<WriteRequest> group) {
