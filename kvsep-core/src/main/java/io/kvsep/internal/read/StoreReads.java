@@ -96,7 +96,7 @@ public final class StoreReads {
   }
 
   /** The key's newest entry without its value, null if absent. */
-  public @Nullable FoundEntry info(int keyspace, byte[] key, SnapshotLease hold) {
+  public @Nullable EntryInfo info(int keyspace, byte[] key, SnapshotLease hold) {
     return find(keyspace, key, hold, (points, context) -> PointReader.info(context));
   }
 
