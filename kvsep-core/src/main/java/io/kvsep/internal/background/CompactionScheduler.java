@@ -261,14 +261,10 @@ public final class CompactionScheduler {
   /** Whether a damaged table keeps level 0 from getting shorter, so that waiting is no use. */
   public boolean isLevelZeroStuck() {
     Version version = versions.current();
-    if (version == stuck) {
-      return true;
+    if (version != stuck && LevelZeroBypass.isStuck(picker, version, spared.tablesIn(version))) {
+      stuck = version;
     }
-    if (!LevelZeroBypass.isStuck(picker, version, spared.tablesIn(version))) {
-      return false;
-    }
-    stuck = version;
-    return true;
+    return version == stuck;
   }
 
   /**
