@@ -47,32 +47,34 @@ public final class Change {
   }
 
   /**
-   * Position in the order of all changes. Sequence numbers ascend, with gaps. Pass it to {@link
-   * KvStore#changes} to continue after this change; that position may be in the middle of a commit.
+   * {@return position in the order of all changes} Sequence numbers ascend, with gaps. Pass it to
+   * {@link KvStore#changes} to continue after this change; that position may be in the middle of a
+   * commit.
    */
   public long sequence() {
     return sequence;
   }
 
+  /** {@return what the change does} */
   public Kind kind() {
     return kind;
   }
 
-  /** Id of the keyspace, 0 for the store's own. Ids are never reused. */
+  /** {@return id of the keyspace, 0 for the store's own} Ids are never reused. */
   public int keyspaceId() {
     return keyspaceId;
   }
 
   /**
-   * Name of the keyspace; null for the store's own, and for a keyspace that has been dropped since.
-   * Dropping a keyspace appears as the deletion of all its keys.
+   * {@return name of the keyspace; null for the store's own, and for a keyspace that has been
+   * dropped since} Dropping a keyspace appears as the deletion of all its keys.
    */
   public @Nullable String keyspace() {
     return keyspace;
   }
 
   /**
-   * The key. For a range, its first key; empty if the range starts at the beginning of the
+   * {@return the key} For a range, its first key; empty if the range starts at the beginning of the
    * keyspace.
    */
   public byte[] key() {
@@ -80,7 +82,7 @@ public final class Change {
   }
 
   /**
-   * The value of a {@link Kind#PUT}.
+   * {@return the value of a {@link Kind#PUT}}
    *
    * @throws IllegalStateException if the change is of another kind
    */
@@ -93,8 +95,8 @@ public final class Change {
   }
 
   /**
-   * The exclusive end of a {@link Kind#DELETE_RANGE}; null if the range extends to the end of the
-   * keyspace.
+   * {@return the exclusive end of a {@link Kind#DELETE_RANGE}; null if the range extends to the end
+   * of the keyspace}
    *
    * @throws IllegalStateException if the change is of another kind
    */
@@ -105,12 +107,15 @@ public final class Change {
     return value;
   }
 
-  /** When the value expires, in milliseconds since the epoch. Expiry itself is not a change. */
+  /**
+   * {@return when the value expires, in milliseconds since the epoch} Expiry itself is not a
+   * change.
+   */
   public OptionalLong expiresAtMillis() {
     return expiresAtMillis == 0 ? OptionalLong.empty() : OptionalLong.of(expiresAtMillis);
   }
 
-  /** Whether this is the last change of its commit, such as a batch or a transaction. */
+  /** {@return whether this is the last change of its commit, such as a batch or a transaction} */
   public boolean endsCommit() {
     return endsCommit;
   }

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ChangeFeed extends AutoCloseable {
   /**
-   * The next change, or null if there is none yet. Reads and checks a few hundred kilobytes of the
-   * log at a time.
+   * {@return the next change, or null if there is none yet} Reads and checks a few hundred
+   * kilobytes of the log at a time.
    *
    * @throws io.kvsep.error.ChangesLostException if some of the next changes are lost
    * @throws io.kvsep.error.CorruptionException if the log is damaged there; the feed cannot
@@ -53,6 +53,7 @@ public interface ChangeFeed extends AutoCloseable {
    * the wait and keeps the interrupt status set.
    *
    * @param atMost how long to wait, zero or more
+   * @return the next change, or null if the time has passed
    */
   @Nullable Change poll(Duration atMost);
 

@@ -13,6 +13,8 @@ public abstract sealed class Durability {
   /**
    * A write is acknowledged once it is on stable storage. Concurrent writers share one sync (group
    * commit).
+   *
+   * @return the durability of a write that waits for its sync
    */
   public static Durability sync() {
     return Sync.INSTANCE;
@@ -21,6 +23,9 @@ public abstract sealed class Durability {
   /**
    * An acknowledged write survives the end of the process. A power failure loses at most the last
    * {@code syncInterval}, which must be positive; less than a millisecond counts as one.
+   *
+   * @param syncInterval time between syncs
+   * @return the durability of a write that is synced later
    */
   public static Durability async(Duration syncInterval) {
     Objects.requireNonNull(syncInterval, "syncInterval");
@@ -34,6 +39,8 @@ public abstract sealed class Durability {
    * The log is synced only by {@code sync()}, {@code flush()} and {@code close()}, and when a
    * memtable is full. Acknowledged writes still survive the end of the process. For bulk loads and
    * state that can be rebuilt.
+   *
+   * @return the durability of a write that is not synced
    */
   public static Durability none() {
     return None.INSTANCE;

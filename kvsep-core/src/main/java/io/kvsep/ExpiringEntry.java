@@ -9,6 +9,8 @@ import java.util.Objects;
  *
  * @param expiresAtMillis milliseconds since the epoch from which the entry is absent; positive. If
  *     it has passed, the entry only removes the existing entry of its key
+ * @param key the key
+ * @param value the value
  */
 @SuppressWarnings("ArrayRecordComponent") // Arrays compare by identity; entries are not values.
 public record ExpiringEntry(byte[] key, byte[] value, long expiresAtMillis)

@@ -21,11 +21,12 @@ public final class Keyspace {
     this.name = name;
   }
 
+  /** {@return the name of the keyspace} */
   public String name() {
     return name;
   }
 
-  /** The id, which is never reused; see {@link Change#keyspaceId}. */
+  /** {@return the id, which is never reused; see {@link Change#keyspaceId}} */
   public int id() {
     return id;
   }

@@ -15,46 +15,64 @@ import java.util.OptionalLong;
  * on a closed cursor or a closed store throw {@link io.kvsep.error.StoreClosedException}.
  */
 public interface KvCursor extends AutoCloseable {
-  /** Moves to the next entry, on a new cursor to the first. Returns whether there is one. */
+  /**
+   * Moves to the next entry, on a new cursor to the first.
+   *
+   * @return whether there is an entry
+   */
   boolean next();
 
-  /** Moves to the previous entry, on a new cursor to the last. Returns whether there is one. */
+  /**
+   * Moves to the previous entry, on a new cursor to the last.
+   *
+   * @return whether there is an entry
+   */
   boolean previous();
 
-  /** Moves to the first entry at or after {@code key} within the bounds, in cursor order. */
+  /**
+   * Moves to the first entry at or after {@code key} within the bounds, in cursor order.
+   *
+   * @param key the key
+   * @return whether there is such an entry
+   */
   boolean seek(byte[] key);
 
-  /** Moves to the last entry at or before {@code key} within the bounds, in cursor order. */
+  /**
+   * Moves to the last entry at or before {@code key} within the bounds, in cursor order.
+   *
+   * @param key the key
+   * @return whether there is such an entry
+   */
   boolean seekFloor(byte[] key);
 
-  /** Whether the cursor is positioned on an entry. */
+  /** {@return whether the cursor is positioned on an entry} */
   boolean isValid();
 
-  /** A copy of the key; throws {@link IllegalStateException} if not valid. */
+  /** {@return a copy of the key; throws {@link IllegalStateException} if not valid} */
   byte[] key();
 
   /**
-   * A copy of the value; throws {@link IllegalStateException} if not valid or with {@link
-   * ScanOptions#keysOnly()}.
+   * {@return a copy of the value; throws {@link IllegalStateException} if not valid or with {@link
+   * ScanOptions#keysOnly()}}
    */
   byte[] value();
 
   /**
-   * A read-only view of the key, valid until the cursor moves or closes. The buffer object may be
-   * reused.
+   * {@return a read-only view of the key, valid until the cursor moves or closes} The buffer object
+   * may be reused.
    */
   ByteBuffer keyView();
 
   /**
-   * A read-only view of the value, valid until the cursor moves or closes. The value is copied in
-   * the same cases as by {@link KvReader#read}; the buffer object may then be reused.
+   * {@return a read-only view of the value, valid until the cursor moves or closes} The value is
+   * copied in the same cases as by {@link KvReader#read}; the buffer object may then be reused.
    */
   ByteBuffer valueView();
 
-  /** Length of the value in bytes; does not read the value. */
+  /** {@return length of the value in bytes; does not read the value} */
   int valueLength();
 
-  /** When the entry expires, in milliseconds since the epoch; empty if never. */
+  /** {@return when the entry expires, in milliseconds since the epoch; empty if never} */
   OptionalLong expiresAtMillis();
 
   /** Releases what the cursor pins; idempotent. */

@@ -52,6 +52,9 @@ public final class KvMetrics implements AutoCloseable {
    * store that is opened again takes the place of the closed one, and several open stores need tags
    * that tell them apart.
    *
+   * @param store the store
+   * @param registry receives the meters
+   * @param tags tags of all meters
    * @return what {@link #close} removes the meters with; it need not be kept
    * @throws StoreClosedException when the store is closed
    */

@@ -20,70 +20,87 @@ public final class KvOptions {
     this.values = values;
   }
 
+  /** {@return options with every default} */
   public static KvOptions defaults() {
     return DEFAULTS;
   }
 
+  /** {@return a builder with every default} */
   public static Builder builder() {
     return new Builder();
   }
 
+  /** {@return the value of {@link Builder#durability}} */
   public Durability durability() {
     return values.durability;
   }
 
+  /** {@return the value of {@link Builder#memoryBudgetBytes}} */
   public long memoryBudgetBytes() {
     return values.memoryBudgetBytes;
   }
 
+  /** {@return the value of {@link Builder#inlineValueBytesMax}} */
   public int inlineValueBytesMax() {
     return values.inlineValueBytesMax;
   }
 
+  /** {@return the value of {@link Builder#segmentBytes}} */
   public long segmentBytes() {
     return values.segmentBytes;
   }
 
+  /** {@return the value of {@link Builder#valueCompression}} */
   public ValueCompression valueCompression() {
     return values.valueCompression;
   }
 
+  /** {@return the value of {@link Builder#valueCompressionBytesMin}} */
   public int valueCompressionBytesMin() {
     return values.valueCompressionBytesMin;
   }
 
+  /** {@return the value of {@link Builder#keyBlockCompression}} */
   public ValueCompression keyBlockCompression() {
     return values.keyBlockCompression;
   }
 
+  /** {@return the value of {@link Builder#spaceAmplificationMax}} */
   public double spaceAmplificationMax() {
     return values.spaceAmplificationMax;
   }
 
+  /** {@return the value of {@link Builder#changeRetentionBytes}} */
   public long changeRetentionBytes() {
     return values.changeRetentionBytes;
   }
 
+  /** {@return the value of {@link Builder#backgroundThreads}} */
   public int backgroundThreads() {
     return values.backgroundThreads;
   }
 
+  /** {@return the value of {@link Builder#verifyValues}} */
   public boolean verifyValues() {
     return values.verifyValues;
   }
 
+  /** {@return the value of {@link Builder#readOnly}} */
   public boolean readOnly() {
     return values.readOnly;
   }
 
+  /** {@return the value of {@link Builder#createIfMissing}} */
   public boolean createIfMissing() {
     return values.createIfMissing;
   }
 
+  /** {@return the value of {@link Builder#exclusive}} */
   public boolean exclusive() {
     return values.exclusive;
   }
 
+  /** {@return the value of {@link Builder#clock}} */
   public Clock clock() {
     return values.clock;
   }
@@ -114,7 +131,12 @@ public final class KvOptions {
 
     private Builder() {}
 
-    /** What an acknowledged write survives. Default: async, one second. */
+    /**
+     * What an acknowledged write survives. Default: async, one second.
+     *
+     * @param value the value of the option
+     * @return this builder
+     */
     public Builder durability(Durability value) {
       durability = Objects.requireNonNull(value, "durability");
       return this;
@@ -126,6 +148,9 @@ public final class KvOptions {
      * backup still pins ({@link StoreStats#pinned}), and, in a read-only store, memtables for a log
      * written with a larger budget. Default 256 MiB, at most a quarter of the memory available to
      * the process (of its control group, if limited); minimum 16 MiB.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder memoryBudgetBytes(long value) {
       memoryBudgetBytes = value;
@@ -135,6 +160,9 @@ public final class KvOptions {
     /**
      * Values up to this many bytes are stored inline with their keys; longer ones only in the value
      * log. Default 256, from 0 (only empty values) to 64 KiB.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder inlineValueBytesMax(int value) {
       inlineValueBytesMax = value;
@@ -144,6 +172,9 @@ public final class KvOptions {
     /**
      * Length of a value-log segment. While little data is live, segments are shorter, from 32 MiB.
      * Default 256 MiB, from 1 MiB to 1 GiB.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder segmentBytes(long value) {
       segmentBytes = value;
@@ -153,13 +184,21 @@ public final class KvOptions {
     /**
      * Values are stored compressed if that saves at least 12.5 %. After a run of incompressible
      * values, compression is skipped for a while. Default {@link ValueCompression#LZ4}.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder valueCompression(ValueCompression value) {
       valueCompression = Objects.requireNonNull(value, "valueCompression");
       return this;
     }
 
-    /** Shorter values are never compressed. Default 1 KiB, minimum 64 bytes. */
+    /**
+     * Shorter values are never compressed. Default 1 KiB, minimum 64 bytes.
+     *
+     * @param value the value of the option
+     * @return this builder
+     */
     public Builder valueCompressionBytesMin(int value) {
       valueCompressionBytesMin = value;
       return this;
@@ -169,6 +208,9 @@ public final class KvOptions {
      * Compression of key blocks, including inline values, in the lower levels. Saves space if
      * inline values compress well; slows random reads that miss the cache of decompressed blocks.
      * Default {@link ValueCompression#NONE}.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder keyBlockCompression(ValueCompression value) {
       keyBlockCompression = Objects.requireNonNull(value, "keyBlockCompression");
@@ -188,6 +230,9 @@ public final class KvOptions {
      * ended early if much of it is garbage; files pinned by open cursors; the output file of a
      * running job; and garbage caused by the writes of the last two seconds, up to 128 MiB. In a
      * store of less than 640 MiB the last item may exceed the allowance itself.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder spaceAmplificationMax(double value) {
       spaceAmplificationMax = value;
@@ -200,6 +245,9 @@ public final class KvOptions {
      * addition to the active segment. They are not counted by {@link #spaceAmplificationMax}. A
      * store larger than memory holds the values in them twice, because it keeps a second copy in
      * key order. Default 0: changes can be read until their file is reclaimed or rewritten.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder changeRetentionBytes(long value) {
       changeRetentionBytes = value;
@@ -209,6 +257,9 @@ public final class KvOptions {
     /**
      * Threads for flushes and compactions, from 1 to 64. Reclaim and each bulk load use one more
      * thread. The default depends on the number of processors.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder backgroundThreads(int value) {
       backgroundThreads = value;
@@ -226,6 +277,9 @@ public final class KvOptions {
      * <p>Everything else is always verified: keys, inline values, that a value belongs to its key,
      * and all data that recovery, reclaim, {@link KvStore#verify}, backups and {@link
      * KvStore#changes} read. Checkpoints link or copy files unread, whatever this option.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder verifyValues(boolean value) {
       verifyValues = value;
@@ -235,19 +289,32 @@ public final class KvOptions {
     /**
      * Opens an existing store without changing a byte. Calls that write throw {@link
      * io.kvsep.error.ReadOnlyStoreException}. Default false.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder readOnly(boolean value) {
       readOnly = value;
       return this;
     }
 
-    /** Whether a missing store is created; otherwise opening fails. Default true. */
+    /**
+     * Whether a missing store is created; otherwise opening fails. Default true.
+     *
+     * @param value the value of the option
+     * @return this builder
+     */
     public Builder createIfMissing(boolean value) {
       createIfMissing = value;
       return this;
     }
 
-    /** Whether opening fails if the store already exists. Default false. */
+    /**
+     * Whether opening fails if the store already exists. Default false.
+     *
+     * @param value the value of the option
+     * @return this builder
+     */
     public Builder exclusive(boolean value) {
       exclusive = value;
       return this;
@@ -257,6 +324,9 @@ public final class KvOptions {
      * Clock for times to live. Default: the system clock. Reads of expiring entries, writes and
      * background work call it, possibly while other threads wait for them, so it must return at
      * once and must not call the store.
+     *
+     * @param value the value of the option
+     * @return this builder
      */
     public Builder clock(Clock value) {
       clock = Objects.requireNonNull(value, "clock");
@@ -266,6 +336,7 @@ public final class KvOptions {
     /**
      * Builds the options.
      *
+     * @return the options
      * @throws IllegalArgumentException if any option is invalid; the message names every problem
      */
     public KvOptions build() {

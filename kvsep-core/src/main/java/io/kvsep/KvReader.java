@@ -23,22 +23,35 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread safe. Readers take no lock and never wait for writers.
  */
 public interface KvReader {
-  /** A new copy of the value, or null if the key is absent. Allocates only the result. */
+  /**
+   * {@return a new copy of the value, or null if the key is absent} Allocates only the result.
+   *
+   * @param key the key
+   */
   byte @Nullable [] get(byte[] key);
 
-  /** Whether the key is present; does not read the value. */
+  /**
+   * {@return whether the key is present; does not read the value}
+   *
+   * @param key the key
+   */
   boolean contains(byte[] key);
 
   /**
-   * Version, length and expiry of the entry, or null if the key is absent; does not read the value.
+   * {@return version, length and expiry of the entry, or null if the key is absent; does not read
+   * the value}
+   *
+   * @param key the key
    */
   @Nullable EntryInfo info(byte[] key);
 
   /**
-   * The values of {@code keys} in the given order, null where absent, all as of one point in time.
-   * Keys may repeat. Values that are not in memory are read many at once, which is much faster than
-   * a {@link #get(byte[])} for each. While it runs, a call for many keys pins the files and memory
-   * of its read state like a cursor.
+   * {@return the values of {@code keys} in the given order, null where absent, all as of one point
+   * in time} Keys may repeat. Values that are not in memory are read many at once, which is much
+   * faster than a {@link #get(byte[])} for each. While it runs, a call for many keys pins the files
+   * and memory of its read state like a cursor.
+   *
+   * @param keys the keys
    */
   List<byte @Nullable []> getAll(List<byte[]> keys);
 
@@ -56,12 +69,22 @@ public interface KvReader {
    * waits for this call. Exceptions of {@code reader} propagate unchanged, except that an {@link
    * InternalError} by which the JVM reports an unreadable page of a mapping becomes a {@link
    * io.kvsep.error.StorageException}.
+   *
+   * @param <R> type of the result
+   * @param key the key
+   * @param reader receives the value
+   * @return the result of {@code reader}, or null if the key is absent
    */
   <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader);
 
   /**
    * As {@link #read}, but also passes the result of {@link #info} for the same entry. One lookup
    * finds both, so they match despite concurrent writes.
+   *
+   * @param <R> type of the result
+   * @param key the key
+   * @param reader receives the value
+   * @return the result of {@code reader}, or null if the key is absent
    */
   <R extends @Nullable Object> @Nullable R readWithInfo(
       byte[] key, BiFunction<EntryInfo, ByteBuffer, R> reader);
@@ -71,6 +94,11 @@ public interface KvReader {
    * bytes is not read and {@code reader} gets null instead. For threads that must not block, and
    * for callers that read long values in another way.
    *
+   * @param <R> type of the result
+   * @param key the key
+   * @param valueBytesMax the length of the longest value that is read
+   * @param reader receives the value
+   * @return the result of {@code reader}, or null if the key is absent
    * @throws IllegalArgumentException if {@code valueBytesMax} is negative
    */
   <R extends @Nullable Object> @Nullable R readWithInfo(
@@ -83,18 +111,26 @@ public interface KvReader {
    * Compressed values are decompressed off-heap, or into an array if no off-heap memory is
    * available: because the value is longer than a thirty-second of the memory budget (8 MiB by
    * default), or other reads use that memory.
+   *
+   * @param key the key
+   * @param target receives the value
+   * @return the length of the value, or -1 if the key is absent
    */
   long get(BytesStore<?, ?> key, Bytes<?> target);
 
   /**
-   * A cursor over all entries; see {@link KvCursor} for its lifetime.
+   * {@return a cursor over all entries; see {@link KvCursor} for its lifetime}
    *
-   * <p>The first cursor after many writes sorts the recent writes by key. This takes about 250 ns
-   * per key that is not in a table yet, with the default memory budget at most some tenths of a
-   * second.
+   * <p>The first cursor
+   * after many writes sorts the recent writes by key. This takes about 250 ns per key that is not
+   * in a table yet, with the default memory budget at most some tenths of a second.
    */
   KvCursor cursor();
 
-  /** A cursor over the entries that {@code options} select. */
+  /**
+   * {@return a cursor over the entries that {@code options} select}
+   *
+   * @param options the options
+   */
   KvCursor cursor(ScanOptions options);
 }

@@ -43,7 +43,12 @@ import org.jspecify.annotations.Nullable;
  * semaphore to bound the number of concurrent calls if needed.
  */
 public interface KvStore extends KvReader, KvWriter, AutoCloseable {
-  /** Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}. */
+  /**
+   * Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}.
+   *
+   * @param directory the directory of the store
+   * @return the open store
+   */
   static KvStore open(Path directory) {
     return open(directory, KvOptions.defaults());
   }
@@ -51,6 +56,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * Opens or creates the store in {@code directory} and recovers it after a crash.
    *
+   * @param directory the directory of the store
+   * @param options the options
+   * @return the open store
    * @throws StoreLockedException if it is already open, in this or another process
    * @throws IncompatibleFormatException if the directory is missing or holds no store and none may
    *     be created, or if it holds a store of another format version; nothing was changed
@@ -62,7 +70,13 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
     return OpenStore.open(directory, options);
   }
 
-  /** As {@link #repair(Path, Path, KvOptions)} with {@link KvOptions#defaults()}. */
+  /**
+   * As {@link #repair(Path, Path, KvOptions)} with {@link KvOptions#defaults()}.
+   *
+   * @param damaged directory of the damaged store
+   * @param target directory of the new store
+   * @return what was restored and what is lost
+   */
   static RepairReport repair(Path damaged, Path target) {
     return repair(damaged, target, KvOptions.defaults());
   }
@@ -112,12 +126,17 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * read callback, and 16 for each argument in a mapped file; and the Java implementation of LZ4,
    * used for example on JDK 24 and later without native access, allocates a table of 16 KiB per
    * value that it tries to compress.
+   *
+   * @param key the key
+   * @param value the value
    */
   void put(BytesStore<?, ?> key, BytesStore<?, ?> value);
 
   /**
    * Applies the batch atomically: readers and recovery see all of it or nothing. The batch may be
    * reused.
+   *
+   * @param batch the writes
    */
   void write(WriteBatch batch);
 
@@ -129,6 +148,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * memtable or with range deletes may wait for a flush. For threads that must not block, such as
    * event loops, which pass the batch to another thread if this returns false.
    *
+   * @param batch the writes
    * @return whether the batch was written; if false, nothing has changed
    */
   boolean tryWrite(WriteBatch batch);
@@ -139,23 +159,43 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * consecutive versions in batch order; a key written more than once has the version of its last
    * write.
    *
+   * @param batch the writes
    * @return the version of the last write; 0 for an empty batch
    */
   long writeVersioned(WriteBatch batch);
 
-  /** As {@link #write(WriteBatch)}, with another durability for this batch only. */
+  /**
+   * As {@link #write(WriteBatch)}, with another durability for this batch only.
+   *
+   * @param batch the writes
+   * @param durability what the write survives
+   */
   void write(WriteBatch batch, Durability durability);
 
   /**
    * Sets {@code key} to {@code value} if its current value is {@code expected}; null means absent.
    * Returns whether the value was set. Atomic with respect to all other writes.
+   *
+   * @param key the key
+   * @param expected the value that the key must have, null for none
+   * @param value the value
+   * @return whether the value was set
    */
   boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value);
 
-  /** Deletes {@code key} if its value is {@code expected}. Returns whether it was deleted. */
+  /**
+   * Deletes {@code key} if its value is {@code expected}. Returns whether it was deleted.
+   *
+   * @param key the key
+   * @param expected the value that the key must have
+   * @return whether the key was deleted
+   */
   boolean compareAndDelete(byte[] key, byte[] expected);
 
-  /** A consistent view of the current state. Close it: old versions are kept while it is open. */
+  /**
+   * {@return a consistent view of the current state} Close it: old versions are kept while it is
+   * open.
+   */
   Snapshot snapshot();
 
   /**
@@ -169,6 +209,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    *   transaction.commit(); // ConflictException: the account was changed concurrently; retry
    * }
    * }</pre>
+   *
+   * @return the transaction
    */
   Transaction begin();
 
@@ -182,6 +224,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * end the transaction itself; then there is nothing left to commit. A nested call is an
    * independent transaction.
    *
+   * @param <R> type of the result
+   * @param work runs in the transaction
+   * @return the result of {@code work}
    * @throws io.kvsep.error.ConflictException if every attempt met a conflict; nothing was written
    */
   <R extends @Nullable Object> R transact(Function<Transaction, R> work);
@@ -191,11 +236,12 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * methods use a separate keyspace without a name.
    *
    * @param name 1 to 255 bytes in UTF-8, else {@link IllegalArgumentException}
+   * @return the keyspace
    * @throws io.kvsep.error.ReadOnlyStoreException if it does not exist and the store is read-only
    */
   Keyspace keyspace(String name);
 
-  /** Names of all keyspaces, sorted. */
+  /** {@return names of all keyspaces, sorted} */
   List<String> keyspaces();
 
   /**
@@ -205,11 +251,16 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * different keyspace. After a crash during the call the keyspace is unchanged, empty or gone.
    * Dropping it again has no effect.
    *
+   * @param keyspace the keyspace to remove
    * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void dropKeyspace(Keyspace keyspace);
 
-  /** A view for reading and writing {@code keyspace}. */
+  /**
+   * {@return a view for reading and writing {@code keyspace}}
+   *
+   * @param keyspace the keyspace
+   */
   KvView in(Keyspace keyspace);
 
   /**
@@ -339,6 +390,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * except that one compressed value is held at a time. The stream is flushed but not closed.
    *
    * @param sinceSequence the result of the earlier backup, 0 for a full backup
+   * @param output receives the backup
    * @return the sequence number up to which this backup reaches
    * @throws IllegalArgumentException if no backup of this store can have returned that number
    * @throws StorageException if the device or the stream failed; the output is not a valid backup
@@ -366,6 +418,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * <p>Memory depends on the longest value. The new store has its own identity and sequence
    * numbers; its backups are for stores restored from them.
    *
+   * @param input the backup
    * @return the sequence number of the backed-up store that this store has reached
    * @throws CorruptionException if the stream is truncated or damaged; nothing was changed
    * @throws IncompatibleFormatException if the stream is not a backup, has a later format, or does
@@ -410,7 +463,12 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 
-  /** As {@link #bulkLoad(Iterator)}; closes the stream at the end. */
+  /**
+   * As {@link #bulkLoad(Iterator)}; closes the stream at the end.
+   *
+   * @param entries the entries
+   * @return as {@link #bulkLoad(Iterator)}
+   */
   default long bulkLoad(Stream<? extends Map.Entry<byte[], byte[]>> entries) {
     try (entries) {
       return bulkLoad(entries.iterator());
@@ -420,6 +478,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   /**
    * As {@link #bulkLoad(Iterator)}, into a keyspace.
    *
+   * @param keyspace the keyspace
+   * @param entries the entries
+   * @return as {@link #bulkLoad(Iterator)}
    * @throws IllegalStateException also if the keyspace is dropped, before or during the call
    */
   long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries);
@@ -434,6 +495,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * has the numbers of its source store.
    *
    * @param afterSequence 0 for all changes ever made
+   * @return the feed
    * @throws io.kvsep.error.ChangesLostException if the log no longer contains all of them
    * @throws IllegalArgumentException if the store has not reached that number
    * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier
@@ -441,12 +503,12 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    */
   ChangeFeed changes(long afterSequence);
 
-  /** Current statistics. Cheap; the cost grows with the number of files. */
+  /** {@return current statistics} Cheap; the cost grows with the number of files. */
   StoreStats stats();
 
   /**
-   * The current files of the value log in creation order, with the live bytes of each. Costs a few
-   * times as much as {@link #stats}.
+   * {@return the current files of the value log in creation order, with the live bytes of each}
+   * Costs a few times as much as {@link #stats}.
    */
   List<SegmentStats> segments();
 

@@ -15,12 +15,21 @@ import java.time.Duration;
  * write; the interrupt status is preserved.
  */
 public interface KvWriter {
-  /** Sets {@code key} to {@code value}, 0 bytes to 1 GiB. */
+  /**
+   * Sets {@code key} to {@code value}, 0 bytes to 1 GiB.
+   *
+   * @param key the key
+   * @param value the value
+   */
   void put(byte[] key, byte[] value);
 
   /**
    * As {@link #put(byte[], byte[])}; the entry expires after {@code timeToLive}. The resolution is
    * one millisecond; a zero or negative time to live throws {@link IllegalArgumentException}.
+   *
+   * @param key the key
+   * @param value the value
+   * @param timeToLive how long the entry exists
    */
   void put(byte[] key, byte[] value, Duration timeToLive);
 
@@ -28,12 +37,16 @@ public interface KvWriter {
    * As {@link #put(byte[], byte[])}; the entry expires at a given time, which may be in the past.
    *
    * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
+   * @param key the key
+   * @param value the value
    */
   void putUntil(byte[] key, byte[] value, long expiresAtMillis);
 
   /**
    * As {@link #put(byte[], byte[])}.
    *
+   * @param key the key
+   * @param value the value
    * @return the version of the entry, see {@link EntryInfo#version}; 0 in a transaction, where the
    *     commit assigns it: {@link Transaction#version}
    */
@@ -42,11 +55,18 @@ public interface KvWriter {
   /**
    * As {@link #put(byte[], byte[], Duration)}.
    *
+   * @param key the key
+   * @param value the value
+   * @param timeToLive how long the entry exists
    * @return as {@link #putVersioned(byte[], byte[])}
    */
   long putVersioned(byte[] key, byte[] value, Duration timeToLive);
 
-  /** Removes {@code key}; an absent key is not an error. */
+  /**
+   * Removes {@code key}; an absent key is not an error.
+   *
+   * @param key the key
+   */
   void delete(byte[] key);
 
   /**
@@ -55,6 +75,9 @@ public interface KvWriter {
    * see it, and its space is freed as tables are flushed and compacted and value-log files are
    * reclaimed. Bounds may be empty (the smallest possible key) and up to 65,535 bytes long. If the
    * first is not below the second, nothing is deleted.
+   *
+   * @param fromInclusive the first key of the range
+   * @param toExclusive the key after the range
    */
   void deleteRange(byte[] fromInclusive, byte[] toExclusive);
 
@@ -63,6 +86,9 @@ public interface KvWriter {
    * returns the new value. A counter is a signed 64-bit number, 8 bytes big-endian; an absent key
    * counts as 0. Like any put, it removes the time to live of the key.
    *
+   * @param key the key
+   * @param delta what is added
+   * @return the new value
    * @throws IllegalArgumentException if the value of the key is not 8 bytes long; nothing was
    *     written
    * @throws ArithmeticException if the sum does not fit into 64 bits; nothing was written

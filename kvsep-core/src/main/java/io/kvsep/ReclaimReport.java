@@ -28,6 +28,7 @@ public record ReclaimReport(
     long bytesFreed,
     double seconds,
     List<String> damagedFiles) {
+  /** Copies the list. */
   public ReclaimReport {
     damagedFiles = List.copyOf(damagedFiles);
   }

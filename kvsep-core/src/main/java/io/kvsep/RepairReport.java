@@ -43,7 +43,7 @@ public record RepairReport(
    * @param keyHex the key whose value was there, in hexadecimal; empty if not known
    */
   public record Loss(String file, long from, long to, String what, String keyspace, String keyHex) {
-    /** The key; empty if not known. */
+    /** {@return the key; empty if not known} */
     public byte[] key() {
       return HexFormat.of().parseHex(keyHex);
     }
@@ -65,6 +65,7 @@ public record RepairReport(
    *     the key was deleted, and only an old part of the log contradicts
    */
   public record UncertainKey(String keyspace, String keyHex, boolean restored) {
+    /** {@return the key} */
     public byte[] key() {
       return HexFormat.of().parseHex(keyHex);
     }
@@ -77,13 +78,14 @@ public record RepairReport(
     }
   }
 
+  /** Copies the lists. */
   public RepairReport {
     losses = List.copyOf(losses);
     uncertain = List.copyOf(uncertain);
     notes = List.copyOf(notes);
   }
 
-  /** Whether nothing is lost and nothing is uncertain. */
+  /** {@return whether nothing is lost and nothing is uncertain} */
   public boolean isComplete() {
     return lossCount == 0 && uncertainCount == 0;
   }

@@ -32,12 +32,16 @@ public final class ScanOptions {
     this.prefetch = prefetch;
   }
 
-  /** Every entry. */
+  /** {@return options for every entry} */
   public static ScanOptions all() {
     return ALL;
   }
 
-  /** Entries whose key begins with {@code prefix}; an empty prefix selects all. */
+  /**
+   * {@return options for entries whose key begins with {@code prefix}; an empty prefix selects all}
+   *
+   * @param prefix the first bytes of the keys
+   */
   public static ScanOptions prefix(byte[] prefix) {
     Objects.requireNonNull(prefix, "prefix");
     return new ScanOptions(
@@ -49,7 +53,12 @@ public final class ScanOptions {
         ScanBounds.ADAPTIVE);
   }
 
-  /** Entries from {@code fromInclusive} to {@code toExclusive}; null is an open end. */
+  /**
+   * {@return options for entries of a range}
+   *
+   * @param fromInclusive the first key, null for an open end
+   * @param toExclusive the key after the last, null for an open end
+   */
   public static ScanOptions range(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
     return new ScanOptions(
         fromInclusive == null ? null : fromInclusive.clone(),
@@ -60,12 +69,12 @@ public final class ScanOptions {
         ScanBounds.ADAPTIVE);
   }
 
-  /** The same entries in the opposite order. */
+  /** {@return the same entries in the opposite order} */
   public ScanOptions reverse() {
     return new ScanOptions(from, to, !reverse, keysOnly, limit, prefetch);
   }
 
-  /** Keys only: the value log is not read, and {@code value()} throws. */
+  /** {@return the same without values: the value log is not read, and {@code value()} throws} */
   public ScanOptions keysOnly() {
     return new ScanOptions(from, to, reverse, true, limit, prefetch);
   }
@@ -76,6 +85,9 @@ public final class ScanOptions {
    * of the iteration: the first entry, the result of a seek, or the last entry if {@code
    * previous()} is the first call. This end is fixed until the next seek, whichever way the cursor
    * moves; {@code previous()} is bounded only by the front. With zero the cursor is empty.
+   *
+   * @param entries the highest number of entries
+   * @return options with this limit
    */
   public ScanOptions limit(long entries) {
     if (entries < 0) {
@@ -89,6 +101,9 @@ public final class ScanOptions {
    * read-ahead. By default read-ahead starts when values are found not to be in memory, and costs
    * nothing while they are. Set it if most values of a scan come from a device that serves many
    * reads in parallel, or if a short scan must not read more than it needs. At most 4,096 are used.
+   *
+   * @param entries how many values to read ahead
+   * @return options with this read-ahead
    */
   public ScanOptions prefetch(int entries) {
     if (entries < 0) {

@@ -7,13 +7,14 @@ package io.kvsep;
  */
 public interface Snapshot extends KvReader, AutoCloseable {
   /**
-   * The same view of {@code keyspace}, even if the keyspace was dropped since.
+   * {@return the same view of {@code keyspace}, even if the keyspace was dropped since}
    *
+   * @param keyspace the keyspace
    * @throws IllegalStateException if it was dropped before this snapshot was created
    */
   KvReader in(Keyspace keyspace);
 
-  /** Sequence number of the last visible write; never lower in a later snapshot. */
+  /** {@return sequence number of the last visible write; never lower in a later snapshot} */
   long sequence();
 
   /** Releases the snapshot; idempotent. Its cursors stay usable until they are closed. */

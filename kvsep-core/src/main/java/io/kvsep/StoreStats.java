@@ -78,7 +78,12 @@ public record StoreStats(
     long replayedBytes,
     long tornBytes,
     boolean failed) {
-  /** Tables in one level and their bytes. */
+  /**
+   * Tables in one level and their bytes.
+   *
+   * @param tables number of tables
+   * @param bytes their bytes
+   */
   public record Level(int tables, long bytes) {}
 
   /**
@@ -113,11 +118,13 @@ public record StoreStats(
       long bytesWritten,
       long reclaimableBytes,
       List<String> damagedFiles) {
+    /** Copies the list. */
     public Reclaim {
       damagedFiles = List.copyOf(damagedFiles);
     }
   }
 
+  /** Copies the map and the list. */
   public StoreStats {
     memoryBytes = Map.copyOf(memoryBytes);
     levels = List.copyOf(levels);

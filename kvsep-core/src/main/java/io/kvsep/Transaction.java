@@ -26,8 +26,10 @@ package io.kvsep;
  */
 public interface Transaction extends KvReader, KvWriter, AutoCloseable {
   /**
-   * The same transaction in {@code keyspace}. Once the keyspace is dropped, every call throws
-   * {@link IllegalStateException}, including the commit of writes to it.
+   * {@return the same transaction in {@code keyspace}} Once the keyspace is dropped, every call
+   * throws {@link IllegalStateException}, including the commit of writes to it.
+   *
+   * @param keyspace the keyspace
    */
   KvView in(Keyspace keyspace);
 
@@ -39,8 +41,8 @@ public interface Transaction extends KvReader, KvWriter, AutoCloseable {
   void commit();
 
   /**
-   * The version ({@link EntryInfo#version}) of its last write; 0 if it wrote nothing. Available
-   * after the commit, also when closed, such as after {@link KvStore#transact}.
+   * {@return the version ({@link EntryInfo#version}) of its last write; 0 if it wrote nothing}
+   * Available after the commit, also when closed, such as after {@link KvStore#transact}.
    *
    * <p>The writes have consecutive versions in commit order: first the deleted ranges, with
    * adjacent ones merged; then the last write of each key, unless a range deleted later covers it.

@@ -40,12 +40,13 @@ public record VerifyReport(
     }
   }
 
+  /** Copies the lists. */
   public VerifyReport {
     problems = List.copyOf(problems);
     unknownFiles = List.copyOf(unknownFiles);
   }
 
-  /** Whether no problem was found. */
+  /** {@return whether no problem was found} */
   public boolean isSound() {
     return problemCount == 0;
   }

@@ -24,7 +24,12 @@ public final class WriteBatch {
   /** Creates an empty batch. */
   public WriteBatch() {}
 
-  /** Directs later writes to {@code target}, until the next call of this or {@link #inDefault}. */
+  /**
+   * Directs later writes to {@code target}, until the next call of this or {@link #inDefault}.
+   *
+   * @param target the keyspace of later writes
+   * @return this batch
+   */
   public WriteBatch in(Keyspace target) {
     int id = Objects.requireNonNull(target, "keyspace").id();
     // May run out of memory, so it comes first: on failure the batch is unchanged.
@@ -33,20 +38,37 @@ public final class WriteBatch {
     return this;
   }
 
-  /** Directs later writes to the store's own keyspace, as in a new batch. */
+  /**
+   * Directs later writes to the store's own keyspace, as in a new batch.
+   *
+   * @return this batch
+   */
   public WriteBatch inDefault() {
     keyspace = Keyspaces.DEFAULT;
     return this;
   }
 
-  /** Sets {@code key} to {@code value}. */
+  /**
+   * Sets {@code key} to {@code value}.
+   *
+   * @param key the key
+   * @param value the value
+   * @return this batch
+   */
   public WriteBatch put(byte[] key, byte[] value) {
     buffer.put(
         keyspace, Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"), 0);
     return this;
   }
 
-  /** As {@link #put(byte[], byte[])}; the time to live starts when the batch is written. */
+  /**
+   * As {@link #put(byte[], byte[])}; the time to live starts when the batch is written.
+   *
+   * @param key the key
+   * @param value the value
+   * @param timeToLive how long the entry exists
+   * @return this batch
+   */
   public WriteBatch put(byte[] key, byte[] value, Duration timeToLive) {
     buffer.put(
         keyspace,
@@ -60,6 +82,9 @@ public final class WriteBatch {
    * As {@link #put(byte[], byte[])}; the entry expires at a given time.
    *
    * @param expiresAtMillis milliseconds since the epoch, by the store's clock; must be positive
+   * @param key the key
+   * @param value the value
+   * @return this batch
    */
   public WriteBatch putUntil(byte[] key, byte[] value, long expiresAtMillis) {
     buffer.put(
@@ -70,7 +95,12 @@ public final class WriteBatch {
     return this;
   }
 
-  /** Removes {@code key}. */
+  /**
+   * Removes {@code key}.
+   *
+   * @param key the key
+   * @return this batch
+   */
   public WriteBatch delete(byte[] key) {
     buffer.delete(keyspace, Objects.requireNonNull(key, "key"));
     return this;
@@ -79,6 +109,10 @@ public final class WriteBatch {
   /**
    * Removes every key from {@code from} to {@code to}, exclusive, as {@link KvWriter#deleteRange}
    * does; later writes in the batch are not affected.
+   *
+   * @param from the first key of the range
+   * @param to the key after the range
+   * @return this batch
    */
   public WriteBatch deleteRange(byte[] from, byte[] to) {
     buffer.deleteRange(
@@ -86,12 +120,12 @@ public final class WriteBatch {
     return this;
   }
 
-  /** Number of writes in the batch. */
+  /** {@return number of writes in the batch} */
   public int count() {
     return buffer.count();
   }
 
-  /** Bytes of their keys and values. */
+  /** {@return bytes of their keys and values} */
   public long bytes() {
     return buffer.payloadBytes();
   }

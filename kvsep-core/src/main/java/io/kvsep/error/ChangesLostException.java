@@ -11,6 +11,12 @@ public final class ChangesLostException extends KvException {
   private final long position;
   private final long lost;
 
+  /**
+   * Creates the exception.
+   *
+   * @param position sequence number after which the feed reads
+   * @param lost sequence number of the last change that is lost
+   */
   public ChangesLostException(long position, long lost) {
     super(
         "changes after number "
@@ -23,12 +29,12 @@ public final class ChangesLostException extends KvException {
     this.lost = lost;
   }
 
-  /** Sequence number of the last change returned, or after which the feed began. */
+  /** {@return sequence number of the last change returned, or after which the feed began} */
   public long position() {
     return position;
   }
 
-  /** Highest sequence number of a lost change; a new feed may begin after it. */
+  /** {@return highest sequence number of a lost change; a new feed may begin after it} */
   public long lostSequence() {
     return lost;
   }

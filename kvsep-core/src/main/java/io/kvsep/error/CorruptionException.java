@@ -13,7 +13,12 @@ public final class CorruptionException extends KvException {
   private final String found;
 
   /**
+   * Creates the exception.
+   *
    * @param offset negative values, from a damaged offset, count as 0
+   * @param file name of the file
+   * @param expected what a sound file holds there
+   * @param found what was found there
    */
   public CorruptionException(String file, long offset, String expected, String found) {
     super(
@@ -25,22 +30,22 @@ public final class CorruptionException extends KvException {
     this.found = found;
   }
 
-  /** Name of the damaged file in the store's directory. */
+  /** {@return name of the damaged file in the store's directory} */
   public String file() {
     return file;
   }
 
-  /** Byte offset of the invalid structure in the file. */
+  /** {@return byte offset of the invalid structure in the file} */
   public long offset() {
     return offset;
   }
 
-  /** What a sound file holds there. */
+  /** {@return what a sound file holds there} */
   public String expected() {
     return expected;
   }
 
-  /** What was found there. */
+  /** {@return what was found there} */
   public String found() {
     return found;
   }

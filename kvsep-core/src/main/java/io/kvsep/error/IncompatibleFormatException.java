@@ -20,17 +20,25 @@ public final class IncompatibleFormatException extends KvException {
   private final String file;
   private final Reason reason;
 
+  /**
+   * Creates the exception.
+   *
+   * @param file name of the file
+   * @param reason why it cannot be read
+   * @param message what happened
+   */
   public IncompatibleFormatException(String file, Reason reason, String message) {
     super(file + ": " + message, null);
     this.file = file;
     this.reason = reason;
   }
 
-  /** Name of the incompatible file. */
+  /** {@return name of the incompatible file} */
   public String file() {
     return file;
   }
 
+  /** {@return why the store cannot be opened} */
   public Reason reason() {
     return reason;
   }

@@ -7,6 +7,11 @@ package io.kvsep.error;
 public final class LimitExceededException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates the exception.
+   *
+   * @param message what happened
+   */
   public LimitExceededException(String message) {
     super(message, null);
   }

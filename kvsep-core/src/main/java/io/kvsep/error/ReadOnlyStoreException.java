@@ -8,6 +8,7 @@ package io.kvsep.error;
 public final class ReadOnlyStoreException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 
+  /** Creates the exception. */
   public ReadOnlyStoreException() {
     super("the store is open for reading only");
   }

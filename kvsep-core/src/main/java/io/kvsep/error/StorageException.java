@@ -8,6 +8,12 @@ package io.kvsep.error;
 public final class StorageException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates the exception.
+   *
+   * @param message what happened
+   * @param cause the error that caused it
+   */
   public StorageException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -13,6 +13,12 @@ package io.kvsep.error;
 public final class StoreFailedException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates the exception.
+   *
+   * @param message what happened
+   * @param cause the error that caused it
+   */
   public StoreFailedException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -4,6 +4,11 @@ package io.kvsep.error;
 public final class StoreLockedException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates the exception.
+   *
+   * @param message what happened
+   */
   public StoreLockedException(String message) {
     super(message, null);
   }
