@@ -119,7 +119,6 @@ final class TablesCommand {
             usualShape.readerBytesMax(),
             usualShape.blockCacheBytesMax(),
             usualShape.loadRoom(),
-            usualShape.pieceBytes(),
             /* packsBlocks= */ false);
     try {
       return new EngineConfig(

@@ -280,8 +280,7 @@ final class PackageGraphTest {
                   "internal.memory",
                   "internal.sstable")),
           entry(
-              "internal.config",
-              Set.of("internal.base", "internal.concurrent", "internal.io", "internal.memory")),
+              "internal.config", Set.of("internal.concurrent", "internal.io", "internal.memory")),
           entry(
               "internal.memtable", Set.of("internal.base", "internal.iterator", "internal.memory")),
           entry(

@@ -104,8 +104,7 @@ public final class Engines {
         goal,
         /* pendingBytesMax= */ 0,
         /* bytesPerSecondMin= */ Long.MAX_VALUE,
-        () -> orderFromBytes,
-        /* orderWarmFromBytes= */ Long.MAX_VALUE);
+        () -> orderFromBytes);
   }
 
   /** A store that has given out all ids of keyspaces below {@code next}, and has no names. */
@@ -178,7 +177,6 @@ public final class Engines {
         8 << 10,
         16 << 10,
         4,
-        256 << 10,
         packsBlocks);
   }
 

@@ -73,9 +73,6 @@ public final class CompactionScheduler {
   private final FlushOrdering flushOrdering;
   private final CompactionConfig compaction;
 
-  /** For compactions that are not urgent and whose output is likely to stay. */
-  private final CompactionConfig unhurried;
-
   private final CompactionPicker picker;
   private final IdleCompactionPicker idlePicker;
   private final FileQuarantine spared = new FileQuarantine();
@@ -125,7 +122,6 @@ public final class CompactionScheduler {
     this.flushOrdering = flushOrdering;
     this.config = config;
     this.compaction = CompactionConfig.of(config.shape(), versions.storeId());
-    this.unhurried = compaction.inPieces(config.shape().pieceBytes());
     this.picker = new CompactionPicker(compaction);
     this.idlePicker = new IdleCompactionPicker(picker, compaction);
     this.live = live;
@@ -143,7 +139,7 @@ public final class CompactionScheduler {
             versions,
             running,
             config.scheduler(),
-            () -> context(PointerRefresh.NONE, compaction),
+            () -> context(PointerRefresh.NONE),
             this::compactionNeeded);
     this.dropping =
         new FileDropper(versions, live, snapshots, failure, running, spared, deadSegments);
@@ -419,6 +415,12 @@ public final class CompactionScheduler {
     }
   }
 
+  /** Rewrites tables of the last level whose values have moved, so that they point there. */
+  public void refreshPointers() {
+    compactAlone(
+        full -> full.rewriteLastLevel(pointerTargets.withMovedValues(versions.current())));
+  }
+
   public void compactLevelZero() {
     compactAlone(FullCompaction::runLevelZero);
   }
@@ -505,7 +507,7 @@ public final class CompactionScheduler {
   }
 
   private List<TableMeta> write(Memtable memtable, PointerRefresh pointers) throws IOException {
-    JobContext context = context(pointers, compaction);
+    JobContext context = context(pointers);
     return FlushJob.run(
         context, memtable.iterator(), memtable.ranges().fragments(context.boundaries()));
   }
@@ -517,7 +519,7 @@ public final class CompactionScheduler {
   private void runAndRelease(CompactionPlan plan, boolean forReads) {
     boolean succeeded = false;
     try {
-      run(plan, forReads ? unhurried : compaction);
+      run(plan);
       succeeded = true;
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
@@ -556,22 +558,22 @@ public final class CompactionScheduler {
   private void runUnhurried(CompactionPlan plan) throws IOException {
     // Start what became due while compactions were paused.
     compactionNeeded();
-    run(plan, unhurried);
+    run(plan);
   }
 
-  private void run(CompactionPlan plan, CompactionConfig how) throws IOException {
+  private void run(CompactionPlan plan) throws IOException {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
     // The tables stay busy, so their values stay live and the files of these stay current.
     try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
-      edit = CompactionJob.run(context(pins.pointers(), how), plan);
+      edit = CompactionJob.run(context(pins.pointers()), plan);
       failure.guard(() -> versions.apply(edit));
     } catch (IllegalArgumentException
         | IllegalStateException
         | IndexOutOfBoundsException
         | ArithmeticException e) {
-      throw CorruptInput.behind(e, context(PointerRefresh.NONE, how), plan);
+      throw CorruptInput.behind(e, context(PointerRefresh.NONE), plan);
     }
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
@@ -584,11 +586,11 @@ public final class CompactionScheduler {
     dropping.run(/* besidePause= */ true);
   }
 
-  private JobContext context(PointerRefresh pointers, CompactionConfig how) {
+  private JobContext context(PointerRefresh pointers) {
     return new JobContext(
         config.storage(),
         ledger,
-        how,
+        compaction,
         versions::newFileNumber,
         snapshots.boundaries(),
         config.clock().millis(),

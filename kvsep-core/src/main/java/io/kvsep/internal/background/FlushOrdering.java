@@ -1,6 +1,5 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.StoreFiles;
@@ -254,8 +253,7 @@ public final class FlushOrdering {
                 versions.newSegmentId(),
                 ledger,
                 segments,
-                plan.records(),
-                Limits.PIECE_BYTES_MIN);
+                plan.records());
         writer = current;
       }
       return current;

@@ -24,29 +24,27 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
    * @param before the oldest segment that stays as it is, with all later ones
    */
   public static FlushPlan of(InternalIterator memtable, long before) {
-    Map<Long, Long> records = new HashMap<>();
-    long bytes = 0;
-    long inOrder = 0;
-    long count = 0;
-    long lastSegment = -1;
-    long end = 0;
+    RecordOrder order = new RecordOrder();
     for (memtable.seekToFirst(); memtable.isValid(); memtable.next()) {
       int kind = Tag.kind(memtable.tag());
       Region payload = memtable.payloadRegion();
       long pointer = memtable.payloadOffset() + Payload.headerLength(kind);
       if (Tag.baseKind(kind) == Tag.POINTER && takes(payload, pointer, before)) {
-        long segment = ValuePointer.segment(payload, pointer);
-        long offset = ValuePointer.offset(payload, pointer);
-        int length = ValuePointer.recordLength(payload, pointer);
-        records.merge(segment, 1L, Long::sum);
-        count++;
-        bytes += length;
-        inOrder += segment == lastSegment && RecordOrder.follows(end, offset, length) ? 1 : 0;
-        lastSegment = segment;
-        end = offset + length;
+        order.add(payload, pointer);
       }
     }
-    return new FlushPlan(before, records, bytes, inOrder < count - inOrder);
+    Map<Long, Long> records = new HashMap<>();
+    long bytes = 0;
+    long inOrder = 0;
+    long count = 0;
+    for (Map.Entry<Long, RecordOrder.Count> entry : order.counts().entrySet()) {
+      RecordOrder.Count segment = entry.getValue();
+      records.put(entry.getKey(), segment.records());
+      count += segment.records();
+      bytes += segment.bytes();
+      inOrder += segment.inOrder();
+    }
+    return new FlushPlan(before, records, bytes, RecordOrder.isScattered(count, inOrder));
   }
 
   public boolean takes(Region pointer, long pointerOffset) {

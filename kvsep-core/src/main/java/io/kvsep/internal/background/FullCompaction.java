@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,9 +69,14 @@ final class FullCompaction {
     for (int level = 0; level < Version.LEVELS - 1; level++) {
       compactLevel(level);
     }
+    rewriteLastLevel(this::isStale);
+  }
+
+  /** Rewrites tables of the last level. */
+  void rewriteLastLevel(Predicate<TableFile> stale) throws IOException {
     boolean more = true;
     while (more) {
-      more = rewriteLastLevel() == Outcome.DAMAGE;
+      more = rewriteSome(stale) == Outcome.DAMAGE;
     }
   }
 
@@ -97,11 +103,11 @@ final class FullCompaction {
   }
 
   /** After {@code DAMAGE}, other rewrites may be left. */
-  private Outcome rewriteLastLevel() throws IOException {
+  private Outcome rewriteSome(Predicate<TableFile> stale) throws IOException {
     Outcome outcome = Outcome.NOTHING;
     Version chosen = versions.current();
     List<CompactionPlan> rewrites =
-        picker.pickRewrites(chosen, spared.tablesIn(chosen), this::isStale);
+        picker.pickRewrites(chosen, spared.tablesIn(chosen), stale);
     boolean areLong = picker.areLong(rewrites);
     for (CompactionPlan rewrite : rewrites) {
       if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {

@@ -26,8 +26,8 @@ public final class Limits {
   /** Longest keyspace name in UTF-8 bytes. */
   public static final int KEYSPACE_NAME_BYTES_MAX = 255;
 
-  /** Minimum length of full writes to tables and blob files. */
-  public static final int PIECE_BYTES_MIN = 256 << 10;
+  /** Length of full writes to tables and blob files. */
+  public static final int PIECE_BYTES = 256 << 10;
 
   private Limits() {}
 }

@@ -50,19 +50,7 @@ public record CompactionConfig(
             defaults.restartInterval(),
             defaults.filterBitsPerKey(),
             shape.packsBlocks(),
-            defaults.pieceBytes(),
             storeId));
-  }
-
-  /** The same, with tables written in longer pieces, see {@link TableOptions#pieceBytes}. */
-  public CompactionConfig inPieces(int bytes) {
-    return new CompactionConfig(
-        levelZeroTables,
-        levelBaseBytes,
-        tableBytes,
-        hiddenFraction,
-        hiddenBytesMin,
-        table.inPieces(bytes));
   }
 
   /**

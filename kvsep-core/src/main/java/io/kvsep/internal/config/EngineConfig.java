@@ -1,6 +1,5 @@
 package io.kvsep.internal.config;
 
-import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.io.Storage;
@@ -110,15 +109,12 @@ public record EngineConfig(
    * @param bytesPerSecondMin bytes read and written per second while there is little to do
    * @param orderFromBytes from this length of log and tables on, flushes and idle reclaim put
    *     values into key order, whatever is in memory; called when needed
-   * @param orderWarmFromBytes from this length on, idle reclaim orders the values that are likely
-   *     to stay
    */
   public record Reclaim(
       ReclaimGoal goal,
       long pendingBytesMax,
       long bytesPerSecondMin,
-      LongSupplier orderFromBytes,
-      long orderWarmFromBytes) {
+      LongSupplier orderFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
 
     /** As much of the log as two memtables of a small store cover. */
@@ -126,29 +122,21 @@ public record EngineConfig(
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
-    /** A scan of a shorter store takes about a tenth of a second anyway. */
-    private static final long ORDER_WARM_FROM_BYTES = 128 << 20;
-
     /**
-     * Limits the log to a multiple of its live bytes, and puts values into key order: all values if
-     * the store exceeds half of the memory, else those likely to stay.
+     * Limits the log to a multiple of its live bytes, and puts values into key order if the store
+     * exceeds half of the memory.
      */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
           new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes),
           PENDING_BYTES_MAX,
           BYTES_PER_SECOND_MIN,
-          () -> PhysicalMemory.bytes() / 2,
-          ORDER_WARM_FROM_BYTES);
+          () -> PhysicalMemory.bytes() / 2);
     }
 
     public Reclaim retaining(long logBytes) {
       return new Reclaim(
-          goal.retaining(logBytes),
-          pendingBytesMax,
-          bytesPerSecondMin,
-          orderFromBytes,
-          orderWarmFromBytes);
+          goal.retaining(logBytes), pendingBytesMax, bytesPerSecondMin, orderFromBytes);
     }
   }
 
@@ -186,7 +174,6 @@ public record EngineConfig(
    * @param readerBytesMax memory of all open tables
    * @param blockCacheBytesMax decompressed blocks cached for lookups
    * @param loadRoom writes during a bulk load before its tables must be written again
-   * @param pieceBytes length of writes to files of reclaim, and to tables of unhurried compactions
    * @param packsBlocks whether table blocks below level 1 are compressed
    */
   public record Shape(
@@ -208,7 +195,6 @@ public record EngineConfig(
       long readerBytesMax,
       long blockCacheBytesMax,
       long loadRoom,
-      int pieceBytes,
       boolean packsBlocks) {
     private static final long MIB = 1L << 20;
 
@@ -237,9 +223,6 @@ public record EngineConfig(
     /** Even very many loads do not exhaust the sequence numbers. */
     private static final long LOAD_ROOM = 1 << 24;
 
-    /** Length of the huge pages in which the system caches files. */
-    private static final long PIECE_BYTES_MAX = 2 * MIB;
-
     /** The usual budget, or a quarter of the memory available to this process if that is less. */
     public static long usualBudgetBytes() {
       long quarter = new SystemMemory().limitBytes() / 4;
@@ -255,10 +238,6 @@ public record EngineConfig(
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
       long table = Math.min(32 * MIB, Math.max(2 * MIB, memoryBudgetBytes / 8));
-      long piece =
-          Math.min(
-              PIECE_BYTES_MAX,
-              Math.max(Limits.PIECE_BYTES_MIN, Long.highestOneBit(memoryBudgetBytes / 64)));
       return new Shape(
           memtable,
           3,
@@ -278,7 +257,6 @@ public record EngineConfig(
           Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
           memoryBudgetBytes / 8,
           LOAD_ROOM,
-          (int) piece,
           packsBlocks);
     }
 

@@ -76,6 +76,9 @@ import org.jspecify.annotations.Nullable;
 public final class StorageEngine implements AutoCloseable {
   private static final long TICK_NANOS = 100_000_000;
 
+  /** Fewer live bytes in the active segment are not put in order. */
+  private static final long LIVE_PER_ORDERED_BYTE = 64;
+
   private final EngineConfig config;
   private final MemoryLedger ledger = new MemoryLedger();
   private final Epochs<ReadContext> epochs;
@@ -218,11 +221,21 @@ public final class StorageEngine implements AutoCloseable {
         () -> {
           flushAll();
           RuntimeException left = background.compactAll();
+          orderValues();
           rotation.dropDead();
           if (left != null) {
             throw left;
           }
         });
+  }
+
+  /** Puts values in key order, also those in the active segment if they are worth a file. */
+  private void orderValues() {
+    long live = versions.current().liveBytes();
+    rotation.sealWithLive(
+        Math.max(config.reclaim().goal().slackBytes(), live / LIVE_PER_ORDERED_BYTE));
+    reclaim.orderValues();
+    background.refreshPointers();
   }
 
   /** Fails if the store has failed or its directory was replaced. Too costly for every write. */

@@ -15,7 +15,6 @@ import java.util.function.BooleanSupplier;
  * @param cancelled whether the job must stop
  * @param readsAhead whether victims may be read sequentially into memory before their records are
  *     copied one by one
- * @param pieceBytes size of one write
  */
 public record ReclaimContext(
     Storage storage,
@@ -25,5 +24,4 @@ public record ReclaimContext(
     Epochs<?> epochs,
     Pace pace,
     BooleanSupplier cancelled,
-    BooleanSupplier readsAhead,
-    int pieceBytes) {}
+    BooleanSupplier readsAhead) {}

@@ -10,6 +10,7 @@ import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
+import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.SlotContext;
 import io.kvsep.internal.sstable.TableMeta;
@@ -17,7 +18,7 @@ import io.kvsep.internal.version.LevelIterator;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.BlobFileWriter;
-import io.kvsep.internal.vlog.PageWarmer;
+import io.kvsep.internal.vlog.Segment;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,7 +72,7 @@ public final class ReclaimJob {
   }
 
   private Output run(Version version, long fileId) throws IOException {
-    try (MergingIterator entries = open(version);
+    try (MergingIterator entries = tablesOf(version, wanted, context.ledger());
         BlobFileWriter writer =
             new BlobFileWriter(
                 context.storage(),
@@ -79,8 +80,7 @@ public final class ReclaimJob {
                 fileId,
                 context.ledger(),
                 context.segments(),
-                plan.segments(),
-                context.pieceBytes())) {
+                plan.segments())) {
       warmUp(context.epochs());
       entries.seekToFirst();
       while (entries.isValid()) {
@@ -100,14 +100,23 @@ public final class ReclaimJob {
    * Reads the victims sequentially into memory. Use it if most of their bytes will be copied in key
    * order, which would otherwise fetch absent pages one by one.
    */
-  private void warmUp(Epochs<?> epochs) {
-    PageWarmer files = new PageWarmer(context.segments());
+  private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
     for (long file : plan.files()) {
-      files.restart();
       boolean more = true;
-      while (more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean()) {
-        more = epochs.inside(slot -> files.step(file));
-        context.pace().moved(PageWarmer.STEP_BYTES);
+      for (long at = 0;
+          more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean();
+          at += STEP_BYTES) {
+        boolean isRead;
+        EpochSlot<C> slot = epochs.vacant();
+        try {
+          slot = epochs.enter(slot);
+          Segment segment = context.segments().find(file);
+          more = segment != null && at < segment.publishedEnd();
+          isRead = segment != null && more && segment.load(at, STEP_BYTES);
+        } finally {
+          epochs.exit(slot);
+        }
+        context.pace().moved(isRead ? STEP_BYTES : 0);
       }
     }
   }
@@ -142,31 +151,32 @@ public final class ReclaimJob {
         entry.payloadRegion(), pointer, entry.keyRegion(), entry.keyOffset(), entry.keyLength());
   }
 
-  private MergingIterator open(Version version) {
+  /** All entries of the tables that reference any of the segments, in key order. */
+  static MergingIterator tablesOf(Version version, Set<Long> segments, MemoryLedger ledger) {
     try (IteratorSources sources = new IteratorSources()) {
       for (TableFile table : version.tables(0)) {
-        if (references(table)) {
-          sources.add(table.iterator(context.ledger()));
+        if (references(table, segments)) {
+          sources.add(table.iterator(ledger));
         }
       }
       for (int level = 1; level < Version.LEVELS; level++) {
         List<TableFile> tables = new ArrayList<>();
         for (TableFile table : version.tables(level)) {
-          if (references(table)) {
+          if (references(table, segments)) {
             tables.add(table);
           }
         }
         if (!tables.isEmpty()) {
-          sources.add(new LevelIterator(tables.toArray(new TableFile[0]), context.ledger()));
+          sources.add(new LevelIterator(tables.toArray(new TableFile[0]), ledger));
         }
       }
-      return sources.merge(context.ledger());
+      return sources.merge(ledger);
     }
   }
 
-  private boolean references(TableFile table) {
+  private static boolean references(TableFile table, Set<Long> segments) {
     for (TableMeta.SegmentUse use : table.meta().segments()) {
-      if (wanted.contains(use.segment())) {
+      if (segments.contains(use.segment())) {
         return true;
       }
     }

@@ -1,7 +1,6 @@
 package io.kvsep.internal.reclaim;
 
 import io.kvsep.internal.concurrent.Ticker;
-import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
@@ -16,7 +15,6 @@ import java.util.function.LongSupplier;
 final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MIN = 1_000_000;
   private static final long PARK_NANOS_MAX = 100_000_000;
-  private static final long REST_NANOS = 60_000_000;
 
   /** Debt beyond this is forgiven, so that one step does not delay later ones forever. */
   private static final long OWED_NANOS_MAX = 1_000_000_000;
@@ -67,11 +65,6 @@ final class ReclaimPace implements Pace {
     this.park = park;
     this.sampledAt = ticker.nanos();
     this.sampledBytes = writtenBytes.getAsLong();
-  }
-
-  /** Pauses briefly; does not affect the debt. */
-  static void rest() {
-    Uninterruptibles.pause(REST_NANOS);
   }
 
   @Override

@@ -6,7 +6,6 @@ import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.vlog.RecordOrder;
-import io.kvsep.internal.vlog.Segment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -72,20 +71,6 @@ public final class ReclaimPicker {
       }
     }
     return new Balance(Math.max(0, bytes - needed), needed, Math.max(0, retained));
-  }
-
-  /**
-   * Lower bound of the bytes of dead records in all candidates: possible frame overhead of the live
-   * ones is not counted. Iterates over segments and tables.
-   */
-  public long replacedBytes(Version version) {
-    long bytes = 0;
-    for (LogFile file : candidates(version, new Records(version), Damage.NONE, /* shareMin= */ 0)) {
-      boolean log = Objects.requireNonNull(version.segments().get(file.id())).isLog();
-      long frameBytes = log ? Segment.FRAME_BYTES * file.records() : 0;
-      bytes += Math.max(0, file.garbageBytes() - frameBytes);
-    }
-    return bytes;
   }
 
   public boolean isDue(Version version) {

@@ -134,7 +134,7 @@ public final class ReclaimScheduler {
             writtenBytes,
             Uninterruptibles::pause);
     this.refreshTargets = refreshTargets;
-    this.ordering = new ValueReordering(config, epochs, ledger, space, followedFrom);
+    this.ordering = new ValueReordering(config, ledger, space, followedFrom);
   }
 
   /** Schedules a job if one is due. A refused execution counts as a failed job. */
@@ -191,6 +191,26 @@ public final class ReclaimScheduler {
     }
   }
 
+  /**
+   * Rewrites all existing files whose values lie out of key order, on the calling thread. Newer
+   * files are excluded, as in {@link #runToEnd}.
+   */
+  public void orderValues() {
+    jobLock.lock();
+    try {
+      OptionalLong last = lastFile(versions.current());
+      boolean more = last.isPresent();
+      while (more) {
+        failure.check();
+        more = orderSome(last.getAsLong(), Pace.UNLIMITED, () -> true);
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot put values in key order", e);
+    } finally {
+      jobLock.unlock();
+    }
+  }
+
   private static OptionalLong lastFile(Version version) {
     SortedMap<Long, SegmentState> segments = version.segments();
     return segments.isEmpty() ? OptionalLong.empty() : OptionalLong.of(segments.lastKey());
@@ -240,7 +260,7 @@ public final class ReclaimScheduler {
       }
       error = null;
       if (!cancelled && live.isOpen()) {
-        order();
+        orderIfIdle();
       }
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
@@ -316,34 +336,10 @@ public final class ReclaimScheduler {
   }
 
   /** Runs at most one reordering job, so that threads waiting for the lock can run in between. */
-  private void order() {
+  private void orderIfIdle() {
     try {
-      Version looked = versions.retainCurrent();
-      try {
-        if (!ordering.isDue(looked)) {
-          return;
-        }
-        sparedBefore = spared.names();
-        ordering.look(looked, damage(Set.of()), () -> cancelled);
-      } finally {
-        looked.release();
-      }
-      try (RefreshTargets.Claim claim =
-          refreshTargets.claim((version, pinned) -> ordering.choose(version, damage(pinned)))) {
-        ReclaimPlan plan = claim.plan();
-        if (plan != null) {
-          Rewrite rewrite =
-              new Rewrite(
-                  plan,
-                  ordering.pace(pace, ReclaimPace::rest, claim.version(), this::isAwaited),
-                  ordering::isQuiet);
-          rewrite.write(claim.version());
-          rewrite.putInForce();
-        }
-      }
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      if (!spared.spareAnother(e, sparedBefore)) {
-        ordering.failed();
+      if (ordering.isDue(versions.current())) {
+        orderSome(Long.MAX_VALUE, ordering.pace(pace), ordering::isQuiet);
       }
     } catch (CancellationException e) {
       throw e;
@@ -354,9 +350,40 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Whether the running job delays other work. */
-  private boolean isAwaited() {
-    return cancelled || jobLock.hasQueuedThreads() || picker().isDue(versions.current());
+  /**
+   * Runs the next reordering job; returns whether there was one.
+   *
+   * @param last last file to consider
+   */
+  private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues)
+      throws IOException {
+    sparedBefore = spared.names();
+    try {
+      Version looked = versions.retainCurrent();
+      try {
+        ordering.look(
+            looked, damage(Set.of()), () -> cancelled || !continues.getAsBoolean());
+      } finally {
+        looked.release();
+      }
+      try (RefreshTargets.Claim claim =
+          refreshTargets.claim(
+              (version, pinned) -> ordering.choose(version, damage(pinned), last))) {
+        ReclaimPlan plan = claim.plan();
+        if (plan == null) {
+          return false;
+        }
+        Rewrite rewrite = new Rewrite(plan, jobPace, continues);
+        rewrite.write(claim.version());
+        rewrite.putInForce();
+        return true;
+      }
+    } catch (CorruptionException | IncompatibleFormatException e) {
+      if (!spared.spareAnother(e, sparedBefore)) {
+        throw e;
+      }
+      return true;
+    }
   }
 
   private final class Rewrite {
@@ -377,8 +404,7 @@ public final class ReclaimScheduler {
               epochs,
               jobPace,
               () -> cancelled,
-              readsAhead,
-              config.shape().pieceBytes());
+              readsAhead);
     }
 
     void write(Version version) throws IOException {

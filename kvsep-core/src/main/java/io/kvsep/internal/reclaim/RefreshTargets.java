@@ -41,6 +41,9 @@ public final class RefreshTargets implements PointerTargets {
   /** No job rewrites a file with a larger live fraction. */
   private static final double LIVE_SHARE_MIN = 1 - ReclaimGoal.SHARE_MIN_ASKED;
 
+  /** A table is rewritten if more than one value of this many has moved. */
+  private static final long MOVED_PARTS = 8;
+
   private final VersionSet versions;
   private final SegmentDirectory segments;
   private final Epochs<?> epochs;
@@ -181,6 +184,25 @@ public final class RefreshTargets implements PointerTargets {
 
   private void unpin(Long file) {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
+  }
+
+  @Override
+  public Predicate<TableFile> withMovedValues(Version version) {
+    SettledFiles settled = new SettledFiles(version);
+    return table -> epochs.inside(slot -> hasMovedValues(version, settled, table));
+  }
+
+  private static boolean hasMovedValues(Version version, SettledFiles settled, TableFile table) {
+    long records = 0;
+    long moved = 0;
+    for (SegmentUse use : table.meta().segments()) {
+      records += use.records();
+      SegmentState state = version.segments().get(use.segment());
+      if (state != null && !state.hasFile() && settled.test(state.home())) {
+        moved += use.records();
+      }
+    }
+    return moved > records / MOVED_PARTS;
   }
 
   private Map<Long, Segment> settledHomes(CompactionPlan plan) {

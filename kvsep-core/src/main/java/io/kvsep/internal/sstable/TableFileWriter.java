@@ -1,6 +1,7 @@
 package io.kvsep.internal.sstable;
 
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.StorageFile;
@@ -11,9 +12,7 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * Appends to a table file in aligned pieces of one length; the last may be shorter. If that is the
- * length of the system's long page, the file is cached and mapped in such pages, see
- * docs/decisions/07.
+ * Appends to a table file in aligned pieces of one length; the last may be shorter.
  */
 final class TableFileWriter implements AutoCloseable {
   private final StorageFile file;
@@ -23,12 +22,12 @@ final class TableFileWriter implements AutoCloseable {
   private int buffered;
 
   /** Takes over {@code file}, even on failure. */
-  TableFileWriter(StorageFile file, MemoryLedger ledger, NativeWindow window, int pieceBytes) {
+  TableFileWriter(StorageFile file, MemoryLedger ledger, NativeWindow window) {
     this.file = file;
     this.window = window;
     boolean made = false;
     try {
-      this.buffer = ledger.allocateUncleared(MemoryPurpose.TABLE_BUILD, pieceBytes);
+      this.buffer = ledger.allocateUncleared(MemoryPurpose.TABLE_BUILD, Limits.PIECE_BYTES);
       made = true;
     } finally {
       if (!made) {

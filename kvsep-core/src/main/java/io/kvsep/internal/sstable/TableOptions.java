@@ -1,6 +1,5 @@
 package io.kvsep.internal.sstable;
 
-import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 
 /**
@@ -10,7 +9,6 @@ import io.kvsep.internal.base.StoreId;
  * @param restartInterval entries per restart
  * @param filterBitsPerKey filter bits per distinct key
  * @param packsBlocks whether blocks are compressed if that pays
- * @param pieceBytes length of aligned writes, buffered in memory
  * @param loaded whether a bulk load writes the table, which records that
  * @param storeId store that the table belongs to
  */
@@ -19,7 +17,6 @@ public record TableOptions(
     int restartInterval,
     int filterBitsPerKey,
     boolean packsBlocks,
-    int pieceBytes,
     boolean loaded,
     StoreId storeId) {
 
@@ -33,9 +30,6 @@ public record TableOptions(
     if (filterBitsPerKey < 1 || filterBitsPerKey > 64) {
       throw new IllegalArgumentException("filterBitsPerKey=" + filterBitsPerKey);
     }
-    if (pieceBytes < Limits.PIECE_BYTES_MIN) {
-      throw new IllegalArgumentException("pieceBytes=" + pieceBytes);
-    }
   }
 
   /** Not for a bulk load. */
@@ -44,14 +38,12 @@ public record TableOptions(
       int restartInterval,
       int filterBitsPerKey,
       boolean packsBlocks,
-      int pieceBytes,
       StoreId storeId) {
     this(
         blockBytes,
         restartInterval,
         filterBitsPerKey,
         packsBlocks,
-        pieceBytes,
         /* loaded= */ false,
         storeId);
   }
@@ -63,15 +55,8 @@ public record TableOptions(
         restartInterval,
         filterBitsPerKey,
         /* packsBlocks= */ false,
-        pieceBytes,
         loaded,
         storeId);
-  }
-
-  /** A copy with another {@link #pieceBytes}. */
-  public TableOptions inPieces(int bytes) {
-    return new TableOptions(
-        blockBytes, restartInterval, filterBitsPerKey, packsBlocks, bytes, loaded, storeId);
   }
 
   /** A copy for a bulk load. */
@@ -81,13 +66,11 @@ public record TableOptions(
         restartInterval,
         filterBitsPerKey,
         packsBlocks,
-        pieceBytes,
         /* loaded= */ true,
         storeId);
   }
 
   public static TableOptions defaults(StoreId storeId) {
-    return new TableOptions(
-        4096, 16, 10, /* packsBlocks= */ false, Limits.PIECE_BYTES_MIN, storeId);
+    return new TableOptions(4096, 16, 10, /* packsBlocks= */ false, storeId);
   }
 }

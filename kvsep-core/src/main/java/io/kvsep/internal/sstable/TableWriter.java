@@ -57,7 +57,7 @@ public final class TableWriter implements AutoCloseable {
     this.packed = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
     this.hashes = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
-    this.output = new TableFileWriter(file, ledger, window, options.pieceBytes());
+    this.output = new TableFileWriter(file, ledger, window);
     output.header(options.storeId(), number);
   }
 

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
@@ -21,17 +22,15 @@ import java.util.Map;
  * <p>The checksum of a record is never recomputed. It is verified and then adjusted to the new
  * position, so the checksum of the first write still protects the record.
  *
- * <p>Records are written in pieces of a fixed length at multiples of it. If that is the length of a
- * huge page, the system can cache and map the file in huge pages: see docs/decisions/07.
- *
- * <p>Uses a buffer of one piece plus 256 KiB off-heap, and eight bytes of heap per announced
+ * <p>Uses a buffer of 512 KiB off-heap, and eight bytes of heap per announced
  * record. Not thread safe. After a failure only {@link #close} may be called.
  */
 public final class BlobFileWriter implements AutoCloseable {
   /** Bounds file length and offsets: the file is mapped as a whole. */
   public static final long FILE_BYTES_MAX = BlobFileFormat.FILE_BYTES_MAX;
 
-  private static final int STEP_BYTES = 256 << 10;
+  /** Length of a write, and of what is copied at once. */
+  private static final int STEP_BYTES = Limits.PIECE_BYTES;
 
   /** Enough for the header and key of any record. */
   private static final int FIRST_STEP_BYTES = 128 << 10;
@@ -40,7 +39,6 @@ public final class BlobFileWriter implements AutoCloseable {
   private final long fileId;
   private final SegmentDirectory directory;
   private final BlobFileOffsets offsets;
-  private final int pieceBytes;
   private final Region buffer;
   private final NewLogFile file;
   private final NativeWindow window = new NativeWindow();
@@ -61,7 +59,6 @@ public final class BlobFileWriter implements AutoCloseable {
    * Creates the file.
    *
    * @param recordsMax most records to be added from each old segment, by logical id
-   * @param pieceBytes length of full writes, at least 256 KiB
    */
   public BlobFileWriter(
       Storage storage,
@@ -69,18 +66,13 @@ public final class BlobFileWriter implements AutoCloseable {
       long fileId,
       MemoryLedger ledger,
       SegmentDirectory directory,
-      Map<Long, Long> recordsMax,
-      int pieceBytes)
+      Map<Long, Long> recordsMax)
       throws IOException {
     this.storage = storage;
     this.fileId = fileId;
     this.directory = directory;
-    if (pieceBytes < STEP_BYTES) {
-      throw new IllegalArgumentException("pieces of " + pieceBytes + " bytes");
-    }
     this.offsets = new BlobFileOffsets(recordsMax);
-    this.pieceBytes = pieceBytes;
-    this.buffer = ledger.allocateUncleared(MemoryPurpose.RECLAIM, (long) pieceBytes + STEP_BYTES);
+    this.buffer = ledger.allocateUncleared(MemoryPurpose.RECLAIM, 2L * STEP_BYTES);
     boolean made = false;
     try {
       this.file = new NewLogFile(storage, fileId);
@@ -223,7 +215,7 @@ public final class BlobFileWriter implements AutoCloseable {
     window.crc32cReset();
     for (int done = 0; done < length; ) {
       int step = stepLength(length - done, done == 0 ? FIRST_STEP_BYTES : STEP_BYTES);
-      if (buffered >= pieceBytes) {
+      if (buffered >= STEP_BYTES) {
         writePiece();
       }
       if (mapped != null) {
@@ -275,11 +267,11 @@ public final class BlobFileWriter implements AutoCloseable {
 
   /** Moves the rest of the buffer, at most a step, to the front. */
   private void writePiece() throws IOException {
-    file.file().write(window.over(buffer, 0, pieceBytes), written);
-    written += pieceBytes;
-    buffered -= pieceBytes;
+    file.file().write(window.over(buffer, 0, STEP_BYTES), written);
+    written += STEP_BYTES;
+    buffered -= STEP_BYTES;
     if (buffered > 0) {
-      buffer.put(0, buffer, pieceBytes, buffered);
+      buffer.put(0, buffer, STEP_BYTES, buffered);
     }
   }
 

@@ -277,6 +277,17 @@ public final class Segment {
     return current != null && current.length() >= end ? current : mapMore(end, recordLength);
   }
 
+  /**
+   * Brings a part of a sealed file into memory. The caller is inside an epoch.
+   *
+   * @return false if it already was there, or the file is not mapped
+   */
+  public boolean load(long offset, long count) {
+    long end = publishedEnd();
+    Region region = mapped(end, 0);
+    return region != null && load(region, offset, (int) Math.min(count, end - offset));
+  }
+
   /** Returns false if the part already was in memory. */
   boolean load(Region region, long offset, int count) {
     return region.test(offset, count, storage::load);

@@ -142,6 +142,19 @@ public final class SegmentRotation implements ActiveSegment {
     pipeline.exclusively(() -> seal(garbageBytesMin));
   }
 
+  /** Seals the active segment if everything is flushed and this much of it is live. */
+  public void sealWithLive(long liveBytesMin) {
+    pipeline.exclusively(
+        () -> {
+          Segment active = log.active();
+          if (active != null
+              && isFlushed()
+              && versions.current().liveBytes(active.id()) >= liveBytesMin) {
+            detach(active, /* dead= */ false);
+          }
+        });
+  }
+
   @Override
   public void trySealWithGarbage(long garbageBytesMin) {
     pipeline.tryExclusively(() -> seal(garbageBytesMin));

@@ -117,39 +117,6 @@ final class IdleCompactionTest {
     }
   }
 
-  @Test
-  void tablesAreWrittenInLongPiecesWhereThereIsTime() {
-    CrashableStorage files = new CrashableStorage();
-    Shape shape = Shape.forBudget(128 << 20, /* packsBlocks= */ false);
-    EngineConfig config =
-        ConfigDraft.of(Engines.config(files, scheduler)).shape(shape).segmentBytes(1 << 20).build();
-    try (StorageEngine large = StorageEngine.open(config)) {
-      for (int i = 0; i < 80_000; i++) {
-        large.writes().put(0, key(i), value(i), 0);
-        if (i % 40_000 == 39_999) {
-          large.flush();
-        }
-      }
-      assertEquals(256 << 10, longestTableWrite(files));
-      rest();
-      assertTrue(large.stats().compactions() > 0);
-      assertEquals(shape.pieceBytes(), longestTableWrite(files));
-      large.writes().put(0, key(0), value(1), 0);
-      large.writes().put(0, key(70_000), value(1), 0);
-      files.clearTrace();
-      large.compact();
-      assertEquals(shape.pieceBytes(), longestTableWrite(files));
-    }
-  }
-
-  private static long longestTableWrite(CrashableStorage files) {
-    return files.trace().stream()
-        .filter(line -> line.startsWith("write ") && line.contains(".sst "))
-        .mapToLong(line -> Long.parseLong(line.substring(line.indexOf('+') + 1)))
-        .max()
-        .orElse(0);
-  }
-
   /** Longer than it takes to count as quiet, and to do what comes of it. */
   private void rest() {
     tick(TICKS);

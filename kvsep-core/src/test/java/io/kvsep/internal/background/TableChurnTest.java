@@ -336,7 +336,6 @@ final class TableChurnTest {
         readerBytesMax,
         2 << 10,
         shape.loadRoom(),
-        shape.pieceBytes(),
         /* packsBlocks= */ true);
   }
 

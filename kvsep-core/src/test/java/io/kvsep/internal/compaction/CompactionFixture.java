@@ -81,7 +81,7 @@ final class CompactionFixture implements AutoCloseable {
   CompactionFixture() throws IOException {
     this(
         new CompactionConfig(
-            2, 4000, 600, 0.25, 1000, new TableOptions(256, 4, 10, true, 1 << 18, STORE)));
+            2, 4000, 600, 0.25, 1000, new TableOptions(256, 4, 10, true, STORE)));
   }
 
   CompactionFixture(CompactionConfig config) throws IOException {

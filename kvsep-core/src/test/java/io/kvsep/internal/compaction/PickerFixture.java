@@ -32,7 +32,7 @@ abstract class PickerFixture {
   final VersionSet versions;
   final CompactionConfig config =
       new CompactionConfig(
-          4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, 1 << 18, STORE));
+          4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, STORE));
   final CompactionPicker picker = new CompactionPicker(config);
 
   PickerFixture() throws IOException {

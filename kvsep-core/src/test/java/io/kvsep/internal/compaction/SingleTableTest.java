@@ -39,7 +39,7 @@ final class SingleTableTest {
                 1 << 20,
                 0.25,
                 100,
-                new TableOptions(256, 4, 10, false, 1 << 18, CompactionFixture.STORE)));
+                new TableOptions(256, 4, 10, false, CompactionFixture.STORE)));
     picker = new CompactionPicker(store.config);
     store.nowMillis = HOUR;
   }

@@ -80,7 +80,7 @@ final class FlushOrderingTest {
             .segmentBytes(64 << 10)
             .compressionBytesMin(150)
             .shape(Engines.withOrderedFlushes())
-            .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> memoryBytes, Long.MAX_VALUE))
+            .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> memoryBytes))
             .build());
   }
 

@@ -33,7 +33,7 @@ public enum OptionSet {
   private static final Shape BUSY_SHAPE =
       new Shape(
           1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10,
-          1 << 10, 256, 512, 8 << 10, 16 << 10, 4, 256 << 10, true);
+          1 << 10, 256, 512, 8 << 10, 16 << 10, 4, true);
 
   private static final long ROOM_BYTES = 1 << 10;
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 final class ScatteredFilesTest {
   private long orderFromBytes = ENTRIES * VALUE_BYTES / 2;
   private final ScatteredStore files =
-      new ScatteredStore(() -> orderFromBytes, /* orderWarmFromBytes= */ Long.MAX_VALUE);
+      new ScatteredStore(() -> orderFromBytes);
   private final CrashableStorage storage = files.storage;
   private final StorageEngine store = files.engine;
 
@@ -45,38 +45,6 @@ final class ScatteredFilesTest {
     files.put(STEP);
     files.rest();
     assertEquals(once, files.rewritten(), "what is in order is left alone");
-  }
-
-  @Test
-  void tablesPointStraightAtTheValuesInTheEnd() throws IOException {
-    files.fill(/* inOrder= */ false);
-    files.rest();
-    assertEquals(List.of(), PointerRefreshTest.oldNames(storage));
-    long compactions = store.stats().compactions();
-    files.rest();
-    assertEquals(
-        compactions, store.stats().compactions(), "there is nothing left to point straight");
-  }
-
-  @Test
-  void tablesAreLeftAloneWhereThatCannotBe() throws IOException {
-    files.fill(/* inOrder= */ false);
-    storage.failAt(
-        1,
-        Fault.ENOSPC,
-        /* sticky= */ true,
-        (kind, name) -> kind == Operation.CREATE && name.endsWith(".sst"));
-    files.rest();
-    assertFalse(PointerRefreshTest.oldNames(storage).isEmpty());
-    storage.clearTrace();
-    files.rest();
-    assertEquals(
-        List.of(), storage.trace().stream().filter(line -> line.startsWith("create")).toList());
-    storage.clearFaults();
-    files.requireAll();
-    files.put(STEP);
-    files.rest();
-    assertEquals(List.of(), PointerRefreshTest.oldNames(storage));
   }
 
   @Test
@@ -150,7 +118,6 @@ final class ScatteredFilesTest {
     for (int i = 0; i < ENTRIES; i += 2) {
       files.put(i * STEP);
     }
-    store.compact();
     store.reclaim();
     assertEquals(0, longReads());
   }

@@ -51,7 +51,7 @@ public final class ScatteredStore implements AutoCloseable {
   private final ManualScheduler scheduler = new ManualScheduler(3, 2);
   private final TreeMap<Integer, byte[]> model = new TreeMap<>();
 
-  ScatteredStore(LongSupplier orderFromBytes, long orderWarmFromBytes) {
+  ScatteredStore(LongSupplier orderFromBytes) {
     engine =
         StorageEngine.open(
             ConfigDraft.of(Engines.config(new Loading(storage), scheduler))
@@ -63,8 +63,7 @@ public final class ScatteredStore implements AutoCloseable {
                         new ReclaimGoal(1.5, 256, SEGMENT_BYTES),
                         0,
                         Long.MAX_VALUE,
-                        orderFromBytes,
-                        orderWarmFromBytes))
+                        orderFromBytes))
                 .build());
   }
 
@@ -112,7 +111,7 @@ public final class ScatteredStore implements AutoCloseable {
       Collections.shuffle(order, new Random(4));
     }
     order.forEach(n -> put(n, valueBytes));
-    engine.compact();
+    engine.reclaim();
     ticks(QUIET_TICKS / 2);
     assertEquals(0, rewritten(), "before it is quiet");
   }

@@ -57,6 +57,7 @@ final class OrderingModelTest {
             }
             store.requireAtRest();
           }
+          store.engine.compact();
           assertTrue(store.moved() + store.filesInOrder() > 0, "nothing was moved");
           store.reopen();
           store.requireAtRest();
@@ -71,20 +72,13 @@ final class OrderingModelTest {
     private final ManualScheduler scheduler = new ManualScheduler(3, 2);
     private CrashableStorage storage = new CrashableStorage();
     private final long coldFrom;
-    private final long warmFrom;
     private StorageEngine engine;
 
     Store(Random random) {
       this.random = random;
       // Never in memory, always, or until it has grown.
-      long[][] bounds = {
-        {ORDER_FROM_BYTES, Long.MAX_VALUE},
-        {Long.MAX_VALUE, ORDER_FROM_BYTES},
-        {3 * ORDER_FROM_BYTES, ORDER_FROM_BYTES}
-      };
-      long[] drawn = bounds[random.nextInt(bounds.length)];
-      coldFrom = drawn[0];
-      warmFrom = drawn[1];
+      long[] bounds = {ORDER_FROM_BYTES, Long.MAX_VALUE, 3 * ORDER_FROM_BYTES};
+      coldFrom = bounds[random.nextInt(bounds.length)];
       engine = open();
     }
 
@@ -94,7 +88,7 @@ final class OrderingModelTest {
           ConfigDraft.of(Engines.config(storage, scheduler))
               .compressionBytesMin(Integer.MAX_VALUE)
               .segmentBytes(SEGMENT_BYTES)
-              .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> coldFrom, warmFrom))
+              .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> coldFrom))
               .build());
     }
 

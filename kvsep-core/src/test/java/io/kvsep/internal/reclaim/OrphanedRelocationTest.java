@@ -67,8 +67,7 @@ final class OrphanedRelocationTest {
     ValuePointer.put(region, log.length, 1, FIRST_RECORD, record.length(), record.valueLength());
     EpochSlot<SlotContext> slot = epochs.enter();
     try (BlobFileWriter writer =
-        new BlobFileWriter(
-            storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L), 256 << 10)) {
+        new BlobFileWriter(storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L))) {
       writer.add(region, log.length, region, record.keyOffset(), record.keyLength());
       writer.finish();
     } finally {

@@ -276,10 +276,8 @@ final class ReclaimTest {
     Random random = new Random(8);
     putAll(random);
     engine.flush();
-    engine.compact();
     overwrite(random, 2 * KEYS);
     engine.flush();
-    engine.compact();
     engine.close();
     storage = storage.crashSyncedOnly();
     List<String> segments = new ArrayList<>();

@@ -88,7 +88,7 @@ final class TableFixture implements AutoCloseable {
   }
 
   static TableOptions options(int blockBytes, int restartInterval, boolean packsBlocks) {
-    return new TableOptions(blockBytes, restartInterval, 10, packsBlocks, 1 << 18, STORE);
+    return new TableOptions(blockBytes, restartInterval, 10, packsBlocks, STORE);
   }
 
   TableMeta write(long number, TableOptions options, Collection<Entry> entries) throws IOException {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
+import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
@@ -264,24 +265,21 @@ final class TableWriterTest {
       random.nextBytes(value);
       entries.add(new Entry(TableFixture.bytes("" + (10_000 + i)), Tag.of(1, Tag.PUT), value));
     }
-    for (int piece : new int[] {256 << 10, 300_000, 2 << 20}) {
-      fixture.storage.clearTrace();
-      TableMeta meta = fixture.write(piece, OPTIONS.inPieces(piece), entries);
-      List<String> expected = new ArrayList<>();
-      for (long at = 0; at < meta.fileBytes(); at += piece) {
-        long length = Math.min(piece, meta.fileBytes() - at);
-        expected.add("write " + StoreFiles.table(piece) + " " + at + "+" + length);
-      }
-      List<String> trace = new ArrayList<>(fixture.storage.trace());
-      trace.removeIf(line -> !line.startsWith("write"));
-      assertEquals(expected, trace);
-      assertTrue(expected.size() > 1);
-      try (TableReader table = fixture.open(meta)) {
-        assertEquals(entries.size(), count(table));
-        for (Entry entry : entries) {
-          assertTrue(fixture.get(table, entry.key(), Tag.MAX));
-          assertArrayEquals(entry.payload(), fixture.found());
-        }
+    TableMeta meta = fixture.write(1, OPTIONS, entries);
+    List<String> expected = new ArrayList<>();
+    for (long at = 0; at < meta.fileBytes(); at += Limits.PIECE_BYTES) {
+      long length = Math.min(Limits.PIECE_BYTES, meta.fileBytes() - at);
+      expected.add("write " + StoreFiles.table(1) + " " + at + "+" + length);
+    }
+    List<String> trace = new ArrayList<>(fixture.storage.trace());
+    trace.removeIf(line -> !line.startsWith("write"));
+    assertEquals(expected, trace);
+    assertTrue(expected.size() > 1);
+    try (TableReader table = fixture.open(meta)) {
+      assertEquals(entries.size(), count(table));
+      for (Entry entry : entries) {
+        assertTrue(fixture.get(table, entry.key(), Tag.MAX));
+        assertArrayEquals(entry.payload(), fixture.found());
       }
     }
   }

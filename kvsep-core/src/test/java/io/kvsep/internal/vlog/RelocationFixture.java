@@ -30,9 +30,6 @@ final class RelocationFixture implements AutoCloseable {
   @SuppressWarnings("ArrayRecordComponent") // never compared as a whole
   record Sample(byte[] pointer, byte[] key, byte[] value) {}
 
-  /** What a writer writes at once unless told otherwise. */
-  static final int PIECE_BYTES = 256 << 10;
-
   final LogFixture log = new LogFixture();
   private long sequence = 1;
 
@@ -64,25 +61,15 @@ final class RelocationFixture implements AutoCloseable {
   }
 
   BlobFileWriter writer(Storage storage, long fileId, List<Sample> samples) throws IOException {
-    return writer(storage, fileId, samples, PIECE_BYTES);
-  }
-
-  private BlobFileWriter writer(Storage storage, long fileId, List<Sample> samples, int pieceBytes)
-      throws IOException {
     Map<Long, Long> counts = new HashMap<>();
     samples.forEach(sample -> counts.merge(segment(sample), 1L, Long::sum));
     return new BlobFileWriter(
-        storage, LogFixture.STORE, fileId, log.ledger, log.directory, counts, pieceBytes);
+        storage, LogFixture.STORE, fileId, log.ledger, log.directory, counts);
   }
 
   /** Copies the records to a new file, in this order, and returns its length. */
   long relocate(long fileId, List<Sample> samples) throws IOException {
-    return relocate(fileId, samples, PIECE_BYTES);
-  }
-
-  /** As {@link #relocate(long, List)}, written in pieces of such a length. */
-  long relocate(long fileId, List<Sample> samples, int pieceBytes) throws IOException {
-    try (BlobFileWriter writer = writer(log.storage, fileId, samples, pieceBytes)) {
+    try (BlobFileWriter writer = writer(log.storage, fileId, samples)) {
       for (Sample sample : samples) {
         add(writer, sample);
       }
