@@ -280,7 +280,6 @@ public final class CompactionScheduler {
     }
     flushNeeded();
     dropping.tick();
-    picker.lookAgain();
     compactionNeeded();
   }
 

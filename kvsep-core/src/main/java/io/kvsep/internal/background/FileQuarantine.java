@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Files of an open store that compaction and reclaim skip because they cannot be read: another
- * attempt would fail again and block the files that are sound. Damaged files stay until the store
- * is closed, unreadable ones until the device can read them. Thread safe.
+ * attempt would fail again and block the files that are sound. Damaged files and
+ * unreadable segments stay until the store is closed, unreadable tables until the device can read
+ * them. Thread safe.
  */
 public final class FileQuarantine {
   /** Damaged tables, by number. */
@@ -80,11 +81,6 @@ public final class FileQuarantine {
   public void spareUnreadable(long file) {
     logFiles.add(file);
     Warnings.tell("unreadable, and left: ", StoreFiles.segment(file));
-  }
-
-  /** Undoes {@link #spareUnreadable}. */
-  public void release(Set<Long> files) {
-    logFiles.removeAll(files);
   }
 
   /** Quarantines a table that the device fails to read, until {@link #forgetUnreadable}. */

@@ -73,9 +73,6 @@ public final class FlushOrdering {
 
   private final AtomicLong bytesWritten = new AtomicLong();
 
-  /** Evaluated once; negative before. */
-  private volatile long orderFrom = -1;
-
   public FlushOrdering(
       EngineConfig config,
       VersionSet versions,
@@ -128,24 +125,17 @@ public final class FlushOrdering {
    */
   long coveredBytesMax(Version version) {
     long live = version.liveBytes();
-    return live >= leastBytes() && live > orderFromBytes()
-        ? Math.max(COVERED_LEAST * leastBytes(), orderFromBytes() / COVERED_PARTS)
+    long orderFrom = config.reclaim().orderFromBytes().getAsLong();
+    return live >= leastBytes() && live > orderFrom
+        ? Math.max(COVERED_LEAST * leastBytes(), orderFrom / COVERED_PARTS)
         : Long.MAX_VALUE;
   }
 
   /** False if the store holds less than one file. */
   private boolean outgrowsMemory() {
     long bytes = logBytes.getAsLong() + versions.current().tableBytes();
-    return bytes >= leastBytes() && (segments.cold().isCold() || bytes > orderFromBytes());
-  }
-
-  private long orderFromBytes() {
-    long known = orderFrom;
-    if (known < 0) {
-      known = config.reclaim().orderFromBytes().getAsLong();
-      orderFrom = known;
-    }
-    return known;
+    return bytes >= leastBytes()
+        && (segments.cold().isCold() || bytes > config.reclaim().orderFromBytes().getAsLong());
   }
 
   private long leastBytes() {

@@ -8,6 +8,9 @@ import java.util.function.LongSupplier;
  * one thread calls ten times a second. With fewer calls the window is longer.
  */
 public final class WriteRateWindow {
+  /** Length of the window. */
+  public static final double SECONDS = 2;
+
   private static final int TICKS = 20;
 
   private final LongSupplier count;

@@ -241,14 +241,6 @@ public final class CompactionPicker {
     return lastHidden.of(version, oldestReader).total();
   }
 
-  /**
-   * Lets the next estimate retry tables whose range deletes could not be read. Otherwise they are
-   * not retried while the version is current.
-   */
-  public void lookAgain() {
-    lastHidden.forgetIncomplete();
-  }
-
   private double lengthScore(Version version, int level, int base) {
     if (level == 0) {
       return version.tables(0).length / (double) config.levelZeroTables();

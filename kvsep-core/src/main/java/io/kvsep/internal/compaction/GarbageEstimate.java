@@ -1,7 +1,5 @@
 package io.kvsep.internal.compaction;
 
-import io.kvsep.error.CorruptionException;
-import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.version.LevelSums;
 import io.kvsep.internal.version.TableFile;
@@ -44,9 +42,6 @@ final class GarbageEstimate {
   private final Version version;
   private final long oldestReader;
 
-  /** Whether the range deletes of a table could not be read; a retry may succeed. */
-  private volatile boolean unread;
-
   /**
    * @param oldestReader the lowest sequence number at which anything may be read
    */
@@ -85,11 +80,6 @@ final class GarbageEstimate {
     return version == other && oldestReader == newestThatMatters(other, otherReader);
   }
 
-  /** False if a retry may read more range deletes. */
-  boolean isComplete() {
-    return !unread;
-  }
-
   /** How many times over its limit a level is, with those above; due from 1 on. */
   double score(int level) {
     return scores[level];
@@ -118,11 +108,8 @@ final class GarbageEstimate {
     RangeTombstones ranges;
     try {
       ranges = table.rangeTombstones();
-    } catch (CorruptionException | IncompatibleFormatException e) {
-      // Permanent. Reads and compactions of the table report it.
-      return 0;
     } catch (RuntimeException e) {
-      unread = true;
+      // Reads and compactions of the table report it.
       return 0;
     }
     return RangeDeleteEstimate.below(version, level, table, ranges, oldestReader);

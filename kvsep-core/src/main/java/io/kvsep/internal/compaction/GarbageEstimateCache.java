@@ -20,12 +20,4 @@ final class GarbageEstimateCache {
     }
     return hidden;
   }
-
-  /** Drops an estimate for which something could not be read. */
-  void forgetIncomplete() {
-    GarbageEstimate hidden = last;
-    if (hidden != null && !hidden.isComplete()) {
-      last = null;
-    }
-  }
 }

@@ -31,10 +31,12 @@ import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.LogSpace;
+import io.kvsep.internal.reclaim.ReclaimContext;
 import io.kvsep.internal.reclaim.ReclaimPressure;
 import io.kvsep.internal.reclaim.ReclaimScheduler;
 import io.kvsep.internal.reclaim.ReclaimStart;
 import io.kvsep.internal.reclaim.RefreshTargets;
+import io.kvsep.internal.reclaim.ValueReordering;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.txn.EngineTransaction;
 import io.kvsep.internal.verify.VerifyJob;
@@ -219,14 +221,27 @@ public final class StorageEngine implements AutoCloseable {
   public void compact() {
     maintain(
         () -> {
-          flushAll();
-          RuntimeException left = background.compactAll();
+          RuntimeException left = mergeTables();
           orderValues();
           rotation.dropDead();
           if (left != null) {
             throw left;
           }
         });
+  }
+
+  /** Flushes and merges all tables; values stay where they are. */
+  public void compactTables() {
+    maintain(
+        () -> {
+          mergeTables();
+          rotation.dropDead();
+        });
+  }
+
+  private @Nullable RuntimeException mergeTables() {
+    flushAll();
+    return background.compactAll();
   }
 
   /** Puts values in key order, also those in the active segment if they are worth a file. */
@@ -267,8 +282,7 @@ public final class StorageEngine implements AutoCloseable {
       long start = config.ticker().nanos();
       Version first = versions.current();
       ReclaimStart before = ReclaimStart.of(first, logSpace.bytesInForce(first), reclaim);
-      flushAll();
-      background.compactAll();
+      mergeTables();
       rotation.dropDead();
       rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
       flushAll();
@@ -517,21 +531,11 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private ReclaimScheduler reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
-    return new ReclaimScheduler(
-        config,
-        live,
-        versions,
-        segments,
-        epochs,
-        failure,
-        ledger,
-        background,
-        rotation,
-        pressure,
-        log::bytesWritten,
-        targets,
-        logSpace,
-        () -> changes.readFrom());
+    ReclaimContext context =
+        new ReclaimContext(config, live, versions, segments, epochs, failure, ledger);
+    ValueReordering ordering =
+        new ValueReordering(config, ledger, logSpace, () -> changes.readFrom());
+    return new ReclaimScheduler(context, background, rotation, pressure, targets, ordering);
   }
 
   private void replay(LogRecovery recovery) throws IOException {

@@ -2,6 +2,7 @@ package io.kvsep.internal.reclaim;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.IteratorSources;
@@ -24,6 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 
 /**
  * Executes a plan: iterates in key order over the tables of a version that reference the victims,
@@ -42,13 +45,29 @@ public final class ReclaimJob {
 
   public record Output(long fileBytes, long recordBytes) {}
 
+  /**
+   * How a job runs.
+   *
+   * @param cancelled whether the job must stop
+   * @param readsAhead whether victims may be read sequentially into memory before their records are
+   *     copied one by one
+   * @param unreadable receives the segment of a record that cannot be read, before the job fails
+   */
+  record Control(
+      Pace pace,
+      BooleanSupplier cancelled,
+      BooleanSupplier readsAhead,
+      LongConsumer unreadable) {}
+
   private final ReclaimContext context;
+  private final Control control;
   private final ReclaimPlan plan;
   private final Set<Long> wanted;
   private long recordBytes;
 
-  private ReclaimJob(ReclaimContext context, ReclaimPlan plan) {
+  private ReclaimJob(ReclaimContext context, Control control, ReclaimPlan plan) {
     this.context = context;
+    this.control = control;
     this.plan = plan;
     this.wanted = plan.segments().keySet();
   }
@@ -61,22 +80,23 @@ public final class ReclaimJob {
    * @param fileId id of the new file
    * @throws CorruptionException naming the damaged file: a victim or a table
    * @throws IncompatibleFormatException naming the file whose header is damaged
-   * @throws io.kvsep.error.StorageException if one of them cannot be read
+   * @throws StorageException if one of them cannot be read
    * @throws InternalError if a mapped page of one of them cannot be read
    * @throws IOException if the new file cannot be written
    * @throws CancellationException if the job was cancelled
    */
-  public static Output run(ReclaimContext context, Version version, ReclaimPlan plan, long fileId)
+  static Output run(
+      ReclaimContext context, Control control, Version version, ReclaimPlan plan, long fileId)
       throws IOException {
-    return new ReclaimJob(context, plan).run(version, fileId);
+    return new ReclaimJob(context, control, plan).run(version, fileId);
   }
 
   private Output run(Version version, long fileId) throws IOException {
     try (MergingIterator entries = tablesOf(version, wanted, context.ledger());
         BlobFileWriter writer =
             new BlobFileWriter(
-                context.storage(),
-                context.storeId(),
+                context.config().storage(),
+                context.versions().storeId(),
                 fileId,
                 context.ledger(),
                 context.segments(),
@@ -84,8 +104,8 @@ public final class ReclaimJob {
       warmUp(context.epochs());
       entries.seekToFirst();
       while (entries.isValid()) {
-        context.pace().moved(2 * copySome(context.epochs(), entries, writer));
-        if (context.cancelled().getAsBoolean()) {
+        control.pace().moved(2 * copySome(context.epochs(), entries, writer));
+        if (control.cancelled().getAsBoolean()) {
           throw new CancellationException("the store is closing");
         }
       }
@@ -104,7 +124,7 @@ public final class ReclaimJob {
     for (long file : plan.files()) {
       boolean more = true;
       for (long at = 0;
-          more && context.readsAhead().getAsBoolean() && !context.cancelled().getAsBoolean();
+          more && control.readsAhead().getAsBoolean() && !control.cancelled().getAsBoolean();
           at += STEP_BYTES) {
         boolean isRead;
         EpochSlot<C> slot = epochs.vacant();
@@ -116,7 +136,7 @@ public final class ReclaimJob {
         } finally {
           epochs.exit(slot);
         }
-        context.pace().moved(isRead ? STEP_BYTES : 0);
+        control.pace().moved(isRead ? STEP_BYTES : 0);
       }
     }
   }
@@ -144,11 +164,17 @@ public final class ReclaimJob {
       return 0;
     }
     long pointer = entry.payloadOffset() + Payload.headerLength(kind);
-    if (!writer.isAnnounced(ValuePointer.segment(entry.payloadRegion(), pointer))) {
+    long segment = ValuePointer.segment(entry.payloadRegion(), pointer);
+    if (!writer.isAnnounced(segment)) {
       return 0;
     }
-    return writer.add(
-        entry.payloadRegion(), pointer, entry.keyRegion(), entry.keyOffset(), entry.keyLength());
+    try {
+      return writer.add(
+          entry.payloadRegion(), pointer, entry.keyRegion(), entry.keyOffset(), entry.keyLength());
+    } catch (StorageException | InternalError e) {
+      control.unreadable().accept(segment);
+      throw e;
+    }
   }
 
   /** All entries of the tables that reference any of the segments, in key order. */

@@ -79,7 +79,7 @@ public final class ReclaimPicker {
   }
 
   /** The next job towards the goal; null if the goal is reached or no file qualifies. */
-  public @Nullable ReclaimPlan pick(Version version, Damage damage, int filesMax) {
+  public @Nullable ReclaimPlan pick(Version version, Damage damage) {
     if (!isDue(version)) {
       return null;
     }
@@ -88,7 +88,7 @@ public final class ReclaimPicker {
     long tooMuch = balance.garbageBytes - goal.enoughBytes(balance.neededBytes);
     List<LogFile> candidates = candidates(version, records, damage, goal.shareMin());
     long outputBytesMax = outputBytes(balance.neededBytes);
-    return plan(version, records, candidates, tooMuch, outputBytesMax, filesMax);
+    return plan(version, records, candidates, tooMuch, outputBytesMax);
   }
 
   /**
@@ -115,7 +115,7 @@ public final class ReclaimPicker {
     List<LogFile> files = orderable(version, records, damage, before);
     files.removeIf(file -> !scattered.test(file.id()));
     long outputBytesMax = Math.min(bytesMax, orderedBytes(version.liveBytes()));
-    return plan(version, records, files, Long.MAX_VALUE, outputBytesMax, FILES_MAX);
+    return plan(version, records, files, Long.MAX_VALUE, outputBytesMax);
   }
 
   private List<LogFile> orderable(Version version, Records records, Damage damage, long before) {
@@ -132,13 +132,12 @@ public final class ReclaimPicker {
    * The next job towards no garbage at all; null if hardly any is left.
    *
    * @param last inclusive upper bound of the file ids
-   * @param filesMax maximum number of files
    */
-  public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last, int filesMax) {
+  public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last) {
     Records records = new Records(version);
     List<LogFile> candidates = candidates(version, records, damage, ReclaimGoal.SHARE_MIN_ASKED);
     candidates.removeIf(file -> file.id() > last);
-    return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax(), filesMax);
+    return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax());
   }
 
   /** Small compared to the needed bytes, because it is written before anything is deleted. */
@@ -160,8 +159,7 @@ public final class ReclaimPicker {
       Records records,
       List<LogFile> candidates,
       long garbageWanted,
-      long outputBytesMax,
-      int filesMax) {
+      long outputBytesMax) {
     candidates.sort(
         Comparator.comparingDouble(LogFile::garbageShare).reversed().thenComparing(LogFile::id));
     Set<Long> files = new HashSet<>();
@@ -173,7 +171,7 @@ public final class ReclaimPicker {
       boolean fits =
           file.neededBytes() <= outputBytesMax - output
               && file.records() <= RECORDS_MAX - copied
-              && files.size() < filesMax;
+              && files.size() < FILES_MAX;
       // A file too long for any job gets a job of its own.
       if (garbage >= garbageWanted || (!fits && !files.isEmpty())) {
         break;
@@ -235,7 +233,8 @@ public final class ReclaimPicker {
     return home == null ? segment : home;
   }
 
-  private static long homeOf(Version version, long segment) {
+  /** The file that has the records of a segment. */
+  static long homeOf(Version version, long segment) {
     SegmentState state = version.segments().get(segment);
     return state == null ? segment : state.home();
   }

@@ -4,7 +4,6 @@ import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.WriteRateWindow;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
-import io.kvsep.internal.reclaim.ReclaimPicker.Balance;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogWriter;
@@ -15,13 +14,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReclaimPressure {
   /**
-   * @param room allowed garbage of all kinds, in bytes
+   * @param allowedBytes allowed garbage of all kinds
    * @param startBytes the log's counter of written bytes minus all garbage
    */
-  private record Measured(Version version, double pressure, double room, double startBytes) {}
+  private record Measured(Version version, double allowedBytes, double startBytes) {}
 
-  /** While writers are active, allowed garbage is this multiple of reclaim's target. */
-  private static final double ROOM = 2;
+  /** From this pressure on writers are slowed down, and nothing slows down reclaim. */
+  public static final double SLOWDOWN = 0.6;
+
+  /** Allowed garbage of all kinds, as a multiple of what is allowed of known garbage. */
+  private static final double ALLOWED = 2;
 
   private final VersionSet versions;
   private final EngineConfig.Reclaim limits;
@@ -61,19 +63,19 @@ public final class ReclaimPressure {
     return limits.goal().letting(Math.min(limits.pendingBytesMax(), recent.bytes()));
   }
 
-  /** 0 if a job has just become due, 1 at the maximum of allowed garbage; unbounded. */
-  public double get() {
-    return measured().pressure;
+  /** Bytes per second lately appended to the log. */
+  double writtenPerSecond() {
+    return recent.bytes() / WriteRateWindow.SECONDS;
   }
 
   /**
-   * Fraction of the allowed garbage in use: known garbage, garbage hidden by newer versions, and
-   * bytes written since. Files kept only for an open cursor are not counted, because waiting does
-   * not free them.
+   * Garbage relative to what is allowed: known garbage, garbage hidden by newer versions, and bytes
+   * written since. Files kept only for an open cursor are not counted, because waiting does not
+   * free them.
    */
-  public double crowding() {
+  public double get() {
     Measured now = measured();
-    return (log.bytesWritten() - now.startBytes) / now.room;
+    return (log.bytesWritten() - now.startBytes) / now.allowedBytes;
   }
 
   private Measured measured() {
@@ -96,15 +98,10 @@ public final class ReclaimPressure {
   }
 
   private Measured measure(Version version) {
-    Balance balance = picker.balance(version);
-    ReclaimGoal goal = goal();
-    double due = goal.dueBytes(balance.neededBytes());
-    double most = goal.mostBytes(balance.neededBytes());
-    double pressure = (balance.garbageBytes() - due) / Math.max(1, most - due);
     double needed = Math.max(0, version.liveBytes() - background.hiddenInLog(version));
-    double room = Math.max(1, ROOM * goal.mostBytes((long) needed));
-    double garbage = space.bytesInForce(version) - needed - balance.retainedBytes();
+    double allowedBytes = Math.max(1, ALLOWED * goal().mostBytes((long) needed));
+    double garbage = space.bytesInForce(version) - needed - picker.balance(version).retainedBytes();
     double startBytes = log.bytesWritten() - garbage;
-    return new Measured(version, pressure, room, startBytes);
+    return new Measured(version, allowedBytes, startBytes);
   }
 }

@@ -16,29 +16,23 @@ import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.jfr.FlightEvents;
 import io.kvsep.internal.jfr.ReclaimEvent;
-import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
-import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.vlog.Segment;
-import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,20 +40,16 @@ import org.jspecify.annotations.Nullable;
  * caller's thread until hardly any is left. Runs one job at a time, on its own lane, so that
  * compaction and reclaim do not starve each other.
  *
- * <p>A failed job leaves the victims in place. Damaged files are quarantined until the store is
- * reopened. Victims that repeatedly cannot be read are quarantined too. Other files are still
- * processed. Thread safe.
+ * <p>A failed job leaves the victims in place. Files found damaged or unreadable are quarantined
+ * until the store is reopened. Other files are still processed. Thread safe.
  */
 public final class ReclaimScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 64;
 
+  private final ReclaimContext context;
   private final EngineConfig config;
-  private final CurrentReadState live;
   private final VersionSet versions;
-  private final SegmentDirectory segments;
-  private final Epochs<?> epochs;
   private final FailureState failure;
-  private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final ActiveSegment activeSegment;
   private final ReclaimPressure pressure;
@@ -74,19 +64,7 @@ public final class ReclaimScheduler {
 
   private final FileQuarantine spared;
 
-  /** Accessed only by the running job. */
-  private final ReclaimRetries stubborn;
-
-  /** Names of the quarantined files when the running job was chosen. */
-  private List<String> sparedBefore = List.of();
-
   private volatile @Nullable Throwable error;
-
-  /**
-   * Whether garbage was due when the last job was chosen from all files. The pressure may change it
-   * later.
-   */
-  private boolean dueAtLook;
 
   /** Version in which no job was found; while it is current there is no point in looking again. */
   private volatile @Nullable Version fruitless;
@@ -100,30 +78,18 @@ public final class ReclaimScheduler {
   private final AtomicLong bytesWritten = new AtomicLong();
 
   public ReclaimScheduler(
-      EngineConfig config,
-      CurrentReadState live,
-      VersionSet versions,
-      SegmentDirectory segments,
-      Epochs<?> epochs,
-      FailureState failure,
-      MemoryLedger ledger,
+      ReclaimContext context,
       CompactionScheduler background,
       ActiveSegment activeSegment,
       ReclaimPressure pressure,
-      LongSupplier writtenBytes,
       RefreshTargets refreshTargets,
-      LogSpace space,
-      LongSupplier followedFrom) {
-    this.config = config;
-    this.live = live;
-    this.versions = versions;
-    this.segments = segments;
-    this.epochs = epochs;
-    this.failure = failure;
-    this.ledger = ledger;
+      ValueReordering ordering) {
+    this.context = context;
+    this.config = context.config();
+    this.versions = context.versions();
+    this.failure = context.failure();
     this.deadSegments = background.deadSegments();
     this.spared = background.sparedFiles();
-    this.stubborn = new ReclaimRetries(spared);
     this.activeSegment = activeSegment;
     this.pressure = pressure;
     this.pace =
@@ -131,10 +97,10 @@ public final class ReclaimScheduler {
             config.ticker(),
             config.reclaim().bytesPerSecondMin(),
             pressure::get,
-            writtenBytes,
+            pressure::writtenPerSecond,
             Uninterruptibles::pause);
     this.refreshTargets = refreshTargets;
-    this.ordering = new ValueReordering(config, ledger, space, followedFrom);
+    this.ordering = ordering;
   }
 
   /** Schedules a job if one is due. A refused execution counts as a failed job. */
@@ -176,19 +142,12 @@ public final class ReclaimScheduler {
    * and the call might never end.
    */
   public void runToEnd() {
-    jobLock.lock();
-    try {
-      error = null;
-      OptionalLong last = lastFile(versions.current());
-      boolean more = last.isPresent();
-      while (more) {
-        more = runOne(last, Pace.UNLIMITED);
-      }
-    } catch (IOException e) {
-      throw new StorageException("cannot rewrite files of the value log", e);
-    } finally {
-      jobLock.unlock();
-    }
+    runToEnd(
+        last ->
+            runOne(
+                (version, pinned) -> picker().pickAll(version, damage(pinned), last),
+                Pace.UNLIMITED,
+                /* readsAhead= */ () -> false));
   }
 
   /**
@@ -196,24 +155,28 @@ public final class ReclaimScheduler {
    * files are excluded, as in {@link #runToEnd}.
    */
   public void orderValues() {
+    runToEnd(last -> orderSome(last, Pace.UNLIMITED, () -> true));
+  }
+
+  private interface Step {
+    /** Runs one job, if there is one for files up to {@code last}; returns whether there was. */
+    boolean run(long last) throws IOException;
+  }
+
+  private void runToEnd(Step step) {
     jobLock.lock();
     try {
-      OptionalLong last = lastFile(versions.current());
-      boolean more = last.isPresent();
+      error = null;
+      SortedMap<Long, SegmentState> files = versions.current().segments();
+      boolean more = !files.isEmpty();
       while (more) {
-        failure.check();
-        more = orderSome(last.getAsLong(), Pace.UNLIMITED, () -> true);
+        more = step.run(files.lastKey());
       }
     } catch (IOException e) {
-      throw new StorageException("cannot put values in key order", e);
+      throw new StorageException("cannot rewrite files of the value log", e);
     } finally {
       jobLock.unlock();
     }
-  }
-
-  private static OptionalLong lastFile(Version version) {
-    SortedMap<Long, SegmentState> segments = version.segments();
-    return segments.isEmpty() ? OptionalLong.empty() : OptionalLong.of(segments.lastKey());
   }
 
   /** Stops a running job and starts no more. */
@@ -255,11 +218,11 @@ public final class ReclaimScheduler {
       pressure.relieved(true);
       activeSegment.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
-      while (more && !cancelled && live.isOpen()) {
-        more = runOne(OptionalLong.empty(), pace);
+      while (more && !cancelled && context.live().isOpen()) {
+        more = runOne(this::pickDue, pace, /* readsAhead= */ () -> false);
       }
       error = null;
-      if (!cancelled && live.isOpen()) {
+      if (!cancelled && context.live().isOpen()) {
         orderIfIdle();
       }
     } catch (CancellationException e) {
@@ -288,51 +251,37 @@ public final class ReclaimScheduler {
     return new ReclaimPicker.Damage(spared.logFilesAnd(others), spared.tableNumbers());
   }
 
+  private @Nullable ReclaimPlan pickDue(Version version, Set<Long> pinned) {
+    ReclaimPicker picker = picker();
+    ReclaimPlan plan = picker.pick(version, damage(pinned));
+    fruitless = plan == null && pinned.isEmpty() && picker.isDue(version) ? version : null;
+    return plan;
+  }
+
   /**
-   * Runs the next job; returns whether there was one.
-   *
-   * @param last last file to consider when rewriting everything worth it; empty for due jobs
+   * Runs the next job; returns whether there was one. A file found damaged or unreadable is
+   * quarantined, so that the next job is a different one.
    */
-  private boolean runOne(OptionalLong last, Pace jobPace) throws IOException {
+  private boolean runOne(
+      BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice,
+      Pace jobPace,
+      BooleanSupplier readsAhead)
+      throws IOException {
     failure.check();
     deadSegments.remove();
-    try (RefreshTargets.Claim claim =
-        refreshTargets.claim((version, pinned) -> choose(version, pinned, last))) {
+    List<String> sparedBefore = spared.names();
+    try (RefreshTargets.Claim claim = refreshTargets.claim(choice)) {
       ReclaimPlan plan = claim.plan();
-      if (plan == null) {
-        stubborn.requireOthers();
-        fruitless = claim.hindered() || !dueAtLook ? null : claim.version();
-        return false;
+      if (plan != null) {
+        new Rewrite(plan).run(claim.version(), jobPace, readsAhead);
       }
-      Rewrite rewrite = new Rewrite(plan, jobPace, /* readsAhead= */ () -> false);
-      try {
-        rewrite.write(claim.version());
-      } catch (StorageException | InternalError e) {
-        if (stubborn.failed(plan.files(), e)) {
-          return true;
-        }
-        throw e;
-      }
-      stubborn.succeeded();
-      rewrite.putInForce();
-      return true;
+      return plan != null;
     } catch (CorruptionException | IncompatibleFormatException e) {
       if (!spared.spareAnother(e, sparedBefore)) {
         throw e;
       }
       return true;
     }
-  }
-
-  private @Nullable ReclaimPlan choose(Version version, Set<Long> pinned, OptionalLong last) {
-    sparedBefore = spared.names();
-    ReclaimPicker.Damage damage = damage(pinned);
-    int filesMax = stubborn.filesMax();
-    ReclaimPicker picker = picker();
-    dueAtLook = last.isEmpty() && picker.isDue(version);
-    return last.isPresent()
-        ? picker.pickAll(version, damage, last.getAsLong(), filesMax)
-        : picker.pick(version, damage, filesMax);
   }
 
   /** Runs at most one reordering job, so that threads waiting for the lock can run in between. */
@@ -357,68 +306,58 @@ public final class ReclaimScheduler {
    */
   private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues)
       throws IOException {
-    sparedBefore = spared.names();
+    Version looked = versions.retainCurrent();
     try {
-      Version looked = versions.retainCurrent();
-      try {
-        ordering.look(
-            looked, damage(Set.of()), () -> cancelled || !continues.getAsBoolean());
-      } finally {
-        looked.release();
-      }
-      try (RefreshTargets.Claim claim =
-          refreshTargets.claim(
-              (version, pinned) -> ordering.choose(version, damage(pinned), last))) {
-        ReclaimPlan plan = claim.plan();
-        if (plan == null) {
-          return false;
-        }
-        Rewrite rewrite = new Rewrite(plan, jobPace, continues);
-        rewrite.write(claim.version());
-        rewrite.putInForce();
-        return true;
-      }
+      ordering.look(looked, damage(Set.of()), () -> cancelled || !continues.getAsBoolean());
     } catch (CorruptionException | IncompatibleFormatException e) {
-      if (!spared.spareAnother(e, sparedBefore)) {
+      if (!spared.spareAnother(e, spared.names())) {
         throw e;
       }
       return true;
+    } finally {
+      looked.release();
     }
+    return runOne(
+        (version, pinned) -> ordering.choose(version, damage(pinned), last), jobPace, continues);
   }
 
   private final class Rewrite {
     private final @Nullable ReclaimEvent event = FlightEvents.beginReclaim();
     private final long file = versions.newSegmentId();
     private final ReclaimPlan plan;
-    private final ReclaimContext context;
-    private ReclaimJob.@Nullable Output output;
+    private boolean metUnreadable;
 
-    Rewrite(ReclaimPlan plan, Pace jobPace, BooleanSupplier readsAhead) {
+    Rewrite(ReclaimPlan plan) {
       this.plan = plan;
-      this.context =
-          new ReclaimContext(
-              config.storage(),
-              versions.storeId(),
-              ledger,
-              segments,
-              epochs,
-              jobPace,
-              () -> cancelled,
-              readsAhead);
     }
 
-    void write(Version version) throws IOException {
-      output = ReclaimJob.run(context, version, plan, file);
-    }
-
-    void putInForce() {
-      ReclaimJob.Output written = Objects.requireNonNull(output);
-      bytesRead.addAndGet(written.recordBytes());
-      bytesWritten.addAndGet(written.fileBytes());
-      deadSegments.exclusively(() -> install(plan, file, written.fileBytes()));
+    void run(Version version, Pace jobPace, BooleanSupplier readsAhead) throws IOException {
+      ReclaimJob.Control control =
+          new ReclaimJob.Control(
+              jobPace, () -> cancelled, readsAhead, segment -> unreadable(version, segment));
+      ReclaimJob.Output output;
+      try {
+        output = ReclaimJob.run(context, control, version, plan, file);
+      } catch (StorageException | InternalError e) {
+        if (!metUnreadable) {
+          throw e;
+        }
+        return;
+      }
+      bytesRead.addAndGet(output.recordBytes());
+      bytesWritten.addAndGet(output.fileBytes());
+      deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));
       filesRewritten.addAndGet(plan.files().size());
-      record(event, plan, written);
+      record(event, plan, output);
       deadSegments.remove();
+    }
+
+    private void unreadable(Version version, long segment) {
+      long home = ReclaimPicker.homeOf(version, segment);
+      if (plan.files().contains(home)) {
+        spared.spareUnreadable(home);
+        metUnreadable = true;
+      }
     }
   }
 
@@ -442,8 +381,14 @@ public final class ReclaimScheduler {
     boolean named = false;
     try {
       Segment relocated =
-          Segment.openRelocated(config.storage(), versions.storeId(), file, bytes, epochs, ledger);
-      segments.add(relocated);
+          Segment.openRelocated(
+              config.storage(),
+              versions.storeId(),
+              file,
+              bytes,
+              context.epochs(),
+              context.ledger());
+      context.segments().add(relocated);
       requireReadable(relocated);
       VersionEdit edit = new VersionEdit().addRelocated(file, bytes);
       List<Long> moved = new ArrayList<>();
@@ -453,11 +398,11 @@ public final class ReclaimScheduler {
           moved.add(segment.id());
         }
       }
-      segments.addHomes(moved, relocated);
+      context.segments().addHomes(moved, relocated);
       if (!moved.isEmpty()) {
         named = true;
         failure.guard(() -> versions.apply(edit));
-        live.installVersion(null);
+        context.live().installVersion(null);
       }
     } finally {
       // After an error it may be current anyway; then its values will be found only in it.
@@ -486,8 +431,8 @@ public final class ReclaimScheduler {
    * @param unknown whether no edit ever named it, so that it must be deleted here
    */
   private void withdraw(long file, boolean unknown) {
-    Segment unlisted = segments.unlist(file);
-    epochs.retire(
+    Segment unlisted = context.segments().unlist(file);
+    context.epochs().retire(
         () -> {
           if (unlisted != null) {
             unlisted.free();

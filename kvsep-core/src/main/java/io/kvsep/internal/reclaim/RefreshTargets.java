@@ -99,13 +99,8 @@ public final class RefreshTargets implements PointerTargets {
     }
   }
 
-  /**
-   * The next reclaim job, if any, on a version retained for it.
-   *
-   * @param hindered whether files were excluded because compactions point into them
-   */
-  record Claim(
-      Version version, @Nullable ReclaimPlan plan, boolean hindered, RefreshTargets targets)
+  /** The next reclaim job, if any, on a version retained for it. */
+  record Claim(Version version, @Nullable ReclaimPlan plan, RefreshTargets targets)
       implements AutoCloseable {
     /** Called after the job's result was installed or discarded. */
     @Override
@@ -159,7 +154,7 @@ public final class RefreshTargets implements PointerTargets {
       boolean chosen = false;
       try {
         ReclaimPlan plan = choice.apply(version, Set.copyOf(pinned.keySet()));
-        Claim claim = new Claim(version, plan, !pinned.isEmpty(), this);
+        Claim claim = new Claim(version, plan, this);
         victims = plan == null ? Set.of() : plan.files();
         chosen = true;
         return claim;

@@ -22,12 +22,9 @@ import org.jspecify.annotations.Nullable;
  * written. {@link #tick} is called by the timer, {@link #isDue} by any thread, the rest by one job
  * at a time.
  */
-final class ValueReordering {
+public final class ValueReordering {
   /** Speed relative to normal reclaim. */
   private static final int SPEED = 4;
-
-  /** A smaller store is always in memory; avoids the cost of checking. */
-  private static final long STORE_BYTES_MIN = 1 << 20;
 
   /** Entries visited between two checks for cancellation. */
   private static final int STEP_ENTRIES = 1 << 12;
@@ -44,9 +41,6 @@ final class ValueReordering {
   /** Whether the records of an examined segment are out of order. */
   private final Map<Long, Boolean> scattered = new HashMap<>();
 
-  /** Computed once; negative until then. */
-  private volatile long orderFrom = -1;
-
   /** Whether nothing was written for a while. */
   private volatile boolean quiet;
 
@@ -56,7 +50,7 @@ final class ValueReordering {
 
   private volatile @Nullable Ordered ordered;
 
-  ValueReordering(
+  public ValueReordering(
       EngineConfig config, MemoryLedger ledger, LogSpace space, LongSupplier followedFrom) {
     this.ledger = ledger;
     this.space = space;
@@ -134,7 +128,7 @@ final class ValueReordering {
   @Nullable ReclaimPlan choose(Version version, ReclaimPicker.Damage damage, long last) {
     long before = Math.min(followedFrom.getAsLong(), last == Long.MAX_VALUE ? last : last + 1);
     return picker.pickScattered(
-        version, damage, before, this::isScattered, orderFromBytes() / 2);
+        version, damage, before, this::isScattered, orderFromBytes.getAsLong() / 2);
   }
 
   /** Faster than normal reclaim while there are no writes. */
@@ -152,21 +146,11 @@ final class ValueReordering {
   }
 
   private boolean isLarge(Version version) {
-    long bytes = space.bytes() + version.tableBytes();
-    return bytes >= STORE_BYTES_MIN && bytes > orderFromBytes();
+    return space.bytes() + version.tableBytes() > orderFromBytes.getAsLong();
   }
 
   /** Whether little replaced data is retained, for example by cursors. */
   private boolean isLittleReplaced(Version version) {
     return space.bytes() - space.bytesInForce(version) < goal.dueBytes(version.liveBytes());
-  }
-
-  private long orderFromBytes() {
-    long known = orderFrom;
-    if (known < 0) {
-      known = orderFromBytes.getAsLong();
-      orderFrom = known;
-    }
-    return known;
   }
 }

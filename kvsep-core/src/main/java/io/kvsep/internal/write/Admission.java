@@ -26,17 +26,10 @@ public final class Admission {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
-  /** Pressure of known garbage that starts throttling. */
-  private static final double PRESSURE_SLOWDOWN = 0.6;
-
-  /** The same for all garbage, including not yet measured. */
-  private static final double CROWDING_SLOWDOWN = 0.6;
-
-  /** Factor on that rate when garbage throttling begins, and its slopes. */
+  /** Factor on that rate when garbage throttling begins, and its slope. */
   private static final double PRESSED_MAX = 2;
 
-  private static final double PRESSURE_STEP = 2.5;
-  private static final double CROWDING_STEP = 6;
+  private static final double PRESSURE_STEP = 6;
 
   /** The factor's minimum. */
   private static final double PRESSED_MIN = 0.125;
@@ -168,9 +161,7 @@ public final class Admission {
   /** Garbage beyond the throttling threshold; negative below it, or if no job removes it. */
   private double garbageExcess() {
     return reclaim.isRelieved()
-        ? Math.max(
-            PRESSURE_STEP * (reclaim.get() - PRESSURE_SLOWDOWN),
-            CROWDING_STEP * (reclaim.crowding() - CROWDING_SLOWDOWN))
+        ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN)
         : -1;
   }
 

@@ -111,7 +111,7 @@ public final class ScatteredStore implements AutoCloseable {
       Collections.shuffle(order, new Random(4));
     }
     order.forEach(n -> put(n, valueBytes));
-    engine.reclaim();
+    engine.compactTables();
     ticks(QUIET_TICKS / 2);
     assertEquals(0, rewritten(), "before it is quiet");
   }

@@ -121,7 +121,7 @@ final class ReclaimBesideWritersTest {
         () -> {
           overwrite(KEYS / 10);
           engine.flush();
-          engine.compact();
+          engine.compactTables();
         };
 
     ReclaimReport result = engine.reclaim();
@@ -145,7 +145,7 @@ final class ReclaimBesideWritersTest {
             put(i);
           }
           engine.flush();
-          engine.compact();
+          engine.compactTables();
         };
     engine.reclaim();
     long left = engine.stats().reclaim().reclaimableBytes();
@@ -181,7 +181,7 @@ final class ReclaimBesideWritersTest {
         };
     for (int round = 0; round < 24; round++) {
       overwrite(KEYS / 8);
-      engine.compact();
+      engine.compactTables();
       scheduler.tick();
       scheduler.runAll();
     }

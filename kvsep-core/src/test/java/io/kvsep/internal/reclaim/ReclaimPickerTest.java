@@ -42,7 +42,7 @@ final class ReclaimPickerTest {
   /** Does one job after the other until there is none; how many files were rewritten. */
   private static int rewrite(BareVersions versions, ReclaimPicker picker) {
     int files = 0;
-    ReclaimPlan plan = picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX);
+    ReclaimPlan plan = picker.pick(versions.current(), Damage.NONE);
     while (plan != null && files <= SEGMENTS) {
       files += plan.files().size();
       long live = 0;
@@ -58,7 +58,7 @@ final class ReclaimPickerTest {
         }
       }
       versions.relocate(moved, BlobFileWriter.fileBytes(live, records, plan.segments().size()));
-      plan = picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX);
+      plan = picker.pick(versions.current(), Damage.NONE);
     }
     return files;
   }
@@ -88,7 +88,7 @@ final class ReclaimPickerTest {
       addSegments(versions, garbageShare);
       ReclaimPicker picker = picker(spaceAmplificationMax);
       assertTrue(picker.isDue(versions.current()));
-      assertNull(picker.pick(versions.current(), Damage.NONE, ReclaimPicker.FILES_MAX));
+      assertNull(picker.pick(versions.current(), Damage.NONE));
     }
   }
 }

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
@@ -38,7 +37,6 @@ import org.junit.jupiter.api.Test;
 final class RefreshTargetsTest {
   private static final int LAST = 6;
   private static final int KEYS = 40;
-  private static final ReclaimPlan NO_FILES = new ReclaimPlan(Set.of(), Map.of(), 0);
 
   private final MemoryLedger ledger = new MemoryLedger();
   private final Epochs<SlotContext> epochs = new Epochs<>(() -> () -> {});
@@ -137,16 +135,10 @@ final class RefreshTargetsTest {
     PointerTargets.Pins first = targets.pin(plan());
     PointerTargets.Pins second = targets.pin(plan());
     assertEquals(relocated, pinned());
-    try (RefreshTargets.Claim job = targets.claim((version, files) -> NO_FILES)) {
-      assertTrue(job.hindered());
-    }
     first.close();
     assertEquals(relocated, pinned());
     second.close();
     assertEquals(Set.of(), pinned());
-    try (RefreshTargets.Claim job = targets.claim((version, files) -> NO_FILES)) {
-      assertFalse(job.hindered());
-    }
   }
 
   /** The first look maps the file, which takes time in which a job may end. */
