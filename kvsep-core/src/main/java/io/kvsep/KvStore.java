@@ -286,7 +286,9 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * whose values lie out of order are rewritten, and the tables that point to them. The first call
    * after a load in random order thus reads and writes all values once, at device speed; a second
    * call finds them in order and writes nothing. Values of 32 KiB and more, files already in order,
-   * and changes that an open feed has not read stay where they are. Needs free space for one new
+   * and changes that an open feed has not read stay where they are. A feed opened later cannot read
+   * the changes in rewritten files, unless {@link KvOptions.Builder#changeRetentionBytes} keeps
+   * them. Needs free space for one new
    * file at a time, by default up to a quarter of the live values or a segment, and for all moved
    * values while an open cursor keeps the old files.
    *

@@ -183,7 +183,7 @@ final class KnownFaultsTest {
       for (int i = 10 * KEYS; i < 20 * KEYS; i += 2) {
         open.put(key(i - 10 * KEYS), value(i - 10 * KEYS, VALUE_BYTES));
       }
-      open.compact();
+      open.flush();
     }
     Path segment = files(store, ".vlog").get(0);
     // The first record was written again since; that of key 1 is the second.

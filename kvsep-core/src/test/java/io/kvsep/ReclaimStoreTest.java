@@ -397,7 +397,7 @@ final class ReclaimStoreTest {
     try (KvStore store = open()) {
       put(store, 1);
       put(store, 2);
-      store.compact();
+      store.flush();
     }
     byte[] lost = model.get(name(7));
     assertNotNull(lost);

@@ -133,6 +133,9 @@ public final class ReclaimJob {
           Segment segment = context.segments().find(file);
           more = segment != null && at < segment.publishedEnd();
           isRead = segment != null && more && segment.load(at, STEP_BYTES);
+        } catch (StorageException | InternalError e) {
+          control.unreadable().accept(file);
+          throw e;
         } finally {
           epochs.exit(slot);
         }
