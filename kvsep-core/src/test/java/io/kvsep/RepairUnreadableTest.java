@@ -152,7 +152,7 @@ final class RepairUnreadableTest {
         readable.notes());
   }
 
-  /** In a segment zeros would be the room behind the end of the log: nothing lost. */
+  /** Zeros are what a file system shows where nothing was written. */
   @Test
   void whatCannotBeReadIsNotEmpty() throws IOException {
     CrashableStorage damaged = new CrashableStorage();

@@ -105,7 +105,6 @@ final class TablesCommand {
             usualShape.memtableLogBytesMin(),
             usualShape.memtableLogBytesMax(),
             usualShape.spareFromBytes(),
-            usualShape.roomBytes(),
             usualShape.commitBytesMax(),
             usualShape.frameRetainedBytes(),
             // Everything is merged once, at the end.

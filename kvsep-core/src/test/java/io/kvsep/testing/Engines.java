@@ -28,34 +28,29 @@ public final class Engines {
 
   /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
   public static final Shape TINY =
-      tiny(MEMTABLE_BYTES, /* packsBlocks= */ true, /* roomBytes= */ 0);
+      tiny(MEMTABLE_BYTES, /* packsBlocks= */ true);
 
   /** As {@link #TINY}, with blocks that can be tampered with. */
   public static final Shape UNPACKED =
-      tiny(MEMTABLE_BYTES, /* packsBlocks= */ false, /* roomBytes= */ 0);
+      tiny(MEMTABLE_BYTES, /* packsBlocks= */ false);
 
   private Engines() {}
 
-  /** As {@link #TINY}, with room for the active segment from its third KiB on. */
-  public static Shape withRoom(long roomBytes) {
-    return tiny(MEMTABLE_BYTES, /* packsBlocks= */ true, roomBytes);
-  }
-
   /** As {@link #TINY}, with memtables of another length. */
   public static Shape withMemtables(long memtableBytes) {
-    return tiny(memtableBytes, /* packsBlocks= */ true, /* roomBytes= */ 0);
+    return tiny(memtableBytes, /* packsBlocks= */ true);
   }
 
   /** As {@link #TINY}, with flushes that leave values as they were written. */
   public static Shape withUnorderedFlushes() {
-    return tiny(MEMTABLE_BYTES, 1 << 30, /* packsBlocks= */ true, /* roomBytes= */ 0);
+    return tiny(MEMTABLE_BYTES, 1 << 30, /* packsBlocks= */ true);
   }
 
   /**
    * As {@link #TINY}, with memtables of 32 KiB of log and more, of which 8 KiB are worth a file.
    */
   public static Shape withOrderedFlushes() {
-    return tiny(64 << 10, 256 << 10, /* packsBlocks= */ true, /* roomBytes= */ 0);
+    return tiny(64 << 10, 256 << 10, /* packsBlocks= */ true);
   }
 
   /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
@@ -136,7 +131,7 @@ public final class Engines {
         .inlineValueBytesMax(inlineLimits[random.nextInt(inlineLimits.length)])
         .compressionBytesMin(random.nextBoolean() ? 64 : Integer.MAX_VALUE)
         .segmentBytes((4L << 10) << random.nextInt(4))
-        .shape(tiny(MEMTABLE_BYTES, random.nextBoolean(), random.nextInt(3) * (3L << 10)))
+        .shape(tiny(MEMTABLE_BYTES, random.nextBoolean()))
         .reclaim(randomReclaim(random))
         .memory(random.nextBoolean() ? FixedMemory.NONE : FixedMemory.AMPLE)
         .build();
@@ -152,19 +147,18 @@ public final class Engines {
         orderFromBytes[random.nextInt(orderFromBytes.length)]);
   }
 
-  private static Shape tiny(long memtableBytes, boolean packsBlocks, long roomBytes) {
-    return tiny(memtableBytes, 32 << 10, packsBlocks, roomBytes);
+  private static Shape tiny(long memtableBytes, boolean packsBlocks) {
+    return tiny(memtableBytes, 32 << 10, packsBlocks);
   }
 
   private static Shape tiny(
-      long memtableBytes, long memtableLogBytesMin, boolean packsBlocks, long roomBytes) {
+      long memtableBytes, long memtableLogBytesMin, boolean packsBlocks) {
     return new Shape(
         memtableBytes,
         3,
         memtableLogBytesMin,
         64 << 10,
         2 << 10,
-        roomBytes,
         16 << 10,
         1 << 10,
         2,

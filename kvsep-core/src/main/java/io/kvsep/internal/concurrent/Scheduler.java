@@ -12,10 +12,7 @@ public interface Scheduler extends AutoCloseable {
 
   /** Kinds of work that must not wait for each other. */
   enum Lane {
-    /**
-     * Soon blocks writers: creating the next segment, preallocating the active one, and their
-     * syncs.
-     */
+    /** Soon blocks writers: creating the next segment, and syncs of the log. */
     LOG,
     /** Blocks writers: writing memtables to tables. */
     FLUSH,

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The production scheduler: three threads for the log, one each for flushes and reclaim, some for
+ * The production scheduler: two threads for the log, one each for flushes and reclaim, some for
  * compactions, two timers; threads for reads and one for bulk loads, which end when idle. All are
  * daemon threads, started on first use.
  */
@@ -25,8 +25,8 @@ public final class ThreadScheduler implements Scheduler {
   /** Idle time after which a thread for reads or loads ends. */
   private static final long IDLE_SECONDS = 5;
 
-  /** Segment creation, preallocation and syncs do not wait for each other. */
-  private static final int LOGS = 3;
+  /** Segment creation and syncs do not wait for each other. */
+  private static final int LOGS = 2;
 
   /** Deleting files that readers have left must not delay a due sync. */
   private static final int TIMERS = 2;

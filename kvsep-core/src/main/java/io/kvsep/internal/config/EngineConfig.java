@@ -6,7 +6,6 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.PhysicalMemory;
 import io.kvsep.internal.memory.SystemMemory;
-import java.io.File;
 import java.time.Clock;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -159,9 +158,7 @@ public record EngineConfig(
    * @param memtablesMax memtables, including the active one
    * @param memtableLogBytesMin log bytes that one memtable may cover even in a small store
    * @param memtableLogBytesMax log bytes that one memtable may cover; bounds replay in recovery
-   * @param spareFromBytes log bytes in a segment from which on it is preallocated and the next one
-   *     created
-   * @param roomBytes most preallocated bytes ahead of the end of the active segment; 0 for none
+   * @param spareFromBytes log bytes in a segment from which on the next one is created
    * @param commitBytesMax memory of all encoded frames together; further ones are streamed
    * @param frameRetainedBytes memory that one write slot may keep between writes
    * @param levelZeroTables level 0 tables that make a compaction worthwhile
@@ -182,7 +179,6 @@ public record EngineConfig(
       long memtableLogBytesMin,
       long memtableLogBytesMax,
       long spareFromBytes,
-      long roomBytes,
       long commitBytesMax,
       long frameRetainedBytes,
       int levelZeroTables,
@@ -212,12 +208,6 @@ public record EngineConfig(
     /** A store with less in its log may never need another segment. */
     private static final long SPARE_FROM_BYTES = 8 * MIB;
 
-    /**
-     * Some milliseconds of writing at full speed. A store directory should show at most 16 MiB more
-     * than its data, and other files need the rest.
-     */
-    private static final long ROOM_BYTES = 12 * MIB;
-
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
 
     /** Even very many loads do not exhaust the sequence numbers. */
@@ -232,8 +222,8 @@ public record EngineConfig(
     /**
      * Half of the budget is for memtables, up to a seventh as much for their indexes. The rest is
      * for encoded frames, tables being written (about 9 bytes an entry and a few buffers each), one
-     * file each of reclaim and flush, one piece of preallocation, decompressed blocks (none unless
-     * blocks are compressed), and the scratch memory of readers.
+     * file each of reclaim and flush, decompressed blocks (none unless blocks are compressed), and
+     * the scratch memory of readers.
      */
     public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
       long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
@@ -244,7 +234,6 @@ public record EngineConfig(
           MEMTABLE_LOG_BYTES_MIN,
           Math.max(MEMTABLE_LOG_BYTES_MIN, memoryBudgetBytes),
           SPARE_FROM_BYTES,
-          roomBytes(memoryBudgetBytes),
           memoryBudgetBytes / 8,
           Math.min(256 << 10, memoryBudgetBytes / 1024),
           4,
@@ -258,16 +247,6 @@ public record EngineConfig(
           memoryBudgetBytes / 8,
           LOAD_ROOM,
           packsBlocks);
-    }
-
-    /**
-     * Preallocation needs a buffer of a twenty-fourth of it and a second processor. Windows cannot
-     * truncate a mapped file, so the space would stay in each segment.
-     */
-    private static long roomBytes(long memoryBudgetBytes) {
-      return Runtime.getRuntime().availableProcessors() > 1 && File.separatorChar == '/'
-          ? Math.min(ROOM_BYTES, memoryBudgetBytes / 16)
-          : 0;
     }
 
     /**

@@ -98,7 +98,7 @@ final class LogRecovery {
         }
         endedSegment = 0;
         List<SegmentState> behind = segments.subList(i + 1, segments.size());
-        if (segment.isSealed() || end < scanner.lengthWithoutRoom() || !isSpare(behind)) {
+        if (segment.isSealed() || end < scanner.fileLength() || !isSpare(behind)) {
           cutOff(scanner, behind, claim, leastSequence);
         } else if (claim.compareTo(end()) > 0) {
           throw scanner.damage();
@@ -224,11 +224,11 @@ final class LogRecovery {
     long inTables = sequenceInTables();
     LogPosition claim = LogPosition.later(claimSoFar, scanner.claimsFrom(leastSequence, inTables));
     LogPosition stop = end();
-    tornBytes = scanner.lengthWithoutRoom() - stop.offset();
+    tornBytes = scanner.fileLength() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence, inTables));
-        tornBytes += later.lengthWithoutRoom();
+        tornBytes += later.fileLength();
       }
     }
     if (claim.compareTo(stop) > 0) {

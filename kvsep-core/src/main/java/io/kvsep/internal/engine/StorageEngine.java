@@ -165,8 +165,7 @@ public final class StorageEngine implements AutoCloseable {
       live = new CurrentReadState(epochs, versions::current, config.scheduler(), failure);
       log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
       releases.push(log::free);
-      appender = new LogTail(config, log, segments, versions, live, failure, ledger);
-      releases.push(appender::free);
+      appender = new LogTail(config, log, segments, versions, live, failure);
       snapshots = new SnapshotRegistry(recovery.writtenSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       logSpace = new LogSpace(segments, versions, remover);
@@ -415,7 +414,6 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
       attempts.run(pipeline::settle);
       attempts.run(this::flushAll);
-      attempts.run(() -> pipeline.exclusively(appender::cutRoom));
       attempts.run(appender::sync);
       attempts.run(rotation::dropDead);
       attempts.run(appender::close);

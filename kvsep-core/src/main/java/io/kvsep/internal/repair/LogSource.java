@@ -225,7 +225,7 @@ final class LogSource {
           boolean last = i == parts.size() - 1;
           boolean complete = isAtEnd(scanner, part) || scanner.isComplete();
           LogPosition stop = new LogPosition(part.segment(), end);
-          long length = scanner.lengthWithoutRoom();
+          long length = scanner.fileLength();
           if (!complete && last && end == length) {
             return claim.compareTo(stop) > 0 ? new Tail(stop, /* lost= */ true) : null;
           }

@@ -31,7 +31,7 @@ public final class ReadableFiles implements Storage {
   /** Bytes given up per unreadable sector; systems read at least this much at a time. */
   private static final int PAGE_BYTES = 4096;
 
-  /** Not zero, which could be preallocated space after the end of the log. */
+  /** Not zero, as which a file system reads what was never written. */
   private static final byte FILL = (byte) 0xdb;
 
   private final Storage source;

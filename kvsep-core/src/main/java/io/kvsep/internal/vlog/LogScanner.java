@@ -173,23 +173,6 @@ public final class LogScanner implements AutoCloseable {
     return fileLength;
   }
 
-  /**
-   * Returns the length of the file without trailing zeros after {@link #endOffset}, which may be
-   * preallocated space. Cost: one pass over the zeros.
-   */
-  public long lengthWithoutRoom() {
-    long least = endOffset();
-    long length = fileLength;
-    while (length - Long.BYTES >= least && region.getLong(length - Long.BYTES) == 0) {
-      length -= Long.BYTES;
-    }
-    while (length > least && region.getByte(length - 1) == 0) {
-      length--;
-    }
-    Region.requirePagesRead();
-    return length;
-  }
-
   public long firstSequence() {
     return firstSequence;
   }

@@ -198,22 +198,6 @@ public final class LogWriter {
     countPublished(LogFormat.FRAME_HEADER_BYTES);
   }
 
-  /**
-   * Preallocates the active segment up to {@code length}, which is beyond its current file. Called
-   * by the appending thread with nothing staged.
-   */
-  public void makeRoom(long length) throws IOException {
-    staging.putByte(0, (byte) 0);
-    Objects.requireNonNull(active).makeRoom(window.over(staging, 0, 1), length);
-  }
-
-  public void cutRoom() {
-    Segment segment = active;
-    if (segment != null) {
-      segment.cutRoom();
-    }
-  }
-
   /** Seals the active segment and replaces it. */
   public void switchTo(Segment segment) {
     Segment sealed = active;
@@ -235,7 +219,6 @@ public final class LogWriter {
   public void detach() {
     Segment sealed = active;
     if (sealed != null) {
-      sealed.cutRoom();
       sealed.seal(lastSequence());
       sealed.closeFile();
       detachedAt = new LogPosition(sealed.id() + 1, 0);
@@ -353,7 +336,6 @@ public final class LogWriter {
         return;
       }
       segment.writable().truncate(groupStart);
-      segment.forgetRoom();
     } catch (IOException e) {
       abandonActive();
       if (!overwriteRemains(segment)) {
@@ -417,8 +399,6 @@ public final class LogWriter {
       LogPosition reached = segment == null ? durable : endOf(segment);
       Segment sealed = sealedUnsynced.peek();
       while (sealed != null && (segment == null || sealed.id() < segment.id())) {
-        // Not when the segment is sealed: the system may make the truncation wait for the device.
-        sealed.cutRoom();
         sync(sealed);
         sealed.closeFile();
         synced++;

@@ -27,9 +27,6 @@ import org.jspecify.annotations.Nullable;
  *   <li>I2: the mapping covers a prefix of the published bytes. It grows in steps; each maps the
  *       whole prefix anew and retires the old mapping through the epochs. Unmapped bytes are read
  *       from the file.
- *   <li>I3: the file of the active segment may have preallocated space after its data: zeros that
- *       take no disk space. It is truncated when the segment is sealed and synced, or the store
- *       closed. After a crash it is not part of the log.
  * </ul>
  *
  * Thread safe: one thread publishes, any number of threads read. Readers are inside an epoch.
@@ -69,12 +66,6 @@ public final class Segment {
 
   private volatile long publishedEnd;
   private volatile boolean sealed;
-
-  /**
-   * End of the preallocated space, 0 if none. Written by the appending thread until sealed, then by
-   * the syncing thread.
-   */
-  private volatile long roomEnd;
 
   /** Written before {@link #sealed}. */
   private long lastSequence;
@@ -163,63 +154,7 @@ public final class Segment {
   }
 
   void resume() throws IOException {
-    StorageFile open = storage.open(name, /* writable= */ true);
-    file = open;
-    long length = open.length();
-    roomEnd = length > publishedEnd ? length : 0;
-  }
-
-  /**
-   * Preallocates the file. Called by the appending thread with nothing written after {@link
-   * #publishedEnd}. After a failure there may be preallocated space.
-   *
-   * @param zero one byte, 0
-   * @param end new length, beyond the current one
-   */
-  void makeRoom(ByteBuffer zero, long end) throws IOException {
-    roomEnd = end;
-    write(zero, end - 1);
-  }
-
-  /** 0 if none. */
-  public long roomEnd() {
-    return roomEnd;
-  }
-
-  /**
-   * Reads preallocated space, so that the system sets up its pages. Any thread may call this at any
-   * time.
-   *
-   * @return bytes read; fewer than requested if the space is gone
-   */
-  public int readRoom(ByteBuffer target, long offset) throws IOException {
-    StorageFile open = file;
-    return open == null ? 0 : open.read(target, offset);
-  }
-
-  /** Records that the file was truncated at {@link #publishedEnd}. */
-  void forgetRoom() {
-    roomEnd = 0;
-  }
-
-  /**
-   * Truncates the preallocated space. Called by the appending thread, or after sealing by the
-   * syncing thread. After a failure zeros remain after the data; they are not read as data.
-   */
-  void cutRoom() {
-    StorageFile open = file;
-    if (roomEnd == 0 || open == null) {
-      return;
-    }
-    roomEnd = 0;
-    try {
-      if (open.length() > publishedEnd) {
-        open.truncate(publishedEnd);
-      }
-    } catch (IOException e) {
-      // The next write reports a device failure.
-      return;
-    }
+    file = storage.open(name, /* writable= */ true);
   }
 
   void write(ByteBuffer source, long offset) throws IOException {

@@ -31,10 +31,7 @@ public final class SegmentAudit implements AutoCloseable {
   private final RecordView record = new RecordView();
   private final long end;
 
-  /** Whether the end of the data is unknown; preallocated space may follow it. */
   private final boolean endIsUnknown;
-
-  private boolean complete;
 
   private long leastSequence;
   private long frameCount;
@@ -83,7 +80,7 @@ public final class SegmentAudit implements AutoCloseable {
             new CorruptionException(name, 0, "a segment", "a file of " + length + " bytes"));
         return new Result(0, 0, leastSequence);
       }
-      // Without the preallocated space after the end, which may be truncated at any time.
+      // Without what a write that is not published yet has appended.
       region = Region.ofMapping(file.map(end < 1 ? length : Math.min(end, length)));
     } catch (NoSuchFileException e) {
       sink.damaged(
@@ -145,9 +142,11 @@ public final class SegmentAudit implements AutoCloseable {
           return;
         }
         records(at);
+        if (endIsUnknown && isEnd(at)) {
+          // A crash may leave zeros or a failed write after it.
+          return;
+        }
         at = next;
-      } else if (endIsUnknown && (mayBeTorn || complete) && isRoom(at)) {
-        return;
       } else {
         String found = headerFound(at);
         long next = nextHeader(at + 1, pulse);
@@ -157,13 +156,8 @@ public final class SegmentAudit implements AutoCloseable {
     }
   }
 
-  private boolean isRoom(long from) {
-    for (long at = from; at < end; at++) {
-      if (region.getByte(at) != 0) {
-        return false;
-      }
-    }
-    return true;
+  private boolean isEnd(long frame) {
+    return region.getInt(frame + LogFormat.RECORD_COUNT_AT) == 0;
   }
 
   private long nextHeader(long from, Runnable pulse) {
@@ -218,7 +212,6 @@ public final class SegmentAudit implements AutoCloseable {
     long sequence = region.getLong(frame + LogFormat.FIRST_SEQUENCE_AT);
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     frameCount += count > 0 ? 1 : 0;
-    complete = count == 0;
     if (count > 0) {
       // Not for a segment end: earlier builds reused its number after failed writes.
       leastSequence = sequence + count;

@@ -6,7 +6,6 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
-import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
@@ -51,7 +50,6 @@ public final class LogTail implements FlushLog {
   private final CurrentReadState live;
   private final FailureState failure;
   private final Scheduler scheduler;
-  private final LogPreallocator room;
   private final long segmentBytesMax;
   private final long spareFromBytes;
   private final long syncFromBytes;
@@ -87,15 +85,13 @@ public final class LogTail implements FlushLog {
       SegmentDirectory directory,
       VersionSet versions,
       CurrentReadState live,
-      FailureState failure,
-      MemoryLedger ledger) {
+      FailureState failure) {
     this.live = live;
     this.writer = writer;
     this.directory = directory;
     this.versions = versions;
     this.failure = failure;
     this.scheduler = config.scheduler();
-    this.room = new LogPreallocator(config, writer, () -> segmentBytes(live.get().version), ledger);
     this.segmentBytesMax = config.segmentBytes();
     this.spareFromBytes = config.shape().spareFromBytes();
     this.syncFromBytes = SYNC_FACTOR * spareFromBytes;
@@ -150,25 +146,14 @@ public final class LogTail implements FlushLog {
     Segment active = writer.active();
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
-      room.make(active);
     }
     syncNeeded();
-  }
-
-  /** Call when no background work is left. */
-  public void free() {
-    room.free();
   }
 
   /** Everything before this position is durable. */
   @Override
   public LogPosition durable() {
     return writer.durable();
-  }
-
-  /** Truncates the preallocated space of the active segment. */
-  public void cutRoom() {
-    writer.cutRoom();
   }
 
   /** Discards the group; fails the store if recovery might find its remains. */

@@ -323,7 +323,6 @@ final class TableChurnTest {
         shape.memtableLogBytesMin(),
         shape.memtableLogBytesMax(),
         shape.spareFromBytes(),
-        shape.roomBytes(),
         shape.commitBytesMax(),
         shape.frameRetainedBytes(),
         shape.levelZeroTables(),

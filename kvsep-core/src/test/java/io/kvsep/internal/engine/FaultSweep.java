@@ -256,9 +256,7 @@ public final class FaultSweep {
     String kind = file.isEmpty() ? "" : StoreFiles.kindOf(file).name();
     boolean writes = words[0].equals("write");
     boolean mark = writes && kind.equals("MANIFEST") && words[2].endsWith("+" + MARK_BYTES);
-    // A frame is longer. What cuts a file is the end of its room, or of a write that failed.
-    boolean room = writes && kind.equals("SEGMENT") && words[2].endsWith("+1");
-    return (words[0] + " " + (mark ? "MARK" : room ? "ROOM" : kind)).strip();
+    return (words[0] + " " + (mark ? "MARK" : kind)).strip();
   }
 
   /** What a line of a trace is about. */

@@ -40,15 +40,13 @@ final class FaultSweepTest {
 
   /**
    * What may fail without an error for the caller: a file that nobody needs stays until the next
-   * open, a mark behind an edit that is durable only tells damage from a crash, the log does
-   * without room, and room that cannot be cut off stays, reading ahead is left to the mapping, and
-   * what fails in the background is done again, there or by the call that needs it. Looking for
+   * open, a mark behind an edit that is durable only tells damage from a crash, reading
+   * ahead is left to the mapping, and what fails in the background is done again, there or by the call that needs it. Looking for
    * tables that a deleted range covers is such work wherever it is done.
    */
   private static final Pattern ABSORBED =
       Pattern.compile(
-          "[A-Za-z_]+: (delete (SEGMENT|TABLE|MANIFEST)|write MARK|write ROOM)"
-              + "|closing: truncate SEGMENT"
+          "[A-Za-z_]+: (delete (SEGMENT|TABLE|MANIFEST)|write MARK)"
               + "|(GET_ALL|SNAPSHOT|SCAN|SCAN_BACK|GET|opening): (read|open) SEGMENT"
               + "|(COMPACT|RECLAIM|BACKGROUND): .*"
               + "|[A-Za-z_]+: (open|map) TABLE");

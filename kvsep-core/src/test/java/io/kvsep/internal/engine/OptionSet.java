@@ -32,10 +32,8 @@ public enum OptionSet {
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
       new Shape(
-          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10,
-          1 << 10, 256, 512, 8 << 10, 16 << 10, 4, true);
-
-  private static final long ROOM_BYTES = 1 << 10;
+          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256,
+          512, 8 << 10, 16 << 10, 4, true);
 
   private static final long ORDER_FROM_BYTES = 2 << 10;
 
@@ -84,7 +82,6 @@ public enum OptionSet {
   private Shape shape() {
     return switch (this) {
       case BUSY, ORDERED -> BUSY_SHAPE;
-      case LOG_ONLY, SYNCED -> Engines.withRoom(ROOM_BYTES);
       default -> Engines.TINY;
     };
   }

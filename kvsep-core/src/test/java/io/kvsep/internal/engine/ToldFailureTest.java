@@ -2,6 +2,7 @@ package io.kvsep.internal.engine;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -12,6 +13,8 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Step;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
+import io.kvsep.internal.io.ForwardingStorage;
+import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.write.StoreWrites;
@@ -19,10 +22,12 @@ import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.ForwardingFile;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.Parked;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -276,30 +281,34 @@ final class ToldFailureTest {
   @Test
   void nothingIsWrittenBehindAnErrorInTheEndOfASegment() {
     CrashableStorage storage = new CrashableStorage();
+    AtomicBoolean fails = new AtomicBoolean();
+    ForwardingStorage scarce =
+        new ForwardingStorage(storage) {
+          @Override
+          protected StorageFile wrap(StorageFile file) {
+            return new ForwardingFile(file) {
+              @Override
+              public void close() throws IOException {
+                super.close();
+                if (isLog(name()) && fails.getAndSet(false)) {
+                  throw new OutOfMemoryError("as a test wants it");
+                }
+              }
+            };
+          }
+        };
     StorageEngine engine =
         StorageEngine.open(
             ConfigDraft.of(Engines.config(storage, new ManualScheduler(1, 1)))
-                .shape(Engines.withRoom(6 << 10))
+                .storage(scarce)
                 .build());
     putSynced(engine, 0, 4);
     for (int i = 0; i < 4; i++) {
       engine.writes().delete(0, key("written " + i));
     }
-    AtomicBoolean cut = new AtomicBoolean();
-    storage.failAt(
-        1,
-        Fault.EIO,
-        false,
-        (operation, name) -> {
-          if (operation == Operation.TRUNCATE && isLog(name)) {
-            cut.set(true);
-            throw new OutOfMemoryError("as a test wants it");
-          }
-          return false;
-        });
+    fails.set(true);
     assertThrows(StoreFailedException.class, engine::flush);
-    assertTrue(cut.get());
-    storage.clearFaults();
+    assertFalse(fails.get());
     assertThrows(
         StoreFailedException.class, () -> engine.writes().put(0, key("late"), key("v"), 0));
     assertThrows(StoreFailedException.class, engine::close);
