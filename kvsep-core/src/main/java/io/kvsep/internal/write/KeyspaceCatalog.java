@@ -111,12 +111,16 @@ public final class KeyspaceCatalog {
       if (!shut.isEmptied(id)) {
         empty(id);
       }
-      // The delete was synced, so a log that ends before it is damaged.
-      apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
+      removeName(id);
     } finally {
       lock.unlock();
       writes.exit(slot);
     }
+  }
+
+  /** The delete was synced, so a log that ends before it is damaged. */
+  private void removeName(int id) {
+    apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
   }
 
   private void empty(int id) {
@@ -181,7 +185,7 @@ public final class KeyspaceCatalog {
         return present;
       }
       if (present != null) {
-        apply(new VersionEdit().dropKeyspace(present));
+        removeName(present);
       }
       int id = versions.current().nextKeyspace();
       if (id > Keyspaces.ID_MAX) {

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.engine.Failures;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.engine.TrackedKeyspaces;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -18,6 +20,8 @@ import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Operation;
 import io.kvsep.testing.Sample;
+import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -149,6 +153,34 @@ final class KeyspaceFaultTest {
       assertEquals(List.of(), engine.keyspaces().names());
       assertNull(engine.reads().get(id, key, StoreReads.LATEST));
     }
+  }
+
+  /** A log without the delete, which was synced, is damaged and no torn tail. */
+  @Test
+  void aDropThatEndsInAnOpenSaysHowFarTheLogWasSynced() throws IOException {
+    CrashableStorage storage = new CrashableStorage();
+    String log = StoreFiles.segment(1);
+    CrashableStorage crashed;
+    int before;
+    try (StorageEngine engine = Engines.open(storage, new ManualScheduler(1, 1))) {
+      int id = engine.keyspaces().open("a");
+      engine.writes().put(id, new byte[] {1}, new byte[] {2}, 0);
+      engine.sync();
+      before = storage.contents(log).length;
+      storage.failAt(
+          1,
+          Fault.EIO,
+          false,
+          (operation, name) ->
+              operation == Operation.WRITE && StoreFiles.kindOf(name) == StoreFiles.Kind.MANIFEST);
+      assertThrows(StorageException.class, () -> engine.keyspaces().drop(id));
+      storage.clearFaults();
+      assertTrue(engine.keyspaces().open("a") > id);
+      crashed = storage.moment().crashKeepingAll();
+    }
+    crashed.replace(log, Arrays.copyOf(crashed.contents(log), before));
+    assertThrows(
+        CorruptionException.class, () -> Engines.open(crashed, new ManualScheduler(1, 1)));
   }
 
   /** The workload on a device that does not do everything, and then on one that does. */
