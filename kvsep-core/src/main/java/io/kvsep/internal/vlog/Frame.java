@@ -42,6 +42,7 @@ public final class Frame implements AutoCloseable {
   private static final int STREAMED_COMPRESSION_BYTES_MIN = 1 << 16;
 
   private static final byte[] NOT_PACKED = new byte[0];
+  private static final int[] NO_RECORDS = {};
 
   public record Encoding(int inlineValueBytesMax, int compressionBytesMin) {
     boolean compresses(int valueLength) {
@@ -56,13 +57,15 @@ public final class Frame implements AutoCloseable {
   private final NativeWindow packedWindow = new NativeWindow();
   private final NativeWindow window = new NativeWindow();
   private final RecordSink sink;
-  private final RecordView record = new RecordView();
   private final CompressionTrials trials = new CompressionTrials();
 
   /** Separate, because incompressible short values say nothing about long ones. */
   private final CompressionTrials streamedTrials = new CompressionTrials();
 
   private final List<byte[]> packedValues = new ArrayList<>();
+
+  /** End of each record of a frame in memory. */
+  private int[] recordEnds = NO_RECORDS;
 
   private @Nullable RecordSource streamed;
   private long bodyLength;
@@ -118,9 +121,10 @@ public final class Frame implements AutoCloseable {
       }
       streamed = null;
       // One allocation: growing in steps would copy a large batch several times.
-      sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, recordCount));
-      while (source.next()) {
+      startInMemory();
+      for (int i = 0; source.next(); i++) {
         putRecord(source);
+        recordEnds[i] = Math.toIntExact(sink.length());
       }
       bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
     } catch (IOException e) {
@@ -141,7 +145,7 @@ public final class Frame implements AutoCloseable {
     streamed = null;
     Region source = raw.region();
     try {
-      sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, 1));
+      startInMemory();
       int stored = -1;
       if (encoding.compresses(valueLength)) {
         ByteBuffer value = window.over(source, keyLength, valueLength);
@@ -156,9 +160,17 @@ public final class Frame implements AutoCloseable {
         sink.put(source, keyLength, valueLength);
       }
       sink.end(0);
+      recordEnds[0] = Math.toIntExact(sink.length());
       bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
     } catch (IOException e) {
       throw new UncheckedIOException("a frame in memory does no I/O", e);
+    }
+  }
+
+  private void startInMemory() {
+    sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, recordCount));
+    if (recordEnds.length < recordCount) {
+      recordEnds = new int[recordCount];
     }
   }
 
@@ -217,19 +229,16 @@ public final class Frame implements AutoCloseable {
     }
     Region region = memory.region();
     putFrameHeader(region, durable);
-    long at = LogFormat.FRAME_HEADER_BYTES;
-    long limit = length();
-    while (at < limit) {
-      if (!record.decode(region, at, limit)) {
-        throw new IllegalStateException("the frame's own record does not hold");
-      }
-      int place = LogFormat.place(segment, offset + at);
+    int start = LogFormat.FRAME_HEADER_BYTES;
+    for (int i = 0; i < recordCount; i++) {
+      int place = LogFormat.place(segment, offset + start);
       if (placed) {
-        place ^= LogFormat.place(oldSegment, oldOffset + at);
+        place ^= LogFormat.place(oldSegment, oldOffset + start);
       }
-      long crcAt = record.crcOffset();
+      int end = recordEnds[i];
+      int crcAt = end - LogFormat.CRC_BYTES;
       region.putInt(crcAt, region.getInt(crcAt) ^ place);
-      at += record.length();
+      start = end;
     }
     placed = true;
   }
@@ -282,6 +291,7 @@ public final class Frame implements AutoCloseable {
 
   @Override
   public void close() {
+    recordEnds = NO_RECORDS;
     memory.close();
     packed.close();
     raw.close();
