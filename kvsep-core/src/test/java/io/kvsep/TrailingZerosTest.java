@@ -9,7 +9,6 @@ import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.repair.RepairResult;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -134,7 +133,7 @@ final class TrailingZerosTest {
       }
     }
     try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(3, 2))) {
-      RepairResult result =
+      RepairReport result =
           Repair.run(new Repair.Input(zeros, new CrashableStorage(), target, 1_000, 16 << 10));
       assertEquals(content, content(target));
       assertEquals(withManifest, result.manifestUsed());
