@@ -2,6 +2,7 @@
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module io.kvsep.core {
   requires transitive chronicle.bytes;
+  requires static com.google.errorprone.annotations;
   requires transitive static org.jspecify;
   requires chronicle.core;
   requires com.github.benmanes.caffeine;

@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StoreClosedException;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -377,10 +378,16 @@ public final class KvMetrics implements AutoCloseable {
     private final WeakReference<KvStore> store;
     private final Clock clock;
 
-    // Guarded by this.
+    @GuardedBy("this")
     private StoreStats stats;
+
+    @GuardedBy("this")
     private long takenNanos;
+
+    @GuardedBy("this")
     private long answers;
+
+    @GuardedBy("this")
     private boolean gone;
 
     LatestStats(KvStore store, Clock clock) {
@@ -410,6 +417,7 @@ public final class KvMetrics implements AutoCloseable {
       return stats;
     }
 
+    @GuardedBy("this")
     private void ask(long now) {
       takenNanos = now;
       answers++;

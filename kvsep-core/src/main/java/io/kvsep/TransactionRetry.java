@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.ConflictException;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.security.SecureRandom;
@@ -24,7 +25,9 @@ final class TransactionRetry {
 
   private static final long PAUSE_NANOS_MAX = 8_192_000;
 
+  @GuardedBy("itself")
   private final RandomGenerator random;
+
   private final LongConsumer pause;
 
   /**

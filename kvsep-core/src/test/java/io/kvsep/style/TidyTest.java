@@ -40,7 +40,9 @@ final class TidyTest {
   private static final Map<String, String> LONG_FILES =
       Map.of(
           CORE + "internal/engine/StorageEngine.java",
-          "opens, wires and closes all parts of a store, in the order of their needs");
+          "opens, wires and closes all parts of a store, in the order of their needs",
+          CORE + "internal/version/VersionSet.java",
+          "one lock guards it: edits, the manifest they go to, and what is left of failed ones");
 
   /** Constructors with more parameters than others may have, and how many: each may only lose. */
   private static final Map<String, Integer> WIDE_CONSTRUCTORS =

@@ -1,5 +1,6 @@
 package io.kvsep.internal.background;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.FullyDeletedTables.Covered;
 import io.kvsep.internal.version.TableFile;
@@ -19,19 +20,23 @@ import org.jspecify.annotations.Nullable;
 final class RunningCompactions {
   private final CurrentReadState live;
 
-  /** Guards plans, drops, paused, pausersPlan and kept. */
   private final ReentrantLock lock = new ReentrantLock();
 
+  @GuardedBy("lock")
   private final List<CompactionPlan> plans = new ArrayList<>();
 
+  @GuardedBy("lock")
   private final List<List<Covered>> drops = new ArrayList<>();
 
+  @GuardedBy("lock")
   private boolean paused;
 
   /** The pausing thread's plan next to which others may start; null for none. */
+  @GuardedBy("lock")
   private @Nullable CompactionPlan pausersPlan;
 
   /** Whether pausing is prohibited. */
+  @GuardedBy("lock")
   private boolean kept;
 
   RunningCompactions(CurrentReadState live) {
@@ -101,6 +106,7 @@ final class RunningCompactions {
     }
   }
 
+  @GuardedBy("lock")
   private Set<TableFile> busy() {
     Set<TableFile> busy = new HashSet<>();
     for (CompactionPlan plan : plans) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.feed;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.write.LogTail;
@@ -16,7 +17,8 @@ public final class ChangeLog {
   private final FailureState failure;
   private final ChangeReader.Source source;
 
-  /** Open readers. Guarded by its monitor. Weak, so an unreachable reader need not be closed. */
+  /** Open readers. Weak, so an unreachable reader need not be closed. */
+  @GuardedBy("itself")
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   public ChangeLog(
@@ -45,7 +47,6 @@ public final class ChangeLog {
       // After a power failure a lost sequence number would be reused for another change.
       appender.sync();
       ChangeReader reader = new ChangeReader(source, after);
-      reader.requireAll(source.versions().current());
       synchronized (readers) {
         readers.add(reader);
       }

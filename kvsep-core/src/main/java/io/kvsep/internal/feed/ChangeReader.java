@@ -1,5 +1,6 @@
 package io.kvsep.internal.feed;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
@@ -62,12 +63,15 @@ public final class ChangeReader {
   private final ReentrantLock lock = new ReentrantLock();
 
   /** Changes read ahead. A list, because it stays intact after an OutOfMemoryError. */
+  @GuardedBy("lock")
   private final List<LoggedChange> ready = new ArrayList<>();
 
   /** Number of changes in ready already returned. */
+  @GuardedBy("lock")
   private int taken;
 
   /** Sequence number of the last change read. */
+  @GuardedBy("lock")
   private long position;
 
   /** Current segment, 0 before the first. */
@@ -79,6 +83,7 @@ public final class ChangeReader {
     this.source = source;
     this.reader = new LogReader();
     this.position = after;
+    requireAll(source.versions().current());
   }
 
   /** Returns the next change, or null if there is none yet. */
@@ -139,6 +144,7 @@ public final class ChangeReader {
     return segment;
   }
 
+  @GuardedBy("lock")
   private <T> @Nullable T take(Function<LoggedChange, T> made) {
     if (ready.isEmpty()) {
       return null;
@@ -152,6 +158,7 @@ public final class ChangeReader {
     return next;
   }
 
+  @GuardedBy("lock")
   private void fill() {
     long before = position;
     try {
@@ -171,6 +178,7 @@ public final class ChangeReader {
     }
   }
 
+  @GuardedBy("lock")
   private void readSome() {
     try {
       boolean more = true;
@@ -184,6 +192,7 @@ public final class ChangeReader {
   }
 
   /** Reads one part; returns whether there may be more. Memory can be freed between parts. */
+  @GuardedBy("lock")
   private boolean readOn() {
     Epochs<ReadContext> epochs = source.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -202,6 +211,7 @@ public final class ChangeReader {
     }
   }
 
+  @GuardedBy("lock")
   private boolean readOn(ValueReader.Scratch scratch) {
     // In this order: the version then contains each bulk load before a visible change.
     long visible = source.snapshots().visibleSequence();
@@ -228,6 +238,7 @@ public final class ChangeReader {
   }
 
   /** Moves to the next segment with changes; returns whether there is one. */
+  @GuardedBy("lock")
   private boolean enterNext() {
     // Read again: the segment may have been dropped just now.
     Version version = source.versions().current();
@@ -244,13 +255,15 @@ public final class ChangeReader {
   }
 
   /** Throws if the version records a later change as lost. */
-  void requireAll(Version version) {
+  @GuardedBy("lock")
+  private void requireAll(Version version) {
     long lost = version.history().lostChange();
     if (lost > position) {
       throw new ChangesLostException(position, lost);
     }
   }
 
+  @GuardedBy("lock")
   private void add(
       long sequence, int kind, byte[] key, byte[] value, long expiresAtMillis, boolean endsCommit) {
     ready.add(LoggedChange.of(sequence, kind, key, value, expiresAtMillis, endsCommit));

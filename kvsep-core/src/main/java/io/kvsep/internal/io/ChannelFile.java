@@ -1,5 +1,6 @@
 package io.kvsep.internal.io;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.memory.MappedFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -58,8 +59,10 @@ final class ChannelFile implements StorageFile {
   private final boolean writable;
   private volatile FileChannel channel;
 
-  // closed and generation are guarded by this.
+  @GuardedBy("this")
   private boolean closed;
+
+  @GuardedBy("this")
   private int generation;
 
   /** Takes ownership of both channels. The file is writable if it has a handle for syncs. */

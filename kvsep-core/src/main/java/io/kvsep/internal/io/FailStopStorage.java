@@ -1,5 +1,6 @@
 package io.kvsep.internal.io;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StoreFailedException;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -27,7 +28,7 @@ public final class FailStopStorage extends ForwardingStorage {
   private final Object syncing = new Object();
   private volatile @Nullable LostDirectoryException lost;
 
-  /** Guarded by syncing. */
+  @GuardedBy("syncing")
   private @Nullable IOException failure;
 
   /**

@@ -1,5 +1,6 @@
 package io.kvsep.internal.io;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -82,7 +83,8 @@ public final class FileStorage implements Storage {
 
   private final Object names = new Object();
 
-  /** The current name of each open file. Guarded by names. */
+  /** The current name of each open file. */
+  @GuardedBy("names")
   private final Map<ChannelFile, String> openFiles = new HashMap<>();
 
   /**

@@ -1,5 +1,6 @@
 package io.kvsep.internal.io;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StoreLockedException;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
@@ -35,10 +36,11 @@ import org.jspecify.annotations.Nullable;
  * once.
  */
 final class ProcessLocks {
-  /** Guarded by its own monitor. */
+  @GuardedBy("itself")
   private static final Map<Path, Holding> HELD = new HashMap<>();
 
-  /** Channels that must not be closed, at most two for each file tried. Guarded by HELD. */
+  /** Channels that must not be closed, at most two for each file tried. */
+  @GuardedBy("HELD")
   private static final Map<Attempt, FileChannel> KEPT = new HashMap<>();
 
   private ProcessLocks() {}
@@ -64,6 +66,7 @@ final class ProcessLocks {
     }
   }
 
+  @GuardedBy("HELD")
   private static Holding locked(Path path, boolean shared) throws IOException {
     boolean interrupted = Thread.interrupted();
     try {
@@ -212,6 +215,8 @@ final class ProcessLocks {
     final @Nullable Object file;
 
     final boolean fresh;
+
+    @GuardedBy("HELD")
     int holderCount;
 
     Holding(FileChannel channel, boolean shared, @Nullable Object file, boolean fresh) {
@@ -224,6 +229,8 @@ final class ProcessLocks {
 
   static final class Lock implements StorageLock {
     private final Path path;
+
+    @GuardedBy("this")
     private @Nullable Holding holding;
 
     Lock(Path path, Holding holding) {

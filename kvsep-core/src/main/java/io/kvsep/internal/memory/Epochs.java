@@ -1,5 +1,6 @@
 package io.kvsep.internal.memory;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import java.util.Arrays;
@@ -41,13 +42,15 @@ public final class Epochs<C extends SlotContext> {
   private final AtomicInteger visits = new AtomicInteger();
 
   /**
-   * Guarded by its monitor, as the next field is: entering one allocates nothing. Linked: an array
-   * queue is left broken if it cannot allocate memory to grow.
+   * Entering its monitor allocates nothing. Linked: an array queue is left broken if it cannot
+   * allocate memory to grow.
    */
   @SuppressWarnings("JdkObsolete")
+  @GuardedBy("itself")
   private final Queue<Retired> retired = new LinkedList<>();
 
   /** Threads that run a release. */
+  @GuardedBy("retired")
   private final Set<Thread> releasing = new HashSet<>();
 
   private volatile EpochSlot<C>[] slots;

@@ -1,5 +1,6 @@
 package io.kvsep.internal.reclaim;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
@@ -51,10 +52,12 @@ public final class RefreshTargets implements PointerTargets {
 
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** Number of compactions that write pointers into each file. Guarded by lock. */
+  /** Number of compactions that write pointers into each file. */
+  @GuardedBy("lock")
   private Map<Long, Integer> pinned = new HashMap<>();
 
-  /** Files of the current job. Guarded by lock. */
+  /** Files of the current job. */
+  @GuardedBy("lock")
   private Set<Long> victims = Set.of();
 
   public RefreshTargets(VersionSet versions, SegmentDirectory segments, Epochs<?> epochs) {
@@ -121,13 +124,14 @@ public final class RefreshTargets implements PointerTargets {
     lock.lock();
     try {
       Map<Long, SegmentState> now = versions.current().segments();
+      Set<Long> leaving = victims;
       wanted
           .entrySet()
           .removeIf(
               name -> {
                 SegmentState state = now.get(name.getKey());
                 long home = name.getValue().id();
-                return state == null || state.home() != home || victims.contains(home);
+                return state == null || state.home() != home || leaving.contains(home);
               });
       HomePins pins = new HomePins(wanted);
       Map<Long, Integer> more = new HashMap<>(pinned);
@@ -178,6 +182,7 @@ public final class RefreshTargets implements PointerTargets {
     }
   }
 
+  @GuardedBy("lock")
   private void unpin(Long file) {
     pinned.computeIfPresent(file, (id, pins) -> pins == 1 ? null : pins - 1);
   }

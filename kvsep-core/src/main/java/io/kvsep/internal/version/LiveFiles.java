@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.io.StoreFiles;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -21,13 +22,20 @@ import org.jspecify.annotations.Nullable;
 final class LiveFiles {
   private final ObsoleteFiles listener;
 
-  /** Number of live segment lists that hold a segment's file. Guarded by this. */
+  /** Number of live segment lists that hold a segment's file. */
+  @GuardedBy("this")
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
-  // tableNumbers, tableCount, tableBytes and newest are guarded by this.
+  @GuardedBy("this")
   private final Set<Long> tableNumbers = new HashSet<>();
+
+  @GuardedBy("this")
   private int tableCount;
+
+  @GuardedBy("this")
   private long tableBytes;
+
+  @GuardedBy("this")
   private @Nullable Version newest;
 
   LiveFiles(ObsoleteFiles listener) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.StoreId;
@@ -45,7 +46,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   /** Holds one pin while it is set. */
   private volatile @Nullable TableReader reader;
 
-  /** Guarded by this. */
+  @GuardedBy("this")
   private boolean closed;
 
   /** Live versions that hold this table, counted once per distinct level. Guarded by LiveFiles. */
@@ -208,6 +209,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
   }
 
+  @GuardedBy("this")
   private TableReader open() {
     if (closed) {
       throw new StoreClosedException("table " + meta.number() + " is closed");

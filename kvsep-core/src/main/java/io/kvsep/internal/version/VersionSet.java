@@ -1,5 +1,6 @@
 package io.kvsep.internal.version;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
@@ -74,22 +75,29 @@ public final class VersionSet implements AutoCloseable {
   /** It knows no segment with this id or a higher one. */
   private volatile long segmentIdLimitRead = Long.MAX_VALUE;
 
-  // All fields below are guarded by lock.
+  @GuardedBy("lock")
   private final VersionBuilder builder;
 
   /** Files of a failed edit, which the manifest may contain until the next switch. */
+  @GuardedBy("lock")
   private final Set<String> doubtfulFiles = new LinkedHashSet<>();
 
   /** Former doubtful files that no edit may add again. */
+  @GuardedBy("lock")
   private final Set<String> withdrawnFiles = new HashSet<>();
 
   /** Manifests to delete after the next switch. */
+  @GuardedBy("lock")
   private final Set<String> oldManifests = new LinkedHashSet<>();
 
   /** The manifest may contain a failed edit or be incomplete, so nothing may be appended. */
+  @GuardedBy("lock")
   private boolean manifestInDoubt;
 
+  @GuardedBy("lock")
   private @Nullable Throwable failure;
+
+  @GuardedBy("lock")
   private boolean closed;
 
   private VersionSet(
@@ -130,9 +138,18 @@ public final class VersionSet implements AutoCloseable {
     }
     VersionSet set =
         new VersionSet(storage, storeId, /* readOnly= */ false, ledger, listener, cache);
-    set.liveFiles.hold(set.current);
-    set.switchManifest();
+    set.begin();
     return set;
+  }
+
+  private void begin() throws IOException {
+    lock.lock();
+    try {
+      liveFiles.hold(current);
+      switchManifest();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -259,7 +276,8 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Guarded by lock. Returns the previous version, to be released without the lock. */
+  /** Returns the previous version, to be released without the lock. */
+  @GuardedBy("lock")
   private Version putInForce(Successor successor) {
     try {
       Version previous = current;
@@ -413,18 +431,22 @@ public final class VersionSet implements AutoCloseable {
     manifestBytesRead = contents.length();
     wasMarked = contents.isWhole();
     EditReplay replay = contents.replay();
+    lock.lock();
     try {
       builder.accept(builder.build(replay.snapshot()));
+      current = builder.newest();
     } catch (IllegalStateException | ArithmeticException e) {
       throw ManifestReader.unfitting(manifest, e);
+    } finally {
+      lock.unlock();
     }
-    current = builder.newest();
     liveFiles.hold(current);
     numbers.take(replay);
     segmentIdLimitRead = replay.nextSegmentId();
     storage.list().forEach(numbers::take);
   }
 
+  @GuardedBy("lock")
   private void requireWritable() {
     if (closed) {
       throw new StoreClosedException("the store is closed");
@@ -437,6 +459,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
+  @GuardedBy("lock")
   private void requireNotWithdrawn(VersionEdit edit) {
     if (doubtfulFiles.isEmpty() && withdrawnFiles.isEmpty()) {
       return;
@@ -451,6 +474,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
+  @GuardedBy("lock")
   private void record(VersionEdit edit, Successor successor) {
     boolean recorded = false;
     try {
@@ -480,6 +504,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
+  @GuardedBy("lock")
   private ManifestWriter manifestToAppendTo() throws IOException {
     storage.checkDirectory();
     ManifestWriter open = writer;
@@ -516,6 +541,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /** Begins a manifest with the newest version and makes it current. */
+  @GuardedBy("lock")
   private ManifestWriter switchManifest() throws IOException {
     FileHeader header = new FileHeader(storeId, newFileNumber());
     VersionEdit snapshot = numbers.record(EditReplay.snapshotOf(builder.newest()));
@@ -541,6 +567,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /** A manifest that may be current is kept until a later one certainly is. */
+  @GuardedBy("lock")
   private void abandon(@Nullable ManifestWriter fresh, String name, boolean mayBeInForce) {
     if (fresh != null) {
       fresh.close();
@@ -550,6 +577,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
+  @GuardedBy("lock")
   private void replaceWriter(ManifestWriter fresh) {
     ManifestWriter old = writer;
     if (old != null) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.view;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.io.FailureState;
@@ -34,7 +35,7 @@ public final class CurrentReadState {
 
   private volatile @Nullable ReadState current;
 
-  /** Guarded by lock. */
+  @GuardedBy("lock")
   private long markEpoch;
 
   /** Number of wake-ups so far. Written under lock. */
@@ -117,6 +118,7 @@ public final class CurrentReadState {
   }
 
   /** Invalidates every earlier {@link MemtableHighWater}, after a change that is in no memtable. */
+  @SuppressWarnings("GuardedBy") // change calls it under the lock
   public void forgetMarks() {
     change(
         () -> {
@@ -245,6 +247,7 @@ public final class CurrentReadState {
   }
 
   /** If this fails, the current read state stays and nothing is retained. */
+  @GuardedBy("lock")
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();
     while (!version.tryRetain()) {
@@ -270,7 +273,8 @@ public final class CurrentReadState {
     }
   }
 
-  @SuppressWarnings("NonAtomicVolatileUpdate") // called under the lock
+  @GuardedBy("lock")
+  @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock
   private void wakeAll() {
     changes++;
     changed.signalAll();

@@ -1,5 +1,6 @@
 package io.kvsep.internal.view;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.concurrent.Ticker;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -18,6 +19,7 @@ public class SnapshotRegistry {
   private final Ticker ticker;
 
   /** In the order of acquisition and of sequence numbers. */
+  @GuardedBy("this")
   private final Set<SnapshotLease> holds = new LinkedHashSet<>();
 
   private final AtomicLong released = new AtomicLong();

@@ -1,5 +1,6 @@
 package io.kvsep.internal.vlog;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.FileHeader;
@@ -82,8 +83,8 @@ public final class LogWriter {
 
   /**
    * The failure of a log sync. The system reports it only once; another sync would seem to succeed.
-   * Guarded by syncLock.
    */
+  @GuardedBy("syncLock")
   private @Nullable Throwable syncFailure;
 
   private int staged;
@@ -362,6 +363,7 @@ public final class LogWriter {
     }
   }
 
+  @GuardedBy("syncLock")
   private void sync(Segment segment) throws IOException {
     try {
       segment.sync();
@@ -372,6 +374,7 @@ public final class LogWriter {
     syncs.incrementAndGet();
   }
 
+  @GuardedBy("syncLock")
   private void requireSyncable() throws IOException {
     if (syncFailure != null) {
       throw new IOException("a sync of the log has failed before", syncFailure);

@@ -1,5 +1,6 @@
 package io.kvsep.internal.write;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
@@ -62,13 +63,19 @@ public final class CommitPipeline {
   private final AtomicLong userBytes = new AtomicLong();
 
   /**
-   * Writes in the order of arrival. Its monitor guards it and the next three fields: entering a
-   * monitor allocates nothing, so a leader that ran out of memory can hand over.
+   * Writes in the order of arrival. Entering its monitor allocates nothing, so a leader that ran
+   * out of memory can hand over.
    */
+  @GuardedBy("itself")
   private final List<WriteRequest> queue = new ArrayList<>();
 
+  @GuardedBy("queue")
   private int exclusiveWaiters;
+
+  @GuardedBy("queue")
   private boolean leading;
+
+  @GuardedBy("queue")
   private boolean closed;
 
   /** Hint to other writers: the leader may take long, for a sync or for space. */
@@ -365,7 +372,8 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /** Called with the monitor held; returns when no thread leads. */
+  /** Returns when no thread leads. */
+  @GuardedBy("queue")
   private void awaitFree() {
     boolean interrupted = false;
     while (leading) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.write;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -25,10 +26,11 @@ public final class IntervalSyncs {
 
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** Due times of pending tasks, latest first. Guarded by lock. */
+  /** Due times of pending tasks, latest first. */
+  @GuardedBy("lock")
   private final long[] dueNanos = new long[TASKS_MAX];
 
-  /** Guarded by lock. */
+  @GuardedBy("lock")
   private int tasks;
 
   /** A batch got no task; {@link #tick} syncs it. */

@@ -1,5 +1,6 @@
 package io.kvsep.internal.write;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.FlushLog;
 import io.kvsep.internal.base.LogPosition;
@@ -60,20 +61,22 @@ public final class LogTail implements FlushLog {
   /** Also held while segments are created. */
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** The next segment. Guarded by lock; the leader reads it unlocked as a hint. */
+  /** The next segment. Written under lock; the leader reads it unlocked as a hint. */
   private volatile @Nullable Segment spare;
 
   /**
    * A spare being removed. After a failed manifest edit the manifest may still hold it, and no
    * later segment may be used until the removal succeeds: recovery would take this one for the
-   * last. Guarded by lock.
+   * last.
    */
+  @GuardedBy("lock")
   private @Nullable Segment leaving;
 
-  /** Ended but not yet sealed in the manifest. Guarded by lock. */
+  /** Ended but not yet sealed in the manifest. */
+  @GuardedBy("lock")
   private final List<Segment> ended = new ArrayList<>();
 
-  /** Guarded by lock. */
+  @GuardedBy("lock")
   private boolean closing;
 
   /** The segment during which a spare was requested. Accessed only by the leader. */
@@ -264,7 +267,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Requires the lock. */
+  @GuardedBy("lock")
   private void removeLeaving() {
     Segment unused = leaving;
     if (unused != null) {
@@ -359,7 +362,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Requires the lock. */
+  @GuardedBy("lock")
   private Segment create() throws IOException {
     Segment created = writer.createSegment(versions.newSegmentId());
     boolean inManifest = false;
