@@ -18,7 +18,6 @@ public record ExpiringEntry(byte[] key, byte[] value, long expiresAtMillis)
   /**
    * @throws IllegalArgumentException if {@code expiresAtMillis} is zero or negative
    */
-  @SuppressWarnings("doclint:missing") // The record documents its components.
   public ExpiringEntry {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(value, "value");

@@ -29,7 +29,6 @@ public record ReclaimReport(
     double seconds,
     List<String> damagedFiles) {
   /** Copies the list. */
-  @SuppressWarnings("doclint:missing") // The record documents its components.
   public ReclaimReport {
     damagedFiles = List.copyOf(damagedFiles);
   }

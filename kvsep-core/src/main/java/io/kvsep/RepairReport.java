@@ -79,7 +79,6 @@ public record RepairReport(
   }
 
   /** Copies the lists. */
-  @SuppressWarnings("doclint:missing") // The record documents its components.
   public RepairReport {
     losses = List.copyOf(losses);
     uncertain = List.copyOf(uncertain);

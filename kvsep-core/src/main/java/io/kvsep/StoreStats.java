@@ -119,14 +119,12 @@ public record StoreStats(
       long reclaimableBytes,
       List<String> damagedFiles) {
     /** Copies the list. */
-    @SuppressWarnings("doclint:missing") // The record documents its components.
     public Reclaim {
       damagedFiles = List.copyOf(damagedFiles);
     }
   }
 
   /** Copies the map and the list. */
-  @SuppressWarnings("doclint:missing") // The record documents its components.
   public StoreStats {
     memoryBytes = Map.copyOf(memoryBytes);
     levels = List.copyOf(levels);

@@ -41,7 +41,6 @@ public record VerifyReport(
   }
 
   /** Copies the lists. */
-  @SuppressWarnings("doclint:missing") // The record documents its components.
   public VerifyReport {
     problems = List.copyOf(problems);
     unknownFiles = List.copyOf(unknownFiles);
