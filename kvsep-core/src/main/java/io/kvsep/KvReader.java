@@ -121,9 +121,9 @@ public interface KvReader {
   /**
    * {@return a cursor over all entries; see {@link KvCursor} for its lifetime}
    *
-   * <p>The first cursor
-   * after many writes sorts the recent writes by key. This takes about 250 ns per key that is not
-   * in a table yet, with the default memory budget at most some tenths of a second.
+   * <p>The first cursor after many writes sorts the recent writes by key. This takes about 250 ns
+   * per key that is not in a table yet, with the default memory budget at most some tenths of a
+   * second.
    */
   KvCursor cursor();
 

@@ -26,10 +26,13 @@ class RawBytes {
   private long length;
   private @Nullable ByteBuffer mapping;
 
-  /** Allocates uninitialized memory. */
-  RawBytes(long length) {
+  /** Allocates memory, zeroed or uninitialized. */
+  RawBytes(long length, boolean zeroed) {
     this.address = UNSAFE.allocateMemory(length);
     this.length = length;
+    if (zeroed) {
+      UNSAFE.setMemory(address, length, (byte) 0);
+    }
   }
 
   /** Takes ownership of a direct buffer, from 0 to its limit. */

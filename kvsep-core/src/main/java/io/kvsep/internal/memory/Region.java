@@ -55,8 +55,8 @@ public final class Region extends RawBytes {
   /** Whether a view of unknown lifetime was handed out. */
   private volatile boolean exposed;
 
-  private Region(MemoryLedger ledger, MemoryPurpose purpose, long length) {
-    super(length);
+  private Region(MemoryLedger ledger, MemoryPurpose purpose, long length, boolean zeroed) {
+    super(length, zeroed);
     this.ledger = ledger;
     this.purpose = purpose;
     this.exposable = false;
@@ -71,16 +71,19 @@ public final class Region extends RawBytes {
   }
 
   static Region allocate(MemoryLedger ledger, MemoryPurpose purpose, long length) {
-    Region region = allocateUncleared(ledger, purpose, length);
-    region.setAll(0, length, (byte) 0);
-    return region;
+    requireLength(length);
+    return new Region(ledger, purpose, length, /* zeroed= */ true);
   }
 
   static Region allocateUncleared(MemoryLedger ledger, MemoryPurpose purpose, long length) {
+    requireLength(length);
+    return new Region(ledger, purpose, length, /* zeroed= */ false);
+  }
+
+  private static void requireLength(long length) {
     if (length <= 0) {
       throw new IllegalArgumentException("length=" + length);
     }
-    return new Region(ledger, purpose, length);
   }
 
   /** Takes ownership of {@code mapping}, a direct buffer from the storage, from 0 to its limit. */

@@ -31,8 +31,11 @@ class RawBytes {
 
   private MemorySegment segment;
 
-  /** The mapping, or a buffer over the memory once there is one; null if it is too long. */
-  private @Nullable ByteBuffer buffer;
+  /**
+   * The mapping, or a buffer over the memory once there is one; null if it is too long. Volatile, because a thread that
+   * sees a buffer must see its address.
+   */
+  private volatile @Nullable ByteBuffer buffer;
 
   /** Where the memory is from; null for a mapping. */
   private @Nullable Slab slab;
@@ -40,10 +43,13 @@ class RawBytes {
   /** Views of the mapping keep this segment reachable, and nothing else does. */
   private @Nullable MemorySegment views;
 
-  RawBytes(long length) {
+  RawBytes(long length, boolean zeroed) {
     Slab.Piece piece = Slab.take(length);
     this.slab = piece.slab();
     this.segment = piece.memory();
+    if (zeroed && !piece.slab().isNew()) {
+      segment.fill((byte) 0);
+    }
   }
 
   RawBytes(ByteBuffer mapping) {

@@ -146,6 +146,11 @@ final class Slab {
     return new Piece(slab, slab.memory);
   }
 
+  /** Whether its memory was never used before, and so is zero. */
+  boolean isNew() {
+    return size == null;
+  }
+
   /** Takes back a piece. */
   void give(MemorySegment piece) {
     if (size == null || size.give(this, piece)) {
