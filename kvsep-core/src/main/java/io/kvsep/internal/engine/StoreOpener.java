@@ -22,9 +22,9 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
+import io.kvsep.internal.vlog.LogScanner;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
-import io.kvsep.internal.vlog.UnknownSegments;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
@@ -103,7 +103,7 @@ final class StoreOpener {
     Version version = versions.current();
     Set<String> names = new HashSet<>(storage.list());
     String unknown =
-        UnknownSegments.withFrames(
+        LogScanner.unknownWithFrames(
             storage, names, versions.storeId(), versions.segmentIdLimitRead());
     if (unknown != null) {
       throw lostEdit(versions, "the edit that added " + unknown);

@@ -2,6 +2,7 @@ package io.kvsep.internal.repair;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StorageFile;
 import io.kvsep.internal.io.StoreFiles;
@@ -10,7 +11,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.SalvagedManifest;
-import io.kvsep.internal.vlog.LogFileHeader;
+import io.kvsep.internal.vlog.BlobFileAudit;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -109,12 +110,12 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     if (!isOfStore(name)) {
       return null;
     }
-    Region header = ledger.allocate(MemoryPurpose.READ, LogFileHeader.BYTES);
+    Region header = ledger.allocate(MemoryPurpose.READ, FileHeader.BYTES);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       NativeWindow window = new NativeWindow();
-      int length = file.read(window.over(header, 0, LogFileHeader.BYTES), 0);
+      int length = file.read(window.over(header, 0, FileHeader.BYTES), 0);
       boolean holds =
-          length == LogFileHeader.BYTES
+          length == FileHeader.BYTES
               && header.getInt(CRC_AT) == window.crc32c(header, 0, CRC_AT)
               && header.getLong(NUMBER_AT) == StoreFiles.numberOf(name);
       return holds
@@ -132,12 +133,12 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       long length = file.length();
-      if (length < LogFileHeader.BYTES || length > Integer.MAX_VALUE) {
+      if (length < FileHeader.BYTES || length > Integer.MAX_VALUE) {
         return false;
       }
       Region region = Region.ofMapping(file.map(length));
       try {
-        return LogFileHeader.isRelocated(region);
+        return BlobFileAudit.isBlobFile(region);
       } finally {
         region.free();
       }

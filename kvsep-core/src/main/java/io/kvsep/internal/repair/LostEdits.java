@@ -11,7 +11,6 @@ import io.kvsep.internal.sstable.UnknownTables;
 import io.kvsep.internal.version.SalvagedManifest;
 import io.kvsep.internal.version.SegmentState;
 import io.kvsep.internal.vlog.LogScanner;
-import io.kvsep.internal.vlog.UnknownSegments;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -26,7 +25,7 @@ record LostEdits(Storage storage, MemoryLedger ledger) implements SalvagedManife
   @Override
   public boolean find(
       SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit) {
-    if (UnknownSegments.withFrames(storage, files, storeId, idLimit) != null) {
+    if (LogScanner.unknownWithFrames(storage, files, storeId, idLimit) != null) {
       return true;
     }
     LogPosition start = manifest.replayFrom();

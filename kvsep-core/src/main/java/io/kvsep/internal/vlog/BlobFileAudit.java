@@ -41,6 +41,24 @@ public final class BlobFileAudit implements AutoCloseable {
   public record Result(long bytes, long records) {}
 
   /**
+   * Returns whether a log file has the header of a blob file, or an unknown header and the footer
+   * of one.
+   */
+  public static boolean isBlobFile(Region file) {
+    int header = LogFormat.SEGMENT_HEADER_BYTES;
+    boolean begins =
+        file.length() >= header && file.getLong(0) == BlobFileFormat.KIND.magicNumber();
+    boolean isLog = file.length() >= header && file.getLong(0) == LogFormat.SEGMENT.magicNumber();
+    long footer = file.length() - BlobFileFormat.FOOTER_BYTES;
+    if (begins || isLog || footer < header) {
+      return begins;
+    }
+    int crc = new NativeWindow().crc32c(file, footer, BlobFileFormat.FOOTER_CRC_AT);
+    return file.getLong(footer) == BlobFileFormat.FOOTER_MAGIC
+        && file.getInt(footer + BlobFileFormat.FOOTER_CRC_AT) == crc;
+  }
+
+  /**
    * Audits a blob file.
    *
    * @param length of the file according to the manifest; -1 for the whole file
@@ -162,10 +180,6 @@ public final class BlobFileAudit implements AutoCloseable {
   }
 
   private boolean holdsRecord(long offset, long end) {
-    if (!record.decode(region, offset, end)) {
-      return false;
-    }
-    int crc = window.crc32c(region, offset, record.length() - LogFormat.CRC_BYTES);
-    return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(id, offset));
+    return record.decode(region, offset, end) && record.crcHolds(region, id, window);
   }
 }

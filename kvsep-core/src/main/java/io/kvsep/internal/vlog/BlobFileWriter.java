@@ -157,7 +157,7 @@ public final class BlobFileWriter implements AutoCloseable {
         LogFormat.SEGMENT_HEADER_BYTES + recordBytes, records, segments);
   }
 
-  public long recordCount() {
+  long recordCount() {
     return offsets.count();
   }
 

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -57,10 +56,10 @@ public final class Frame implements AutoCloseable {
   private final NativeWindow packedWindow = new NativeWindow();
   private final NativeWindow window = new NativeWindow();
   private final RecordSink sink;
-  private final CompressionTrials trials = new CompressionTrials();
+  private final ValueCodec codec = new ValueCodec();
 
   /** Separate, because incompressible short values say nothing about long ones. */
-  private final CompressionTrials streamedTrials = new CompressionTrials();
+  private final ValueCodec streamedCodec = new ValueCodec();
 
   private final List<byte[]> packedValues = new ArrayList<>();
 
@@ -149,7 +148,7 @@ public final class Frame implements AutoCloseable {
       int stored = -1;
       if (encoding.compresses(valueLength)) {
         ByteBuffer value = window.over(source, keyLength, valueLength);
-        stored = trials.compress(value, packed, packedWindow);
+        stored = codec.compress(value, packed, packedWindow);
       }
       sink.begin();
       putHeader(sink, Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
@@ -305,7 +304,7 @@ public final class Frame implements AutoCloseable {
         && source.kind != Tag.RANGE_DELETE
         && encoding.compresses(source.valueLength)) {
       ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
-      stored = trials.compress(view, packed, packedWindow);
+      stored = codec.compress(view, packed, packedWindow);
     }
     sink.begin();
     putHeaderAndKey(sink, source, stored);
@@ -384,22 +383,14 @@ public final class Frame implements AutoCloseable {
       int stored = -1;
       byte[] value = source.value;
       if (value != null && compressesStreamed(source)) {
-        byte[] packedValue = streamedTrials.isDue() ? pack(source, value) : NOT_PACKED;
-        packedValues.add(packedValue);
-        stored = packedValue == NOT_PACKED ? -1 : packedValue.length;
+        byte[] block = streamedCodec.compress(value, source.valueOffset, source.valueLength);
+        packedValues.add(block == null ? NOT_PACKED : block);
+        stored = block == null ? -1 : block.length;
       }
       total += recordLength(source, stored);
       countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
     }
     bodyLength = total;
-  }
-
-  private byte[] pack(RecordSource source, byte[] value) {
-    byte[] target = new byte[ValueCodec.worthwhileLength(source.valueLength)];
-    ByteBuffer view = ByteBuffer.wrap(value, source.valueOffset, source.valueLength);
-    int stored = ValueCodec.compress(view, target);
-    streamedTrials.tried(stored >= 0);
-    return stored < 0 ? NOT_PACKED : Arrays.copyOf(target, stored);
   }
 
   private static long recordLength(RecordSource source, int stored) {

@@ -90,6 +90,14 @@ final class LogFormat {
     region.putInt(0, window.crc32c(region, 4, FRAME_HEADER_BYTES - 4) ^ place);
   }
 
+  /**
+   * Whether the bytes at {@code offset} of a mapped segment have the checksum of a frame header.
+   */
+  static boolean frameCrcHolds(Region region, long offset, long segment, NativeWindow window) {
+    int crc = window.crc32c(region, offset + 4, FRAME_HEADER_BYTES - 4);
+    return region.getInt(offset) == (crc ^ place(segment, offset));
+  }
+
   /** {@code region} contains the first bytes of the file. */
   static void checkHeader(
       Region region, long length, String file, StoreId storeId, long segment, NativeWindow window) {

@@ -13,6 +13,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a segment file during recovery: frame by frame up to the first invalid one, then searches
@@ -83,10 +85,31 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
+   * Detects that a manifest has lost the edit of a segment. An unknown file alone proves nothing:
+   * files of all kinds are complete before their edit. But a frame is written to a segment only
+   * once its edit is durable.
+   *
+   * @param names of the existing files
+   * @param idLimit the manifest knows only lower segment ids
+   * @return the name of a segment whose edit is lost, or null
+   */
+  public static @Nullable String unknownWithFrames(
+      Storage storage, Collection<String> names, StoreId storeId, long idLimit) {
+    for (String name : names) {
+      if (StoreFiles.kindOf(name) == StoreFiles.Kind.SEGMENT
+          && StoreFiles.numberOf(name) >= idLimit
+          && holdsFrame(storage, storeId, StoreFiles.numberOf(name))) {
+        return name;
+      }
+    }
+    return null;
+  }
+
+  /**
    * Returns whether a segment contains a frame. One frame header at any offset is enough, since the
    * bytes before it may be damaged. False for files of another kind or store.
    */
-  static boolean holdsFrame(Storage storage, StoreId storeId, long segment) {
+  private static boolean holdsFrame(Storage storage, StoreId storeId, long segment) {
     String name = StoreFiles.segment(segment);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {
       long length = file.length();
@@ -106,7 +129,7 @@ public final class LogScanner implements AutoCloseable {
 
   /** Returns false only if an intact header shows another kind of file or another store. */
   private boolean mayBeOf(StoreId storeId) {
-    if (LogFileHeader.isRelocated(region)) {
+    if (BlobFileAudit.isBlobFile(region)) {
       // Blob files have no frames.
       return false;
     }
@@ -220,7 +243,7 @@ public final class LogScanner implements AutoCloseable {
   private long nextHeader(long from) {
     for (long offset = from; offset <= fileLength - LogFormat.FRAME_HEADER_BYTES; offset++) {
       if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
-          && headerCrcHolds(offset)) {
+          && LogFormat.frameCrcHolds(region, offset, segment, window)) {
         return offset;
       }
     }
@@ -244,17 +267,12 @@ public final class LogScanner implements AutoCloseable {
       found = "other bytes";
       return false;
     }
-    if (!headerCrcHolds(offset)) {
+    if (!LogFormat.frameCrcHolds(region, offset, segment, window)) {
       expected = "a frame header";
       found = "one whose checksum does not hold";
       return false;
     }
     return true;
-  }
-
-  private boolean headerCrcHolds(long offset) {
-    int crc = window.crc32c(region, offset + 4, LogFormat.FRAME_HEADER_BYTES - 4);
-    return region.getInt(offset) == (crc ^ LogFormat.place(segment, offset));
   }
 
   private boolean holdsRecords(long leastSequence) {
@@ -282,7 +300,8 @@ public final class LogScanner implements AutoCloseable {
     int count = 0;
     largestKeyspaceOfFrame = 0;
     while (offset < limit) {
-      if (!record.decode(region, offset, limit) || !recordCrcHolds()) {
+      if (!record.decode(region, offset, limit)
+          || !record.crcHolds(region, segment, window)) {
         expected = "record " + count + " of the frame";
         found = "damaged bytes at offset " + offset;
         return false;
@@ -298,12 +317,6 @@ public final class LogScanner implements AutoCloseable {
     }
     frameLength = LogFormat.FRAME_HEADER_BYTES + bodyLength;
     return true;
-  }
-
-  private boolean recordCrcHolds() {
-    long start = record.start();
-    int crc = window.crc32c(region, start, record.length() - LogFormat.CRC_BYTES);
-    return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(segment, start));
   }
 
   private LogPosition claim(long offset) {

@@ -40,7 +40,7 @@ public final class ReadBatch {
 
   private record Piece(Segment segment, long offset, int length) {}
 
-  private final ValueReader reader;
+  private final SegmentDirectory directory;
   private final List<Piece> records = new ArrayList<>();
   private final List<Piece> pieces = new ArrayList<>();
   private final AtomicInteger claimed = new AtomicInteger();
@@ -55,8 +55,8 @@ public final class ReadBatch {
   private long bytes;
   private CountDownLatch unread = new CountDownLatch(0);
 
-  ReadBatch(ValueReader reader) {
-    this.reader = reader;
+  ReadBatch(SegmentDirectory directory) {
+    this.directory = directory;
   }
 
   /** Adds the record that a pointer names, unless it is very long or the pointer is damaged. */
@@ -84,7 +84,7 @@ public final class ReadBatch {
 
   private boolean locate(long segmentId, long offset) {
     try {
-      return reader.locate(segmentId, offset, place);
+      return directory.locate(segmentId, offset, place);
     } catch (KvException e) {
       // An unusable blob file: a read through the pointer reports it.
       return false;
@@ -173,14 +173,24 @@ public final class ReadBatch {
     }
     Piece piece = pieces.get(index);
     try {
-      return reader.isListed(piece.segment)
-          && reader.load(piece.segment, piece.offset, piece.length);
+      return load(piece);
     } catch (KvException e) {
       // The reader of the record gets the error.
       return true;
     } finally {
       unread.countDown();
     }
+  }
+
+  /** A segment that is still listed stays while the caller is inside the epoch. */
+  @SuppressWarnings("ReferenceEquality") // Another file may be listed under the same id.
+  private boolean load(Piece piece) {
+    Segment segment = piece.segment;
+    if (directory.find(segment.id()) != segment) {
+      return false;
+    }
+    Region region = segment.mapped(piece.offset + piece.length, piece.length);
+    return region != null && directory.cold().load(region, piece.offset, piece.length);
   }
 
   private void cut(@Nullable Segment segment, long start, long end) {

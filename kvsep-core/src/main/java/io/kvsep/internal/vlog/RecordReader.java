@@ -239,11 +239,9 @@ public final class RecordReader implements AutoCloseable {
   }
 
   private boolean holds(Region region, long file, long at, long limit) {
-    if (at < LogFormat.SEGMENT_HEADER_BYTES || !record.decode(region, at, limit)) {
-      return false;
-    }
-    int crc = window.crc32c(region, at, record.length() - LogFormat.CRC_BYTES);
-    return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(file, at));
+    return at >= LogFormat.SEGMENT_HEADER_BYTES
+        && record.decode(region, at, limit)
+        && record.crcHolds(region, file, window);
   }
 
   private Region mapped(long id) throws IOException {

@@ -4,6 +4,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
@@ -86,6 +87,14 @@ public final class RecordView {
     return true;
   }
 
+  /**
+   * Whether the checksum is that of the record in a file that {@code region} maps from its start.
+   */
+  boolean crcHolds(Region region, long file, NativeWindow window) {
+    int crc = window.crc32c(region, start, length - LogFormat.CRC_BYTES);
+    return region.getInt(crcOffset()) == (crc ^ LogFormat.place(file, start));
+  }
+
   private static boolean isStoredKeyLength(long length) {
     return length >= 1 && length <= Limits.STORED_KEY_BYTES_MAX;
   }
@@ -113,7 +122,7 @@ public final class RecordView {
     return kind;
   }
 
-  public boolean isCompressed() {
+  boolean isCompressed() {
     return compressed;
   }
 
@@ -154,12 +163,8 @@ public final class RecordView {
     return region.getLong(expiryOffset);
   }
 
-  /** It covers everything from {@link #start} on. */
-  public long crcOffset() {
+  /** It covers everything in front of it in the record. */
+  long crcOffset() {
     return start + length - LogFormat.CRC_BYTES;
-  }
-
-  public long start() {
-    return start;
   }
 }

@@ -82,30 +82,24 @@ public final class Segment {
       Storage storage,
       StoreId storeId,
       long id,
-      @Nullable StorageFile file,
-      long publishedEnd,
-      boolean sealed,
+      boolean relocated,
       Epochs<?> epochs,
-      MemoryLedger ledger,
-      boolean relocated) {
+      MemoryLedger ledger) {
     this.storage = storage;
     this.storeId = storeId;
     this.id = id;
     this.name = StoreFiles.segment(id);
-    this.file = file;
-    this.publishedEnd = publishedEnd;
-    this.sealed = sealed;
+    this.relocated = relocated;
     this.epochs = epochs;
     this.ledger = ledger;
-    this.relocated = relocated;
   }
 
   static Segment create(
       Storage storage, StoreId storeId, long id, Epochs<?> epochs, MemoryLedger ledger)
       throws IOException {
-    StorageFile file = storage.create(StoreFiles.segment(id));
-    return new Segment(
-        storage, storeId, id, file, 0, /* sealed= */ false, epochs, ledger, /* relocated= */ false);
+    Segment segment = new Segment(storage, storeId, id, /* relocated= */ false, epochs, ledger);
+    segment.file = storage.create(segment.name);
+    return segment;
   }
 
   /** The first {@code end} bytes of the file are known to be valid. */
@@ -117,8 +111,10 @@ public final class Segment {
       boolean sealed,
       Epochs<?> epochs,
       MemoryLedger ledger) {
-    return new Segment(
-        storage, storeId, id, null, end, sealed, epochs, ledger, /* relocated= */ false);
+    Segment segment = new Segment(storage, storeId, id, /* relocated= */ false, epochs, ledger);
+    segment.publishedEnd = end;
+    segment.sealed = sealed;
+    return segment;
   }
 
   /**
@@ -129,8 +125,10 @@ public final class Segment {
    */
   public static Segment openRelocated(
       Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
-    return new Segment(
-        storage, storeId, id, null, end, /* sealed= */ true, epochs, ledger, /* relocated= */ true);
+    Segment segment = new Segment(storage, storeId, id, /* relocated= */ true, epochs, ledger);
+    segment.publishedEnd = end;
+    segment.sealed = true;
+    return segment;
   }
 
   public long id() {
@@ -145,7 +143,7 @@ public final class Segment {
     return publishedEnd;
   }
 
-  public boolean isSealed() {
+  boolean isSealed() {
     return sealed;
   }
 

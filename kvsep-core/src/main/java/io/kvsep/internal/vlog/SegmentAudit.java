@@ -135,7 +135,7 @@ public final class SegmentAudit implements AutoCloseable {
       }
       if (holdsHeader(at)) {
         long next = at + LogFormat.FRAME_HEADER_BYTES + bodyLength(at);
-        if (mayBeTorn && !isWhole(at) && nextHeader(next, pulse) == end) {
+        if (mayBeTorn && !holdsRecords(at) && nextHeader(next, pulse) == end) {
           CorruptionException what =
               new CorruptionException(name, at, "a frame that holds", "damaged bytes");
           sink.damaged(at, end, what);
@@ -175,7 +175,7 @@ public final class SegmentAudit implements AutoCloseable {
   private boolean holdsHeader(long offset) {
     return end - offset >= LogFormat.FRAME_HEADER_BYTES
         && region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC
-        && headerCrcHolds(offset)
+        && LogFormat.frameCrcHolds(region, offset, segment, window)
         && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT) >= leastSequence
         && region.getInt(offset + LogFormat.RECORD_COUNT_AT) >= 0
         && region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT)
@@ -190,18 +190,13 @@ public final class SegmentAudit implements AutoCloseable {
     if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) != LogFormat.FRAME_MAGIC) {
       return "other bytes";
     }
-    if (!headerCrcHolds(offset)) {
+    if (!LogFormat.frameCrcHolds(region, offset, segment, window)) {
       return "one whose checksum does not hold";
     }
     long sequence = region.getLong(offset + LogFormat.FIRST_SEQUENCE_AT);
     return sequence < leastSequence
         ? "sequence " + sequence + ", expected " + leastSequence + " or later"
         : "one of " + bodyLength(offset) + " bytes, which the file does not have";
-  }
-
-  private boolean headerCrcHolds(long offset) {
-    int crc = window.crc32c(region, offset + 4, LogFormat.FRAME_HEADER_BYTES - 4);
-    return region.getInt(offset) == (crc ^ LogFormat.place(segment, offset));
   }
 
   private long bodyLength(long frame) {
@@ -221,8 +216,8 @@ public final class SegmentAudit implements AutoCloseable {
     boolean known = false;
     for (int i = 0; i < count; i++) {
       boolean decoded = record.decode(region, at, limit);
-      if (!decoded || !recordCrcHolds()) {
-        known = known || lengthsAddUp(at, limit, count - i);
+      if (!decoded || !record.crcHolds(region, segment, window)) {
+        known = known || recordsFill(at, limit, count - i, /* withCrc= */ false);
         CorruptionException what =
             new CorruptionException(
                 name, at, "record " + i + " of the frame at " + frame, "damaged bytes");
@@ -247,34 +242,22 @@ public final class SegmentAudit implements AutoCloseable {
     }
   }
 
-  private boolean isWhole(long frame) {
+  private boolean holdsRecords(long frame) {
     int count = region.getInt(frame + LogFormat.RECORD_COUNT_AT);
     long at = frame + LogFormat.FRAME_HEADER_BYTES;
-    long limit = at + bodyLength(frame);
-    for (int i = 0; i < count; i++) {
-      if (!record.decode(region, at, limit) || !recordCrcHolds()) {
-        return false;
-      }
-      at += record.length();
-    }
-    return at == limit;
+    return recordsFill(at, at + bodyLength(frame), count, /* withCrc= */ true);
   }
 
-  /** Whether {@code count} records, by their lengths, fill the frame. */
-  private boolean lengthsAddUp(long from, long limit, int count) {
+  /** Whether {@code count} records fill the frame: by their lengths, or also their checksums. */
+  private boolean recordsFill(long from, long limit, int count, boolean withCrc) {
     long at = from;
     for (int i = 0; i < count; i++) {
-      if (!record.decode(region, at, limit)) {
+      if (!record.decode(region, at, limit)
+          || (withCrc && !record.crcHolds(region, segment, window))) {
         return false;
       }
       at += record.length();
     }
     return at == limit;
-  }
-
-  private boolean recordCrcHolds() {
-    long start = record.start();
-    int crc = window.crc32c(region, start, record.length() - LogFormat.CRC_BYTES);
-    return region.getInt(record.crcOffset()) == (crc ^ LogFormat.place(segment, start));
   }
 }

@@ -7,7 +7,10 @@ import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -27,13 +30,18 @@ import org.jspecify.annotations.Nullable;
 public final class SegmentDirectory {
   /**
    * Files by {@code id - first}, with holes for missing ones. Files with much lower ids are in
-   * {@code old}, by ascending id, to limit the holes. Immutable once published.
+   * {@code old}, by ascending id, to limit the holes. {@code homes} has blob files by the old
+   * segments whose records they contain, newest first. Immutable once published.
    */
   private record Table(
-      Segment[] old, long first, @Nullable Segment[] segments, SegmentLocations homes) {}
+      Segment[] old, long first, @Nullable Segment[] segments, Map<Long, Segment[]> homes) {
+    Segment[] homesOf(long segment) {
+      return homes.getOrDefault(segment, NONE);
+    }
+  }
 
-  private static final Table EMPTY =
-      new Table(new Segment[0], 1, new Segment[0], SegmentLocations.NONE);
+  private static final Segment[] NONE = {};
+  private static final Table EMPTY = new Table(NONE, 1, NONE, Map.of());
 
   /** Holes tolerated per file, in addition to {@link #HOLES_MAX}. */
   private static final int HOLES_PER_FILE = 16;
@@ -113,7 +121,7 @@ public final class SegmentDirectory {
       result.set(own, offset);
       return true;
     }
-    for (Segment home : table.homes.of(id)) {
+    for (Segment home : table.homesOf(id)) {
       long found = home.find(id, offset, cold);
       if (found >= 0) {
         result.set(home, found);
@@ -129,7 +137,7 @@ public final class SegmentDirectory {
     }
     // The pointer or the relocations may be from an unreadable page.
     Region.requirePagesRead();
-    Segment[] homes = table.homes.of(id);
+    Segment[] homes = table.homesOf(id);
     if (homes.length == 0) {
       throw noSuchSegment(id);
     }
@@ -166,9 +174,15 @@ public final class SegmentDirectory {
       if (find(relocated.id()) != relocated) {
         throw new IllegalStateException(relocated.name() + " is not listed");
       }
-      table =
-          new Table(
-              current.old, current.first, current.segments, current.homes.with(ids, relocated));
+      Map<Long, Segment[]> homes = new HashMap<>(current.homes);
+      for (long id : ids) {
+        List<Segment> files = new ArrayList<>(List.of(current.homesOf(id)));
+        files.removeIf(file -> file.id() == relocated.id());
+        files.add(relocated);
+        files.sort(Comparator.comparingLong(Segment::id).reversed());
+        homes.put(id, files.toArray(NONE));
+      }
+      table = new Table(current.old, current.first, current.segments, homes);
     } finally {
       lock.unlock();
     }
@@ -190,11 +204,24 @@ public final class SegmentDirectory {
       }
       List<Segment> all = all();
       all.remove(removed);
-      table = tableOf(all, table.homes.without(id));
+      table = tableOf(all, removed.isRelocated() ? homesWithout(id) : table.homes);
     } finally {
       lock.unlock();
     }
     return removed;
+  }
+
+  private Map<Long, Segment[]> homesWithout(long fileId) {
+    Map<Long, Segment[]> homes = new HashMap<>();
+    table.homes.forEach(
+        (segment, files) -> {
+          Segment[] kept =
+              Arrays.stream(files).filter(file -> file.id() != fileId).toArray(Segment[]::new);
+          if (kept.length > 0) {
+            homes.put(segment, kept);
+          }
+        });
+    return homes;
   }
 
   /** Sorted by id. */
@@ -229,7 +256,7 @@ public final class SegmentDirectory {
     table = EMPTY;
   }
 
-  private static Table tableOf(List<Segment> all, SegmentLocations homes) {
+  private static Table tableOf(List<Segment> all, Map<Long, Segment[]> homes) {
     if (all.isEmpty()) {
       return EMPTY;
     }

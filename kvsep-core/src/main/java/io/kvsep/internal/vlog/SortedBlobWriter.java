@@ -33,7 +33,7 @@ public final class SortedBlobWriter implements AutoCloseable {
   private final GrowingRegion memory;
   private final GrowingRegion packed;
   private final RecordSink sink;
-  private final CompressionTrials trials = new CompressionTrials();
+  private final ValueCodec codec = new ValueCodec();
   private final NativeWindow window = new NativeWindow();
   private final NativeWindow packedWindow = new NativeWindow();
   private long offset;
@@ -90,7 +90,7 @@ public final class SortedBlobWriter implements AutoCloseable {
     int stored = -1;
     if (encoding.compresses(valueLength)) {
       ByteBuffer view = window.over(value, valueOffset, valueLength);
-      stored = trials.compress(view, packed, packedWindow);
+      stored = codec.compress(view, packed, packedWindow);
     }
     begin(key, keyOffset, keyLength, expiresAtMillis, valueLength, stored);
     if (stored >= 0) {
@@ -104,16 +104,11 @@ public final class SortedBlobWriter implements AutoCloseable {
   public void add(Region key, long keyOffset, int keyLength, long expiresAtMillis, byte[] value)
       throws IOException {
     file.requireUsable();
-    byte[] bytes = value;
-    int stored = -1;
-    if (encoding.compresses(value.length) && trials.isDue()) {
-      byte[] target = new byte[ValueCodec.worthwhileLength(value.length)];
-      stored = ValueCodec.compress(ByteBuffer.wrap(value), target);
-      trials.tried(stored >= 0);
-      bytes = stored < 0 ? value : target;
-    }
+    byte[] block =
+        encoding.compresses(value.length) ? codec.compress(value, 0, value.length) : null;
+    int stored = block == null ? -1 : block.length;
     begin(key, keyOffset, keyLength, expiresAtMillis, value.length, stored);
-    sink.put(bytes, 0, stored < 0 ? value.length : stored);
+    sink.put(block == null ? value : block, 0, block == null ? value.length : stored);
     end();
   }
 

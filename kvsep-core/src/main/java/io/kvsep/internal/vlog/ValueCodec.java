@@ -5,48 +5,90 @@ import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4SafeDecompressor;
+import org.jspecify.annotations.Nullable;
 
-/** LZ4 compression of single values. Stateless and thread safe. */
-public final class ValueCodec {
+/**
+ * LZ4 compression of single values. Decides whether to try the next one: after a run of
+ * incompressible values it skips values, more after each further failure, until a success. A failed
+ * trial is most of the work on a value. Not thread safe, except for decompression.
+ */
+final class ValueCodec {
   private static final LZ4Compressor COMPRESSOR = Lz4.compressor();
   private static final LZ4SafeDecompressor DECOMPRESSOR = Lz4.decompressor();
 
-  private ValueCodec() {}
+  /** Such a run is rare if one value in ten is compressible. */
+  private static final int FAILURES_MAX = 64;
+
+  private static final int SKIPPED_MAX = 15;
+
+  private int failures;
+  private int skipped;
+  private int toSkip;
 
   /**
    * Compresses {@code value} to the start of {@code target} if that saves at least an eighth.
    *
-   * @return bytes written, -1 if it saves less
+   * @return bytes written, -1 if it saves less or was not tried
    */
-  static int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
+  int compress(ByteBuffer value, GrowingRegion target, NativeWindow window) {
+    if (!isDue()) {
+      return -1;
+    }
     int length = value.remaining();
     // For the worst case: the compressor throws if the target is too short, which would make each
     // incompressible value cost more than compressing it.
     int most = COMPRESSOR.maxCompressedLength(length);
     ByteBuffer into = window.over(target.ensure(most), 0, most);
     int found = COMPRESSOR.compress(value, value.position(), length, into, into.position(), most);
-    return found <= worthwhileLength(length) ? found : -1;
+    boolean shorter = found <= worthwhileLength(length);
+    tried(shorter);
+    return shorter ? found : -1;
   }
 
   /**
-   * As above, into an array of the longest acceptable length; for values too large for scratch
-   * space, where an occasional exception does not matter.
+   * As above, to the heap, or null; for values too large for scratch space, where an occasional
+   * exception does not matter.
    */
-  static int compress(ByteBuffer value, byte[] target) {
-    ByteBuffer into = ByteBuffer.wrap(target);
+  byte @Nullable [] compress(byte[] value, int offset, int length) {
+    if (!isDue()) {
+      return null;
+    }
+    byte[] target = new byte[worthwhileLength(length)];
     try {
-      return COMPRESSOR.compress(
-          value, value.position(), value.remaining(), into, 0, target.length);
+      int found = COMPRESSOR.compress(value, offset, length, target, 0, target.length);
+      tried(/* gotShorter= */ true);
+      return Arrays.copyOf(target, found);
     } catch (LZ4Exception e) {
-      return -1;
+      tried(/* gotShorter= */ false);
+      return null;
+    }
+  }
+
+  /** The result of a trial is reported to {@link #tried}. */
+  boolean isDue() {
+    if (toSkip > 0) {
+      toSkip--;
+      return false;
+    }
+    return true;
+  }
+
+  void tried(boolean gotShorter) {
+    if (gotShorter) {
+      failures = 0;
+      skipped = 0;
+    } else if (++failures >= FAILURES_MAX) {
+      skipped = Math.min(SKIPPED_MAX, 2 * skipped + 1);
+      toSkip = skipped;
     }
   }
 
   /** Longest acceptable compressed length. */
-  static int worthwhileLength(int length) {
+  private static int worthwhileLength(int length) {
     return length - length / 8;
   }
 

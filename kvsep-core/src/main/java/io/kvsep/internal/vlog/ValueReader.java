@@ -52,24 +52,11 @@ public final class ValueReader {
   }
 
   public ReadBatch newBatch() {
-    return new ReadBatch(this);
+    return new ReadBatch(directory);
   }
 
   public RecordPrefetcher newNearRecords() {
     return new RecordPrefetcher(directory);
-  }
-
-  boolean locate(long segmentId, long offset, RecordPlace result) {
-    return directory.locate(segmentId, offset, result);
-  }
-
-  /**
-   * Returns whether this segment is still listed; it then stays while the caller is inside the
-   * epoch.
-   */
-  @SuppressWarnings("ReferenceEquality") // Another file may be listed under the same id.
-  boolean isListed(Segment segment) {
-    return directory.find(segment.id()) == segment;
   }
 
   /**
@@ -157,12 +144,6 @@ public final class ValueReader {
       throw new CorruptionException(
           segment.name(), offset, LogFormat.hex(crc), LogFormat.hex(region.getInt(crcAt)));
     }
-  }
-
-  /** Returns whether the range came from the device. */
-  boolean load(Segment segment, long offset, int length) {
-    Region region = segment.mapped(offset + length, length);
-    return region != null && cold.load(region, offset, length);
   }
 
   private static void deliver(

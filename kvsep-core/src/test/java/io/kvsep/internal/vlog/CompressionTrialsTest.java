@@ -14,7 +14,7 @@ final class CompressionTrialsTest {
 
   /** Values of which so many get shorter, so many of a kind behind each other. */
   private static Outcome outcome(double share, int together) {
-    CompressionTrials trials = new CompressionTrials();
+    ValueCodec trials = new ValueCodec();
     Random random = new Random(7);
     boolean shrinks = false;
     int tried = 0;
