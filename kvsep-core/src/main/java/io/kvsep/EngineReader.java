@@ -108,14 +108,7 @@ class EngineReader implements KvReader {
     requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
     R result =
-        PageFaults.guard(
-            () ->
-                reads.readWithInfo(
-                    keyspace,
-                    key,
-                    hold(),
-                    valueBytesMax,
-                    reader));
+        PageFaults.guard(() -> reads.readWithInfo(keyspace, key, hold(), valueBytesMax, reader));
     confirm();
     return result;
   }

@@ -288,9 +288,8 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * call finds them in order and writes nothing. Values of 32 KiB and more, files already in order,
    * and changes that an open feed has not read stay where they are. A feed opened later cannot read
    * the changes in rewritten files, unless {@link KvOptions.Builder#changeRetentionBytes} keeps
-   * them. Needs free space for one new
-   * file at a time, by default up to a quarter of the live values or a segment, and for all moved
-   * values while an open cursor keeps the old files.
+   * them. Needs free space for one new file at a time, by default up to a quarter of the live
+   * values or a segment, and for all moved values while an open cursor keeps the old files.
    *
    * <p>Levels are merged one after the other. During a long merge, new writes are compacted in the
    * levels above it, so that writers need not wait. That requires a level above: with the default

@@ -69,13 +69,7 @@ class TransactionView implements KvView {
     Objects.requireNonNull(key, "key");
     EngineReader.requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
-    return PageFaults.guard(
-        () ->
-            transaction.readWithInfo(
-                keyspace,
-                key,
-                valueBytesMax,
-                reader));
+    return PageFaults.guard(() -> transaction.readWithInfo(keyspace, key, valueBytesMax, reader));
   }
 
   @Override

@@ -154,23 +154,48 @@ final class UnreadableInputTest {
       try (KvStore store = KvStore.open(directory, options)) {
         put(store, 2);
         check(store);
-        Runnable maintenance = call.equals("compact") ? store::compact : store::reclaim;
+        Runnable maintenance = () -> maintenance(store, call);
         Cut cut = new Cut();
         for (Path file : inputs()) {
           cut.cut(file, Files.size(file) / 2);
         }
+        // Reclaim leaves a segment that it cannot read alone, until the store is opened again.
+        boolean spared = suffix.equals(".vlog");
         for (int i = 0; i < 4; i++) {
-          fails(wrong, call, maintenance);
+          if (!spared) {
+            fails(wrong, call, maintenance);
+          } else if (store.reclaim().damagedFiles().isEmpty()) {
+            wrong.add("no file is reported");
+          }
         }
         goOn(store);
         cut.mend();
         maintenance.run();
         store.compact();
         check(store);
-        wrong.addAll(store.stats().reclaim().damagedFiles());
-        store.verify().problems().forEach(problem -> wrong.add(problem.toString()));
+        if (!spared) {
+          requireNoDamage(store);
+        }
+      }
+      try (KvStore store = KvStore.open(directory, options)) {
+        maintenance(store, call);
+        check(store);
+        requireNoDamage(store);
       }
       return wrong;
+    }
+
+    private static void maintenance(KvStore store, String call) {
+      if (call.equals("compact")) {
+        store.compact();
+      } else {
+        store.reclaim();
+      }
+    }
+
+    private void requireNoDamage(KvStore store) {
+      wrong.addAll(store.stats().reclaim().damagedFiles());
+      store.verify().problems().forEach(problem -> wrong.add(problem.toString()));
     }
 
     /** All but the file of the log that is being written. */

@@ -279,8 +279,7 @@ final class PackageGraphTest {
                   "internal.iterator",
                   "internal.memory",
                   "internal.sstable")),
-          entry(
-              "internal.config", Set.of("internal.concurrent", "internal.io", "internal.memory")),
+          entry("internal.config", Set.of("internal.concurrent", "internal.io", "internal.memory")),
           entry(
               "internal.memtable", Set.of("internal.base", "internal.iterator", "internal.memory")),
           entry(

@@ -54,8 +54,6 @@ final class TidyTest {
           entry(CORE + "internal/load/LoadInstallation.java", 14),
           entry(CORE + "internal/load/LoadMerge.java", 8),
           entry(CORE + "internal/read/VisibleIterator.java", 8),
-          entry(CORE + "internal/reclaim/ReclaimScheduler.java", 14),
-          entry(CORE + "internal/vlog/Segment.java", 9),
           entry(CORE + "internal/write/SegmentRotation.java", 9),
           entry(SERVER + "cli/Serving.java", 8),
           entry(SERVER + "http/Routes.java", 8),

@@ -27,12 +27,10 @@ public final class Engines {
   private static final long SEGMENT_BYTES = 20 << 10;
 
   /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
-  public static final Shape TINY =
-      tiny(MEMTABLE_BYTES, /* packsBlocks= */ true);
+  public static final Shape TINY = tiny(MEMTABLE_BYTES, /* packsBlocks= */ true);
 
   /** As {@link #TINY}, with blocks that can be tampered with. */
-  public static final Shape UNPACKED =
-      tiny(MEMTABLE_BYTES, /* packsBlocks= */ false);
+  public static final Shape UNPACKED = tiny(MEMTABLE_BYTES, /* packsBlocks= */ false);
 
   private Engines() {}
 
@@ -151,8 +149,7 @@ public final class Engines {
     return tiny(memtableBytes, 32 << 10, packsBlocks);
   }
 
-  private static Shape tiny(
-      long memtableBytes, long memtableLogBytesMin, boolean packsBlocks) {
+  private static Shape tiny(long memtableBytes, long memtableLogBytesMin, boolean packsBlocks) {
     return new Shape(
         memtableBytes,
         3,

@@ -416,8 +416,7 @@ public final class CompactionScheduler {
 
   /** Rewrites tables of the last level whose values have moved, so that they point there. */
   public void refreshPointers() {
-    compactAlone(
-        full -> full.rewriteLastLevel(pointerTargets.withMovedValues(versions.current())));
+    compactAlone(full -> full.rewriteLastLevel(pointerTargets.withMovedValues(versions.current())));
   }
 
   public void compactLevelZero() {

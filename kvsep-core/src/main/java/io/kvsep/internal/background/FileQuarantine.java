@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Files of an open store that compaction and reclaim skip because they cannot be read: another
- * attempt would fail again and block the files that are sound. Damaged files and
- * unreadable segments stay until the store is closed, unreadable tables until the device can read
- * them. Thread safe.
+ * attempt would fail again and block the files that are sound. Damaged files and unreadable
+ * segments stay until the store is closed, unreadable tables until the device can read them. Thread
+ * safe.
  */
 public final class FileQuarantine {
   /** Damaged tables, by number. */

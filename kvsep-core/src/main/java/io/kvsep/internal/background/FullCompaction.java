@@ -106,8 +106,7 @@ final class FullCompaction {
   private Outcome rewriteSome(Predicate<TableFile> stale) throws IOException {
     Outcome outcome = Outcome.NOTHING;
     Version chosen = versions.current();
-    List<CompactionPlan> rewrites =
-        picker.pickRewrites(chosen, spared.tablesIn(chosen), stale);
+    List<CompactionPlan> rewrites = picker.pickRewrites(chosen, spared.tablesIn(chosen), stale);
     boolean areLong = picker.areLong(rewrites);
     for (CompactionPlan rewrite : rewrites) {
       if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {

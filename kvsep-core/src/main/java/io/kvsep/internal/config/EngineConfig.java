@@ -110,10 +110,7 @@ public record EngineConfig(
    *     values into key order, whatever is in memory; called when needed
    */
   public record Reclaim(
-      ReclaimGoal goal,
-      long pendingBytesMax,
-      long bytesPerSecondMin,
-      LongSupplier orderFromBytes) {
+      ReclaimGoal goal, long pendingBytesMax, long bytesPerSecondMin, LongSupplier orderFromBytes) {
     private static final long SLACK_BYTES = 1 << 20;
 
     /** As much of the log as two memtables of a small store cover. */

@@ -224,11 +224,11 @@ final class LogRecovery {
     long inTables = sequenceInTables();
     LogPosition claim = LogPosition.later(claimSoFar, scanner.claimsFrom(leastSequence, inTables));
     LogPosition stop = end();
-    tornBytes = scanner.fileLength() - stop.offset();
+    tornBytes = scanner.writtenLength() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence, inTables));
-        tornBytes += later.fileLength();
+        tornBytes += later.writtenLength() - Segment.EMPTY_BYTES;
       }
     }
     if (claim.compareTo(stop) > 0) {

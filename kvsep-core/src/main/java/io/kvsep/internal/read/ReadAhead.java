@@ -45,7 +45,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Records to prefetch into the processor caches at once. */
   private static final int NEAR_RECORDS = 8;
 
-  /** Includes entries without a record, of which a memtable may have any number in a row. */
+  /** Includes entries without a record, any number of them in a row in a memtable. */
   private static final int NEAR_ENTRIES_MAX = 32;
 
   private final DeviceReads device;

@@ -54,10 +54,7 @@ public final class ReclaimJob {
    * @param unreadable receives the segment of a record that cannot be read, before the job fails
    */
   record Control(
-      Pace pace,
-      BooleanSupplier cancelled,
-      BooleanSupplier readsAhead,
-      LongConsumer unreadable) {}
+      Pace pace, BooleanSupplier cancelled, BooleanSupplier readsAhead, LongConsumer unreadable) {}
 
   private final ReclaimContext context;
   private final Control control;

@@ -304,8 +304,7 @@ public final class ReclaimScheduler {
    *
    * @param last last file to consider
    */
-  private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues)
-      throws IOException {
+  private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues) throws IOException {
     Version looked = versions.retainCurrent();
     try {
       ordering.look(looked, damage(Set.of()), () -> cancelled || !continues.getAsBoolean());
@@ -432,19 +431,21 @@ public final class ReclaimScheduler {
    */
   private void withdraw(long file, boolean unknown) {
     Segment unlisted = context.segments().unlist(file);
-    context.epochs().retire(
-        () -> {
-          if (unlisted != null) {
-            unlisted.free();
-          }
-          if (unknown) {
-            try {
-              config.storage().delete(StoreFiles.segment(file));
-            } catch (IOException e) {
-              // The file stays as an orphan; the next open removes it.
-              return;
-            }
-          }
-        });
+    context
+        .epochs()
+        .retire(
+            () -> {
+              if (unlisted != null) {
+                unlisted.free();
+              }
+              if (unknown) {
+                try {
+                  config.storage().delete(StoreFiles.segment(file));
+                } catch (IOException e) {
+                  // The file stays as an orphan; the next open removes it.
+                  return;
+                }
+              }
+            });
   }
 }

@@ -81,9 +81,7 @@ public final class ValueReordering {
     Ordered known = ordered;
     return quiet
         && !failed
-        && (known == null
-            || known.version != version
-            || known.before != followedFrom.getAsLong())
+        && (known == null || known.version != version || known.before != followedFrom.getAsLong())
         && isLarge(version)
         && isLittleReplaced(version);
   }

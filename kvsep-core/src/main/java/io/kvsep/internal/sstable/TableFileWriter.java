@@ -11,9 +11,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
-/**
- * Appends to a table file in aligned pieces of one length; the last may be shorter.
- */
+/** Appends to a table file in aligned pieces of one length; the last may be shorter. */
 final class TableFileWriter implements AutoCloseable {
   private final StorageFile file;
   private final NativeWindow window;

@@ -39,35 +39,19 @@ public record TableOptions(
       int filterBitsPerKey,
       boolean packsBlocks,
       StoreId storeId) {
-    this(
-        blockBytes,
-        restartInterval,
-        filterBitsPerKey,
-        packsBlocks,
-        /* loaded= */ false,
-        storeId);
+    this(blockBytes, restartInterval, filterBitsPerKey, packsBlocks, /* loaded= */ false, storeId);
   }
 
   /** A copy without compression. */
   public TableOptions unpacked() {
     return new TableOptions(
-        blockBytes,
-        restartInterval,
-        filterBitsPerKey,
-        /* packsBlocks= */ false,
-        loaded,
-        storeId);
+        blockBytes, restartInterval, filterBitsPerKey, /* packsBlocks= */ false, loaded, storeId);
   }
 
   /** A copy for a bulk load. */
   public TableOptions ofLoad() {
     return new TableOptions(
-        blockBytes,
-        restartInterval,
-        filterBitsPerKey,
-        packsBlocks,
-        /* loaded= */ true,
-        storeId);
+        blockBytes, restartInterval, filterBitsPerKey, packsBlocks, /* loaded= */ true, storeId);
   }
 
   public static TableOptions defaults(StoreId storeId) {

@@ -22,8 +22,8 @@ import java.util.Map;
  * <p>The checksum of a record is never recomputed. It is verified and then adjusted to the new
  * position, so the checksum of the first write still protects the record.
  *
- * <p>Uses a buffer of 512 KiB off-heap, and eight bytes of heap per announced
- * record. Not thread safe. After a failure only {@link #close} may be called.
+ * <p>Uses a buffer of 512 KiB off-heap, and eight bytes of heap per announced record. Not thread
+ * safe. After a failure only {@link #close} may be called.
  */
 public final class BlobFileWriter implements AutoCloseable {
   /** Bounds file length and offsets: the file is mapped as a whole. */

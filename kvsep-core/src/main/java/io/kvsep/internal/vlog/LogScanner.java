@@ -196,6 +196,16 @@ public final class LogScanner implements AutoCloseable {
     return fileLength;
   }
 
+  /** Length without zeros at the end of the file, which were never written. */
+  public long writtenLength() {
+    long length = fileLength;
+    while (length > endOffset() && region.getByte(length - 1) == 0) {
+      length--;
+    }
+    Region.requirePagesRead();
+    return length;
+  }
+
   public long firstSequence() {
     return firstSequence;
   }
@@ -300,8 +310,7 @@ public final class LogScanner implements AutoCloseable {
     int count = 0;
     largestKeyspaceOfFrame = 0;
     while (offset < limit) {
-      if (!record.decode(region, offset, limit)
-          || !record.crcHolds(region, segment, window)) {
+      if (!record.decode(region, offset, limit) || !record.crcHolds(region, segment, window)) {
         expected = "record " + count + " of the frame";
         found = "damaged bytes at offset " + offset;
         return false;

@@ -65,9 +65,7 @@ public final class RecordOrder {
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
     boolean follows =
-        segment == lastSegment
-            && offset >= end
-            && offset - end <= (long) GAP_RECORDS_MAX * length;
+        segment == lastSegment && offset >= end && offset - end <= (long) GAP_RECORDS_MAX * length;
     if (segment != lastSegment) {
       last = counts.computeIfAbsent(segment, id -> new Count());
       lastSegment = segment;

@@ -160,9 +160,7 @@ public final class Admission {
 
   /** Garbage beyond the throttling threshold; negative below it, or if no job removes it. */
   private double garbageExcess() {
-    return reclaim.isRelieved()
-        ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN)
-        : -1;
+    return reclaim.isRelieved() ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN) : -1;
   }
 
   /**

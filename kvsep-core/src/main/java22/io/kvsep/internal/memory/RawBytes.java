@@ -32,8 +32,8 @@ class RawBytes {
   private MemorySegment segment;
 
   /**
-   * The mapping, or a buffer over the memory once there is one; null if it is too long. Volatile, because a thread that
-   * sees a buffer must see its address.
+   * The mapping, or a buffer over the memory once there is one; null if it is too long. Volatile,
+   * because a thread that sees a buffer must see its address.
    */
   private volatile @Nullable ByteBuffer buffer;
 

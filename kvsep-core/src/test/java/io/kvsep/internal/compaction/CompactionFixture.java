@@ -79,9 +79,7 @@ final class CompactionFixture implements AutoCloseable {
   BooleanSupplier cancelled = () -> false;
 
   CompactionFixture() throws IOException {
-    this(
-        new CompactionConfig(
-            2, 4000, 600, 0.25, 1000, new TableOptions(256, 4, 10, true, STORE)));
+    this(new CompactionConfig(2, 4000, 600, 0.25, 1000, new TableOptions(256, 4, 10, true, STORE)));
   }
 
   CompactionFixture(CompactionConfig config) throws IOException {

@@ -31,8 +31,7 @@ abstract class PickerFixture {
   private final MemoryLedger ledger = new MemoryLedger();
   final VersionSet versions;
   final CompactionConfig config =
-      new CompactionConfig(
-          4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, STORE));
+      new CompactionConfig(4, 1000, 500, 0.25, 100, new TableOptions(256, 4, 10, true, STORE));
   final CompactionPicker picker = new CompactionPicker(config);
 
   PickerFixture() throws IOException {

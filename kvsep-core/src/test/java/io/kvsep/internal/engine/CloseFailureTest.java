@@ -3,11 +3,13 @@ package io.kvsep.internal.engine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
@@ -145,7 +147,8 @@ final class CloseFailureTest {
     CrashableStorage storage = new CrashableStorage();
     StorageEngine engine = filled(storage, new ManualScheduler(1, 2));
     random.fails = true;
-    assertThrows(Mishap.class, engine::close);
+    StoreFailedException failed = assertThrows(StoreFailedException.class, engine::close);
+    assertInstanceOf(Mishap.class, failed.getCause());
     random.fails = false;
     checkGivenBack(storage, engine);
   }

@@ -6,7 +6,6 @@ import static io.kvsep.internal.engine.ScatteredStore.SEGMENTS;
 import static io.kvsep.internal.engine.ScatteredStore.STEP;
 import static io.kvsep.internal.engine.ScatteredStore.VALUE_BYTES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,7 +15,6 @@ import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
-import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -25,8 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Values of a store that nobody writes to come to lie in the order of their keys. */
 final class ScatteredFilesTest {
   private long orderFromBytes = ENTRIES * VALUE_BYTES / 2;
-  private final ScatteredStore files =
-      new ScatteredStore(() -> orderFromBytes);
+  private final ScatteredStore files = new ScatteredStore(() -> orderFromBytes);
   private final CrashableStorage storage = files.storage;
   private final StorageEngine store = files.engine;
 

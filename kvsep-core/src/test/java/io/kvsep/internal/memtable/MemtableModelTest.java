@@ -245,8 +245,7 @@ final class MemtableModelTest {
       memtable.read(node, found);
       assertEquals(expected.getKey().tag, found.tag);
       assertArrayEquals(
-          expected.getValue(),
-          memtable.arena().getBytes(found.payloadOffset, found.payloadLength));
+          expected.getValue(), memtable.arena().getBytes(found.payloadOffset, found.payloadLength));
     }
 
     @Override

@@ -30,8 +30,7 @@ final class PendingGarbageTest {
 
   private static StorageEngine open(ManualScheduler scheduler, long pendingBytesMax) {
     ReclaimGoal goal = new ReclaimGoal(1.5, 1 << 10, 16 << 10);
-    Reclaim limits =
-        new Reclaim(goal, pendingBytesMax, Long.MAX_VALUE, () -> Long.MAX_VALUE);
+    Reclaim limits = new Reclaim(goal, pendingBytesMax, Long.MAX_VALUE, () -> Long.MAX_VALUE);
     EngineConfig base = Engines.config(new CrashableStorage(), scheduler);
     return StorageEngine.open(ConfigDraft.of(base).reclaim(limits).build());
   }

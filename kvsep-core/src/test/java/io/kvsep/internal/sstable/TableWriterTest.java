@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.base.Limits;
-import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;

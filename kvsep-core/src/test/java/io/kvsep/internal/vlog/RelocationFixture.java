@@ -63,8 +63,7 @@ final class RelocationFixture implements AutoCloseable {
   BlobFileWriter writer(Storage storage, long fileId, List<Sample> samples) throws IOException {
     Map<Long, Long> counts = new HashMap<>();
     samples.forEach(sample -> counts.merge(segment(sample), 1L, Long::sum));
-    return new BlobFileWriter(
-        storage, LogFixture.STORE, fileId, log.ledger, log.directory, counts);
+    return new BlobFileWriter(storage, LogFixture.STORE, fileId, log.ledger, log.directory, counts);
   }
 
   /** Copies the records to a new file, in this order, and returns its length. */

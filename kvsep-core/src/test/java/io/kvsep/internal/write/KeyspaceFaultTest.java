@@ -179,8 +179,7 @@ final class KeyspaceFaultTest {
       crashed = storage.moment().crashKeepingAll();
     }
     crashed.replace(log, Arrays.copyOf(crashed.contents(log), before));
-    assertThrows(
-        CorruptionException.class, () -> Engines.open(crashed, new ManualScheduler(1, 1)));
+    assertThrows(CorruptionException.class, () -> Engines.open(crashed, new ManualScheduler(1, 1)));
   }
 
   /** The workload on a device that does not do everything, and then on one that does. */
