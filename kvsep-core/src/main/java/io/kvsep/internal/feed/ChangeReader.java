@@ -193,6 +193,7 @@ public final class ChangeReader {
 
   /** Reads one part; returns whether there may be more. Memory can be freed between parts. */
   @GuardedBy("lock")
+  @SuppressWarnings("GuardedBy") // The method that is passed runs under the lock.
   private boolean readOn() {
     Epochs<ReadContext> epochs = source.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();

@@ -55,7 +55,7 @@ final class ReclaimPace implements Pace {
       return;
     }
     double bytesPerSecond =
-        Math.max(bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond.getAsDouble());
+        Math.max((double) bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond.getAsDouble());
     long now = ticker.nanos();
     // Unused time is lost, so a pause does not permit a burst.
     double owed = Math.max(paidUntil - now, 0) + bytes * 1e9 / bytesPerSecond;

@@ -43,6 +43,7 @@ final class LiveFiles {
   }
 
   /** Makes it the newest version. */
+  @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   synchronized void hold(Version version) {
     newest = version;
     for (Level level : version.levels()) {
@@ -83,6 +84,7 @@ final class LiveFiles {
   }
 
   /** The version's last holder has released it. */
+  @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   void died(Version version) {
     List<TableFile> tables = new ArrayList<>();
     List<Long> segments = new ArrayList<>();

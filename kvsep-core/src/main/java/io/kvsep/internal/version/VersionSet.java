@@ -186,6 +186,7 @@ public final class VersionSet implements AutoCloseable {
    * Ensures that a failed edit is not installed at the next open. Until then, or until the next
    * edit that succeeds, it may be.
    */
+  @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   public void settle() {
     switchManifestIf(() -> manifestInDoubt);
   }
