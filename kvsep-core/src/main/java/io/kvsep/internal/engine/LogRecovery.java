@@ -228,7 +228,9 @@ final class LogRecovery {
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence, inTables));
-        tornBytes += later.writtenLength() - Segment.EMPTY_BYTES;
+        // A sealed segment has no preallocated space, so zeros in it are lost content.
+        long length = segment.sealedLength() < 0 ? later.writtenLength() : later.fileLength();
+        tornBytes += length - Segment.EMPTY_BYTES;
       }
     }
     if (claim.compareTo(stop) > 0) {

@@ -193,7 +193,6 @@ public final class ChangeReader {
 
   /** Reads one part; returns whether there may be more. Memory can be freed between parts. */
   @GuardedBy("lock")
-  @SuppressWarnings("GuardedBy") // The method that is passed runs under the lock.
   private boolean readOn() {
     Epochs<ReadContext> epochs = source.epochs();
     EpochSlot<ReadContext> slot = epochs.vacant();
@@ -213,6 +212,7 @@ public final class ChangeReader {
   }
 
   @GuardedBy("lock")
+  @SuppressWarnings("GuardedBy") // The method that is passed runs under the lock.
   private boolean readOn(ValueReader.Scratch scratch) {
     // In this order: the version then contains each bulk load before a visible change.
     long visible = source.snapshots().visibleSequence();
