@@ -90,7 +90,7 @@ final class TrailingZerosTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void areCutOffTheLogAndNotCounted(boolean flushed) throws IOException {
+  void areATornTailOfTheLog(boolean flushed) throws IOException {
     TreeMap<String, String> content = new TreeMap<>();
     CrashableStorage zeros = withZeros(crashed(flushed, content));
     assertEquals(VALUES, content.size());
@@ -99,7 +99,7 @@ final class TrailingZerosTest {
     EngineConfig reading = ConfigDraft.of(config(copy)).readOnly(/* readOnly= */ true).build();
     try (StorageEngine engine = StorageEngine.open(reading)) {
       assertEquals(content, content(engine));
-      assertEquals(0, engine.stats().tornBytes());
+      assertTrue(engine.stats().tornBytes() > ZERO_BYTES);
       assertTrue(engine.verify().problems().isEmpty());
     }
 

@@ -224,13 +224,11 @@ final class LogRecovery {
     long inTables = sequenceInTables();
     LogPosition claim = LogPosition.later(claimSoFar, scanner.claimsFrom(leastSequence, inTables));
     LogPosition stop = end();
-    tornBytes = scanner.writtenLength() - stop.offset();
+    tornBytes = scanner.fileLength() - stop.offset();
     for (SegmentState segment : behind) {
       try (LogScanner later = LogScanner.open(storage, storeId, segment.id(), 0)) {
         claim = LogPosition.later(claim, later.claimsFrom(leastSequence, inTables));
-        // A sealed segment has no preallocated space, so zeros in it are lost content.
-        long length = segment.sealedLength() < 0 ? later.writtenLength() : later.fileLength();
-        tornBytes += length - Segment.EMPTY_BYTES;
+        tornBytes += later.fileLength();
       }
     }
     if (claim.compareTo(stop) > 0) {

@@ -196,16 +196,6 @@ public final class LogScanner implements AutoCloseable {
     return fileLength;
   }
 
-  /** Length without zeros at the end of the file, which were never written. */
-  public long writtenLength() {
-    long length = fileLength;
-    while (length > endOffset() && region.getByte(length - 1) == 0) {
-      length--;
-    }
-    Region.requirePagesRead();
-    return length;
-  }
-
   public long firstSequence() {
     return firstSequence;
   }
