@@ -365,8 +365,8 @@ final class TidyTest {
   private static int parameters(String list) {
     int count = 1;
     int depth = 0;
-    for (char c : list.toCharArray()) {
-      switch (c) {
+    for (int i = 0; i < list.length(); i++) {
+      switch (list.charAt(i)) {
         case '<', '(' -> depth++;
         case '>', ')' -> depth--;
         case ',' -> count += depth == 0 ? 1 : 0;
