@@ -15,7 +15,7 @@ module io.kvsep.core {
   // Without these a store runs all the same.
   requires static jdk.jfr;
   requires static jdk.management;
-  requires static transitive micrometer.core;
+  requires static micrometer.core;
 
   exports io.kvsep;
   exports io.kvsep.error;

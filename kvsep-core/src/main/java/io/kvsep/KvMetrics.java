@@ -59,6 +59,7 @@ public final class KvMetrics implements AutoCloseable {
    * @return what {@link #close} removes the meters with; it need not be kept
    * @throws StoreClosedException when the store is closed
    */
+  @SuppressWarnings("exports") // Micrometer is optional, and so is its module.
   public static KvMetrics bindTo(KvStore store, MeterRegistry registry, Tags tags) {
     Objects.requireNonNull(store, "store");
     Objects.requireNonNull(registry, "registry");
