@@ -94,7 +94,7 @@ final class PackagedJarTest {
                 options("--module-path", source.resolve("module-info.java"), file));
     assertEquals(1, status);
     String message = errors.toString(StandardCharsets.UTF_8);
-    assertTrue(message.contains("does not export it"), message);
+    assertTrue(message.contains("package io.kvsep.internal.memory is not visible"), message);
   }
 
   @Test
