@@ -13,25 +13,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * A file of a {@link FileStorage}. Owns its channels; callers own their mappings.
  *
- * <p>An interrupt during a call of {@link FileChannel} closes the channel for all threads, so the
- * interrupt flag is cleared during an operation. If an interrupt still arrives, the first thread to
- * notice reopens the channel and every thread repeats its operation, which is harmless: all
- * transfers are positional. A file that was deleted or replaced meanwhile cannot be reopened; its
- * next operation fails.
+ * <p>An interrupt during a call of {@link FileChannel} closes the channel for all threads. So an
+ * operation clears the interrupt flag first. If an interrupt still arrives, the first thread to
+ * notice reopens the channel and every thread repeats its operation, which is harmless because
+ * transfers are positional. A file deleted or replaced meanwhile cannot be reopened; its next
+ * operation fails.
  *
- * <p>A sync must not be repeated: the interrupt would replace the error of a failed sync, and a
- * repetition on a channel opened after the kernel has reported the error once would succeed
- * although data is lost. Syncs use a handle of their own, of a class that interrupts do not close.
- * It is opened before the first write, so that it sees every failure.
+ * <p>A sync must not be repeated: the interrupt would replace the error of a failed sync, and on a
+ * channel opened after the kernel has reported the error, a sync succeeds although data is lost.
+ * Syncs use a handle of a class that interrupts do not close, opened before the first write so that
+ * it sees every failure.
  *
- * <p>Nor must a mapping: Java loses one that it has made when an interrupt arrives. Files are
- * mapped by a thread that is never interrupted.
+ * <p>Nor may a mapping be repeated, because Java loses a mapping that an interrupt hits: {@link
+ * InterruptShield} maps files.
  *
  * <p>Thread safe.
  */
 final class ChannelFile implements StorageFile {
   /**
-   * Writes a buffer whose position 0 is at {@code base} of the file. The position shows how far a
+   * Position 0 of the buffer is at {@code base} of the file. The buffer's position shows how far a
    * write came even if an interrupt hid the count.
    */
   private static final Attempt<ByteBuffer, Boolean> WRITE =
@@ -42,7 +42,6 @@ final class ChannelFile implements StorageFile {
         return true;
       };
 
-  /** Fills a buffer likewise, as far as the file goes. */
   private static final Attempt<ByteBuffer, Boolean> READ =
       (current, target, base) -> {
         while (target.hasRemaining()) {
@@ -65,7 +64,7 @@ final class ChannelFile implements StorageFile {
   @GuardedBy("this")
   private int generation;
 
-  /** Takes ownership of both channels. The file is writable if it has a handle for syncs. */
+  /** Takes ownership of both channels. The file is writable if it has a sync handle. */
   ChannelFile(
       FileStorage storage,
       String name,
@@ -114,7 +113,7 @@ final class ChannelFile implements StorageFile {
 
   @Override
   public ByteBuffer map(long length) throws IOException {
-    // A mapping beyond the end of a writable file would silently extend the file.
+    // Mapping beyond the end of a writable file would extend it.
     long fileLength = length();
     if (length < 0 || length > fileLength || length > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
@@ -186,7 +185,7 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  /** The first of the threads that lost a channel opens the next one for all. */
+  /** Called by each thread that lost a channel; the first one opens the next. */
   private synchronized FileChannel replacementOf(FileChannel lost) throws IOException {
     if (closed) {
       throw new ClosedChannelException();

@@ -10,16 +10,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A storage that stops being used when its directory is lost or could not be synced.
  *
- * <p>A failed sync of the directory is not repeated: every later one fails for the same reason. All
- * names are still visible, but the system may have forgotten that some are on no device, even names
- * created by other threads. The next sync would succeed without them, and a manifest would then
- * name files that a power failure removes. (Rebello et al., "Can Applications Recover from fsync
- * Failures?", 2020.)
+ * <p>After a failed sync of the directory every later one fails. The system may have forgotten that
+ * some names, even of other threads, are on no device: a repeated sync would succeed without them,
+ * and a manifest would then name files that a power failure removes. (Rebello et al., "Can
+ * Applications Recover from fsync Failures?", 2020.)
  *
- * <p>After a {@link LostDirectoryException} no file is created, opened, renamed or deleted any
- * more, even if the directory is put back: another store may have used it. These operations throw a
- * {@link StoreFailedException}, except {@link #delete} and {@link #syncDirectory}, which throw an
- * {@link IOException} because their callers have more to do.
+ * <p>After a {@link LostDirectoryException} operations by name fail, even if the directory is put
+ * back, because another store may have used it. They throw a {@link StoreFailedException}; {@link
+ * #delete} and {@link #syncDirectory} throw an {@link IOException}, because their callers have more
+ * to do.
  *
  * <p>Thread safe; one thread at a time syncs the directory.
  */

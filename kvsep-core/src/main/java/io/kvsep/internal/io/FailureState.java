@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 public final class FailureState {
   private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
 
-  /** Records the cause unless there is one, and returns the error to throw. */
+  /** Records the cause if it is the first; returns the error to throw. */
   public StoreFailedException fail(Throwable cause) {
     first.compareAndSet(null, cause instanceof StoreFailedException ? cause.getCause() : cause);
     return error();
@@ -25,8 +25,8 @@ public final class FailureState {
   }
 
   /**
-   * Checks that the directory is still the store's, unless the store has failed. If the system
-   * refuses the check, operations by name meet the same error.
+   * Checks that the directory is still the store's, unless the store has failed. Ignores errors of
+   * the check, because operations by name meet them too.
    */
   public void look(Storage storage) {
     if (!hasFailed()) {

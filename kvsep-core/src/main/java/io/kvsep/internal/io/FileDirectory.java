@@ -16,8 +16,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A new directory of the default file system. Until it is published it is a sibling of its target,
- * so that a rename suffices, with the suffix ".partial", which marks leftovers of a dead process.
+ * A new directory of the default file system. Until a rename publishes it, it is a sibling of its
+ * target with the suffix ".partial", which also marks leftovers of a dead process.
  */
 final class FileDirectory implements NewDirectory {
   private static final String PARTIAL_SUFFIX = ".partial";
@@ -30,7 +30,7 @@ final class FileDirectory implements NewDirectory {
   private final Path parent;
   private final Path partial;
 
-  /** Parents that were created, outermost first. */
+  /** Created parents, outermost first. */
   private final List<Path> made;
 
   private final FileStorage storage;
@@ -48,9 +48,8 @@ final class FileDirectory implements NewDirectory {
   }
 
   /**
-   * Creates an empty directory and missing parents, which are removed again unless it is published.
+   * Creates the partial directory and missing parents, all removed again unless published.
    *
-   * @param source the storage whose files can be linked
    * @throws FileAlreadyExistsException if {@code target} exists
    */
   static FileDirectory begin(FileStorage source, Path target) throws IOException {
@@ -82,7 +81,7 @@ final class FileDirectory implements NewDirectory {
     }
   }
 
-  /** Another process may be creating it too, or have died. */
+  /** A name may be taken by another process, or by a leftover. */
   private static Path createPartial(Path parent, String name) throws IOException {
     for (int n = 1; ; n++) {
       Path partial = parent.resolve(name + PARTIAL_SUFFIX + (n == 1 ? "" : "-" + n));
@@ -98,7 +97,7 @@ final class FileDirectory implements NewDirectory {
 
   private static void requireAbsent(Path path) throws IOException {
     try {
-      // Not Files.exists, which returns false if it cannot tell.
+      // Files.exists returns false on an error.
       Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
     } catch (NoSuchFileException e) {
       return;
@@ -117,21 +116,20 @@ final class FileDirectory implements NewDirectory {
     Path copy = storage.checkedPath(name);
     try {
       Files.createLink(copy, file);
-      // The source may have been replaced since the previous check.
+      // The source directory may have been replaced since the previous check.
       source.checkDirectory();
       return true;
     } catch (NoSuchFileException | FileAlreadyExistsException e) {
       throw e;
     } catch (FileSystemException | UnsupportedOperationException e) {
-      // Different file systems, or no links, or too many. The caller copies, which reports other
-      // errors.
+      // Another file system, no links, or too many. The caller copies, and so meets other errors.
       return false;
     }
   }
 
   @Override
   public void publish() throws IOException {
-    // A rename would replace an empty directory.
+    // The rename would replace an empty directory.
     requireAbsent(target);
     storage.checkDirectory();
     Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
@@ -148,7 +146,7 @@ final class FileDirectory implements NewDirectory {
         FileStorage.deleteDirectories(made);
       }
     } catch (IOException e) {
-      // The name marks the leftover, and the original error is being thrown.
+      // The suffix marks the leftover; the original error is being thrown.
       return;
     } finally {
       storage.close();
@@ -157,10 +155,10 @@ final class FileDirectory implements NewDirectory {
 
   private void deleteAll() throws IOException {
     if (renamed) {
-      // Otherwise a part of it could remain under the final name.
+      // A failing delete must not leave a part under the final name.
       Files.move(target, partial, StandardCopyOption.ATOMIC_MOVE);
     }
-    // The directory with that name may be another one.
+    // The name may belong to another directory.
     storage.checkDirectory();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(partial)) {
       for (Path entry : entries) {

@@ -15,7 +15,7 @@ import java.util.HexFormat;
 import java.util.zip.CRC32C;
 
 /**
- * The first bytes of a file, little-endian; the same in every format version of every kind.
+ * The first bytes of a file, little-endian; the same in all versions of all kinds.
  *
  * <pre>
  * offset  bytes  field
@@ -26,11 +26,10 @@ import java.util.zip.CRC32C;
  *     36      4  crc32c         of bytes 0 .. 35, not placed
  * </pre>
  *
- * The header distinguishes foreign, too old, too new and damaged files. A wrong checksum means
- * damage; version and store are only examined if the header is sound. A file with another magic is
- * foreign, unless the rest shows that it belongs to a store: the checksum is right with the correct
- * magic, or it is right as it is and the magic is another kind's, or all bytes are zero, like bytes
- * that never reached the device.
+ * A wrong checksum means damage; version and store are examined only if the checksum is right. A
+ * file with another magic is foreign, unless the rest shows that it is a damaged file of a store:
+ * the checksum is right with the correct magic, or it is right and the magic is another kind's, or
+ * all bytes are zero because they never reached the device.
  */
 public record FileHeader(StoreId storeId, long number) {
   public static final int BYTES = 40;
@@ -43,7 +42,7 @@ public record FileHeader(StoreId storeId, long number) {
   /** Start of the magic of every kind, in either case. */
   private static final String FAMILY = "kvsep";
 
-  /** In the newest version of the kind. */
+  /** Writes the newest version of the kind. */
   public void put(Region target, FileKind kind, NativeWindow window) {
     target.putLong(0, kind.magicNumber());
     target.putInt(VERSION_AT, kind.version());
@@ -55,7 +54,7 @@ public record FileHeader(StoreId storeId, long number) {
 
   /**
    * Reads the header at the start of {@code region}, which holds {@code length} bytes of the file.
-   * {@link #require} checks store and number.
+   * Store and number are left to {@link #require}.
    *
    * @throws CorruptionException if it is damaged or truncated
    * @throws IncompatibleFormatException if the file is of another kind or version
@@ -106,7 +105,7 @@ public record FileHeader(StoreId storeId, long number) {
   }
 
   /**
-   * Checks that a header belongs to the expected file of the expected store.
+   * Checks store and number.
    *
    * @throws IncompatibleFormatException if the file is of another store
    * @throws CorruptionException if it has another number

@@ -4,12 +4,11 @@ package io.kvsep.internal.io;
  * A kind of file of a store.
  *
  * @param magic eight ASCII characters that begin with "kvsep" in either case
- * @param versionMin the oldest format version that is read
- * @param version the version that is written
+ * @param versionMin oldest format version read
+ * @param version format version written
  * @param noun with its article, for messages
  */
 public record FileKind(String magic, int versionMin, int version, String noun) {
-  /** As a little-endian number. */
   public long magicNumber() {
     return littleEndian(magic);
   }

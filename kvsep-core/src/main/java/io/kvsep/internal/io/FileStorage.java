@@ -31,16 +31,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A directory of the default file system.
  *
- * <p>Keeps the current name of each open file, by which {@link ChannelFile} reopens it, so these
- * files may be renamed and deleted only here. Subdirectories are neither listed nor touched.
+ * <p>{@link ChannelFile} reopens a file by the current name kept here, so open files may be renamed
+ * and deleted only through this class. Subdirectories are neither listed nor touched.
  *
- * <p>Identifies the directory and the lock file by their file keys and checks both before each
- * operation by name. A replacement in the microseconds between check and operation goes unnoticed,
- * but after an open both are checked again. Windows has no file keys, so nothing is checked, but
- * there a directory with open files cannot be moved or deleted.
+ * <p>The file keys of the directory and the lock file are checked before each operation by name,
+ * and again after an open. A replacement in the microseconds between check and another operation
+ * goes unnoticed. Windows has no file keys, but there a directory with open files cannot be moved
+ * or deleted.
  *
  * <p>Thread safe. A lock is held while opening and renaming, never during transfers, syncs and
- * deletes, which can take long on a large file.
+ * deletes, which can take long.
  */
 public final class FileStorage implements Storage {
   private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
@@ -50,13 +50,13 @@ public final class FileStorage implements Storage {
       Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
 
   /**
-   * Windows cannot open a directory as a file and need not: its file systems journal directory
-   * changes and have no call to wait for them.
+   * Windows cannot sync a directory: its file systems journal changes and have no call to wait for
+   * them.
    */
   private static final boolean DIRECTORIES_SYNC = File.separatorChar == '/';
 
   /**
-   * Set to false where a system call filter kills processes that call mincore; that cannot be
+   * Set to false where a system call filter kills a process that calls mincore, which cannot be
    * detected in advance.
    */
   private static final String MINCORE_PROPERTY = "kvsep.mincore";
@@ -68,13 +68,13 @@ public final class FileStorage implements Storage {
 
   /**
    * Opened before any change, so that it sees every sync failure, and so that a lack of file
-   * handles is not mistaken for one. Null if unavailable or not needed.
+   * handles is no sync failure. Null if unavailable or not needed.
    */
   private final @Nullable AsynchronousFileChannel directorySync;
 
   /**
-   * The file key of the directory. No other directory gets the same key while {@link
-   * #directorySync} or the lock file keeps this one open. Null if the system has none.
+   * File key of the directory, null if the system has none. Unique while {@link #directorySync} or
+   * the lock file keeps the directory open.
    */
   private final @Nullable Object identity;
 
@@ -83,24 +83,23 @@ public final class FileStorage implements Storage {
 
   private final Object names = new Object();
 
-  /** The current name of each open file. */
   @GuardedBy("names")
   private final Map<ChannelFile, String> openFiles = new HashMap<>();
 
   /**
-   * Whether the system reports what is in memory. Linux reports a file that the process may not
-   * write as wholly in memory. Cleared if the system refuses.
+   * Whether mincore tells what is in memory. False if the process may not write the files, which
+   * Linux then reports as wholly in memory; cleared if the system refuses.
    */
   private volatile boolean isTold;
 
   private volatile boolean closed;
 
   /**
-   * @throws NoSuchFileException if the directory is missing and is not to be created
+   * @throws NoSuchFileException if the directory is missing and {@code createIfMissing} is false
    * @throws NotDirectoryException if the path is something else
    */
   public FileStorage(Path directory, boolean createIfMissing) throws IOException {
-    // In this order: another process may create the directory between the two checks.
+    // Another process may create the directory between the two checks; this order allows that.
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       if (!createIfMissing) {
         throw new NoSuchFileException(directory.toString());
@@ -109,7 +108,7 @@ public final class FileStorage implements Storage {
     } else if (!Files.isDirectory(directory)) {
       throw new NotDirectoryException(directory.toString());
     }
-    // Later changes of the working directory or of links do not affect this storage.
+    // Independent of later changes of the working directory or of links.
     this.directory = directory.toRealPath();
     Path current = this.directory.resolve(StoreFiles.CURRENT);
     boolean isStore = Files.exists(current);
@@ -146,7 +145,7 @@ public final class FileStorage implements Storage {
     }
   }
 
-  /** Not a FileChannel, which an interrupt would close, hiding a failure; see ChannelFile. */
+  /** An interrupt would close a FileChannel and hide a failure; see ChannelFile. */
   private static AsynchronousFileChannel opened(Path directory) throws IOException {
     return AsynchronousFileChannel.open(directory, StandardOpenOption.READ);
   }
@@ -198,7 +197,7 @@ public final class FileStorage implements Storage {
     FileChannel channel = FileChannel.open(path, options);
     boolean isOurs = false;
     try {
-      // The directory may have been replaced since the first check.
+      // The directory may have been replaced meanwhile.
       checkDirectory();
       isOurs = true;
       return channel;
@@ -214,7 +213,7 @@ public final class FileStorage implements Storage {
     synchronized (names) {
       String name = openFiles.get(file);
       if (name == null) {
-        // The name now belongs to another file, if any.
+        // Deleted, or replaced by a rename.
         throw new NoSuchFileException(
             pathOf(file.name()).toString(), null, "deleted while open, then interrupted");
       }
@@ -233,8 +232,7 @@ public final class FileStorage implements Storage {
     requireOpen();
     checkDirectory();
     try {
-      // Not Files.exists, which returns false if it cannot tell: a new store would overwrite this
-      // one.
+      // Files.exists returns false on an error, and a new store would overwrite this one.
       Files.readAttributes(pathOf(name), BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
       return true;
     } catch (NoSuchFileException e) {
@@ -265,7 +263,7 @@ public final class FileStorage implements Storage {
       throw new IllegalArgumentException("delete of a lock that is held: " + path);
     }
     checkDirectory();
-    // Names first, so that no file is reopened as a later one of the same name.
+    // First, so that no file is reopened as a later one of the same name.
     List<ChannelFile> orphans = orphan(name);
     boolean deleted = false;
     try {
@@ -278,7 +276,7 @@ public final class FileStorage implements Storage {
     }
   }
 
-  /** Windows refuses. */
+  /** Windows refuses to delete a mapped file. */
   @Override
   public boolean deletesMapped() {
     return File.separatorChar == '/';
@@ -358,8 +356,8 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * The store has no lock file, or an empty one: the file may have been deleted while another
-   * process holds it. Such a process checks ten times a second and then stops writing.
+   * A store without a lock file, or with an empty one: the file may have been deleted while another
+   * process held it. That process checks ten times a second and then stops writing.
    */
   private static void awaitFormerHolder() {
     boolean interrupted = false;
@@ -386,7 +384,7 @@ public final class FileStorage implements Storage {
     try {
       part.load();
     } catch (Exception e) {
-      // An IOException that the method does not declare; the first access reads the pages instead.
+      // An undeclared IOException; the first access reads the pages instead.
     }
     return true;
   }
@@ -399,7 +397,7 @@ public final class FileStorage implements Storage {
     try {
       return part.isLoaded();
     } catch (Exception e) {
-      // An IOException that the method does not declare: a system call filter refuses.
+      // An undeclared IOException: a system call filter refuses.
       isTold = false;
       return false;
     }
@@ -447,8 +445,8 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * Closing any channel of a file releases all locks of the process on it, so a lock file is opened
-   * only to be locked.
+   * A lock file is opened only to be locked: closing any channel of it releases all locks of the
+   * process on it.
    */
   private static String requireNotLock(String name) {
     if (StoreFiles.kindOf(name) == StoreFiles.Kind.LOCK) {
@@ -458,8 +456,7 @@ public final class FileStorage implements Storage {
   }
 
   /**
-   * Creates a directory and missing parents durably; returns those that were missing, outermost
-   * first.
+   * Creates a directory and its parents durably; returns those that were missing, outermost first.
    */
   public static List<Path> createDirectories(Path directory) throws IOException {
     Deque<Path> missing = new ArrayDeque<>();
@@ -476,13 +473,13 @@ public final class FileStorage implements Storage {
     return List.copyOf(missing);
   }
 
-  /** Deletes what {@link #createDirectories} created, as far as it is empty. */
+  /** Deletes those directories of {@link #createDirectories} that are empty. */
   public static void deleteDirectories(List<Path> made) {
     for (int i = made.size() - 1; i >= 0; i--) {
       try {
         Files.deleteIfExists(made.get(i));
       } catch (IOException e) {
-        // Not empty any more, or the device refuses. Go on with the parent.
+        // Not empty any more, or the device refuses.
       }
     }
   }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Forwards everything; subclasses override what differs. Thread safe if the other storage is. */
+/** Forwards everything to another storage. Thread safe if that storage is. */
 public abstract class ForwardingStorage implements Storage {
   private final Storage storage;
 
@@ -13,7 +13,7 @@ public abstract class ForwardingStorage implements Storage {
     this.storage = storage;
   }
 
-  /** Replaces a file that was created or opened. */
+  /** Called with each file created or opened; returns the one that callers get. */
   protected StorageFile wrap(StorageFile file) {
     return file;
   }

@@ -12,9 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs work on a private thread that is never interrupted. If an interrupt arrives while a {@link
- * java.nio.channels.FileChannel} maps, Java throws and loses the mapping it has made. It can never
- * be unmapped: until the process ends, the system keeps its pages and, for a deleted file, its
- * space.
+ * java.nio.channels.FileChannel} maps, Java throws and loses the new mapping. It can never be
+ * unmapped: the system keeps its pages, and the space of a deleted file, until the process ends.
  */
 final class InterruptShield {
   private static final ThreadPoolExecutor THREADS =
@@ -33,13 +32,13 @@ final class InterruptShield {
 
   private InterruptShield() {}
 
-  /** Returns or throws what the work does; the caller's interrupt flag is preserved. */
+  /** Returns or throws what the work does; preserves the interrupt flag. */
   static <T> T call(Callable<T> work) throws IOException {
     FutureTask<T> task = new FutureTask<>(work);
     try {
       THREADS.execute(task);
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // No thread is available; without an interrupt it succeeds on this thread too.
+      // No thread is available. This thread does as well unless it is interrupted.
       task.run();
     }
     boolean interrupted = false;

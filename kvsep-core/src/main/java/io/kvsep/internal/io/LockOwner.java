@@ -14,9 +14,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The identity that a process with an exclusive lock writes into the lock file. On POSIX the lock
- * is lost when any code in the process closes a channel of that file, for example to copy the
- * directory; the identity still keeps other processes out. The file has one line, empty if no
+ * The identity that a process with an exclusive lock writes into the lock file. POSIX drops the
+ * lock when any code in the process closes a channel of that file, for example to copy the
+ * directory; the identity still keeps other processes out. The file is one line, empty if no
  * process has an exclusive lock:
  *
  * <pre>
@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * line feed
  * </pre>
  *
- * <p>The identity of a dead process remains. It counts only if a process other than this one has
- * that id and start time. Unreadable content names no process; the lock itself still holds.
+ * <p>An identity counts only if a process other than this one has that id and start time; that of a
+ * dead process may remain. Malformed content names no process.
  */
 final class LockOwner {
   private static final int BYTES_MAX = 512;
@@ -56,13 +56,13 @@ final class LockOwner {
     }
   }
 
-  /** The line feed left shows that the file had a holder. Needs no space. */
+  /** The remaining line feed shows that the file had a holder. Needs no disk space. */
   static void erase(FileChannel channel) throws IOException {
     channel.write(ByteBuffer.wrap(new byte[] {'\n'}), 0);
     channel.truncate(1);
   }
 
-  /** Without the lock, when another process may have it and its identity in the file. */
+  /** For a process that lost the lock: the identity may be another process's. */
   static void eraseOwn(FileChannel channel) throws IOException {
     if (line(channel).startsWith(ProcessHandle.current().pid() + " ")) {
       erase(channel);
@@ -78,7 +78,7 @@ final class LockOwner {
     return new String(bytes.array(), 0, bytes.position(), ISO_8859_1);
   }
 
-  /** The id of another live process whose identity is in the file, if any. */
+  /** The id of another live process whose identity is in the file. */
   static @Nullable Long otherAlive(FileChannel channel, Object file) throws IOException {
     String line = line(channel);
     String[] words = line.endsWith("\n") ? line.stripTrailing().split(" ", 3) : new String[0];
@@ -102,11 +102,11 @@ final class LockOwner {
         && !isZombie(id);
   }
 
-  /** Whether it has ended and was not reaped by its parent, perhaps forever. */
+  /** Whether it has ended but its parent has not reaped it. */
   private static boolean isZombie(long id) {
     try {
       String state = Files.readString(Path.of("/proc", Long.toString(id), "stat"), ISO_8859_1);
-      // After the name, which may contain anything.
+      // The name before may contain anything.
       return state.startsWith(") Z", state.lastIndexOf(')'));
     } catch (IOException e) {
       return false;

@@ -21,31 +21,28 @@ import org.jspecify.annotations.Nullable;
  * The lock files that this process holds.
  *
  * <p>Locks of the operating system do not exclude the own process, and on POSIX all are lost when
- * the process closes any channel of the file. So each lock file has at most one channel, shared by
- * all holders, and none is opened to find out whether this process holds a lock. Files are
- * identified by their real path. {@link LockOwner} protects against other code of this process that
- * opens the file.
+ * the process closes any channel of the file. So each lock file, identified by its real path, has
+ * at most one channel, shared by all holders. {@link LockOwner} protects against other code of this
+ * process that opens the file.
  *
- * <p>Another class loader of this JVM may have its own copy of this class. Its lock is noticed only
- * by an attempt, which needs a channel, and closing that would release the other lock. So the
- * channel is kept for the next attempt, even if another file has replaced its file, as when a
- * directory was deleted and created again: the old file may only have been moved, with a lock on
- * it.
+ * <p>Another class loader of this JVM may have its own copy of this class. Only an attempt to lock
+ * detects its lock, and closing the channel of the attempt would release that lock. So the channel
+ * is kept for the next attempt, even if another file has taken the path: the old file may have been
+ * moved with the lock on it.
  *
- * <p>Thread safe. One monitor covers everything, since each opening of a store takes a lock only
- * once.
+ * <p>Thread safe. One monitor suffices, since opening a store takes one lock.
  */
 final class ProcessLocks {
   @GuardedBy("itself")
   private static final Map<Path, Holding> HELD = new HashMap<>();
 
-  /** Channels that must not be closed, at most two for each file tried. */
+  /** Channels that must not be closed, at most two per file. */
   @GuardedBy("HELD")
   private static final Map<Attempt, FileChannel> KEPT = new HashMap<>();
 
   private ProcessLocks() {}
 
-  /** Creates the file if missing. The path is a real path. */
+  /** Creates the file if missing. Requires a real path. */
   static Lock lock(Path path, boolean shared) throws IOException {
     synchronized (HELD) {
       Holding holding = HELD.get(path);
@@ -82,7 +79,7 @@ final class ProcessLocks {
           }
           Object locked = keyOf(path);
           if (file != null && !file.equals(locked)) {
-            // Replaced before it was opened.
+            // The file was replaced before it was opened.
             continue;
           }
           boolean fresh = locked != null && channel.size() == 0;
@@ -109,8 +106,8 @@ final class ProcessLocks {
   }
 
   /**
-   * Detects a process that has lost its lock, see {@link LockOwner}. If the identity cannot be
-   * written, for example on a full disk, there is only the lock.
+   * Detects a process that has lost its lock, see {@link LockOwner}. If writing the identity fails,
+   * for example on a full disk, only the lock protects.
    */
   private static void keepOthersOut(FileChannel channel, Path path, boolean shared)
       throws IOException {
@@ -134,10 +131,7 @@ final class ProcessLocks {
     }
   }
 
-  /**
-   * The file key, unique among all existing and open files; null if there is no file or the system
-   * has no file keys.
-   */
+  /** Unique among all existing and open files; null without a file or file keys. */
   private static @Nullable Object keyOf(Path path) {
     try {
       return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
@@ -149,7 +143,7 @@ final class ProcessLocks {
   private static FileChannel opened(Path path, boolean shared) throws IOException {
     if (shared) {
       try {
-        // Sufficient for a shared lock, and possible without write permission.
+        // Suffices for a shared lock and needs no write permission.
         return FileChannel.open(path, StandardOpenOption.READ);
       } catch (NoSuchFileException e) {
         // Created below.
@@ -167,7 +161,7 @@ final class ProcessLocks {
         if (!holding.shared) {
           eraseOwner(path, holding);
         }
-        // Closing the channel releases the lock.
+        // Releases the lock.
         holding.channel.close();
       }
     }
@@ -181,7 +175,7 @@ final class ProcessLocks {
         LockOwner.erase(holding.channel);
         erased = true;
       } catch (ClosedChannelException e) {
-        // An interrupt closed it, and the lock is gone; the identity still keeps others out.
+        // An interrupt closed it and released the lock; the identity still keeps others out.
         interrupted |= Thread.interrupted();
       }
       while (!erased && Objects.equals(holding.file, keyOf(path))) {
@@ -194,7 +188,7 @@ final class ProcessLocks {
         }
       }
     } catch (IOException e) {
-      // Other processes are kept out until this one ends.
+      // The identity keeps other processes out until this one ends.
       return;
     } finally {
       if (interrupted) {
@@ -211,7 +205,6 @@ final class ProcessLocks {
     final FileChannel channel;
     final boolean shared;
 
-    /** File key; null if the system has none. */
     final @Nullable Object file;
 
     final boolean fresh;
@@ -238,13 +231,13 @@ final class ProcessLocks {
       this.holding = holding;
     }
 
-    /** File key of the locked file; null if it is not held or the system has none. */
+    /** File key; null after close, or if the system has none. */
     synchronized @Nullable Object file() {
       Holding held = holding;
       return held == null ? null : held.file;
     }
 
-    /** Whether the file was empty, so that no holder had left it. */
+    /** Whether the file was empty: no earlier holder has left a line. */
     synchronized boolean isFresh() {
       Holding held = holding;
       return held != null && held.fresh;

@@ -6,23 +6,21 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * One flat directory of files: the engine's only access to a disk.
+ * A flat directory of files: the engine's only access to a disk.
  *
- * <p>Nothing is durable unless requested: content and length of a file after {@link
- * StorageFile#sync}, its name after {@link #syncDirectory}. A new file survives a crash only after
- * both. Until then a crash may keep, drop or tear each write, and keep or drop each change of the
- * directory.
+ * <p>Content and length of a file are durable after {@link StorageFile#sync}, names after {@link
+ * #syncDirectory}; a new file needs both. Until then a crash may keep, drop or tear each write, and
+ * keep or drop each change of the directory.
  *
- * <p>Names are plain file names ({@link StoreFiles} creates and parses them); a name with a path
- * separator is an {@link IllegalArgumentException}.
+ * <p>Names are those of {@link StoreFiles}; one with a path separator is an {@link
+ * IllegalArgumentException}.
  *
- * <p>Thread safe. An interrupt of the calling thread neither fails nor shortens an operation, and
- * the interrupt flag is preserved.
+ * <p>Thread safe. Interrupts neither fail nor shorten an operation; the interrupt flag is
+ * preserved.
  *
- * <p>Failures are {@link IOException}s and are never retried here. After {@link #close} every
- * operation fails; files that are open stay usable until they are closed themselves. If the
- * directory was moved, deleted or replaced, every operation by name throws a {@link
- * LostDirectoryException} and changes nothing; files that are open stay usable.
+ * <p>Failures are {@link IOException}s and are not retried. After {@link #close} every operation
+ * fails. If the directory was moved, deleted or replaced, every operation by name throws a {@link
+ * LostDirectoryException} and changes nothing. Open files stay usable in both cases.
  */
 public interface Storage extends AutoCloseable {
 
@@ -34,7 +32,7 @@ public interface Storage extends AutoCloseable {
   StorageFile create(String name) throws IOException;
 
   /**
-   * Opens an existing file.
+   * Opens a file.
    *
    * @throws java.nio.file.NoSuchFileException if there is no such file
    */
@@ -43,53 +41,53 @@ public interface Storage extends AutoCloseable {
   boolean exists(String name) throws IOException;
 
   /**
-   * Renames a file atomically, replacing any file with the target name. Open files under either
-   * name remain the same files for their users.
+   * Renames a file atomically, replacing any file with the target name. Open files keep their
+   * content.
    *
    * @throws java.nio.file.NoSuchFileException if there is no source
    */
   void rename(String source, String target) throws IOException;
 
   /**
-   * Removes a name. Mappings of the file stay valid, but see {@link #deletesMapped}.
+   * Mappings of the file stay valid, but see {@link #deletesMapped}.
    *
    * @throws java.nio.file.NoSuchFileException if there is no such file
    */
   void delete(String name) throws IOException;
 
   /**
-   * Whether a mapped file can be deleted and its name reused. If not, mappings must be released
-   * before the file is deleted.
+   * Whether a mapped file can be deleted and its name reused. If not, unmap it before {@link
+   * #delete}.
    */
   boolean deletesMapped();
 
-  /** Plain names of all files, sorted. */
+  /** Names of all files, sorted. */
   List<String> list() throws IOException;
 
   /** Makes every create, rename and delete that has returned durable. */
   void syncDirectory() throws IOException;
 
   /**
-   * Locks a file against incompatible holders in this process and others; creates it if missing.
-   * Only {@link StoreFiles#LOCK} can be locked. It cannot be opened, created, renamed, or deleted
-   * while held; any of these would defeat the lock on some platforms.
+   * Locks {@link StoreFiles#LOCK}, the only name allowed, against incompatible holders in this
+   * process and others; creates the file if missing. The file cannot be opened, created or renamed,
+   * nor deleted while held: that would defeat the lock on some platforms.
    *
    * @throws io.kvsep.error.StoreLockedException if an incompatible lock is held
    */
   StorageLock lock(String name, boolean shared) throws IOException;
 
   /**
-   * Reads a part of a mapping into memory. Reads only these pages, whereas a page fault reads its
-   * surroundings, up to the device's read-ahead. Unreadable pages are skipped. Costs a system call
-   * even if all of it is in memory.
+   * Reads these pages of a mapping into memory; a page fault would read its surroundings too, up to
+   * the device's read-ahead. Unreadable pages are skipped. Costs a system call even if all is in
+   * memory.
    *
    * @param mapped the result of {@link StorageFile#map} of this storage, or a slice of it
-   * @return false if all of it was in memory already, as far as the system reports
+   * @return false if the system reports that all was in memory already
    */
   boolean load(ByteBuffer mapped);
 
   /**
-   * Begins a directory elsewhere that may share files with this one.
+   * Begins a directory elsewhere that may have links to files of this one.
    *
    * @param target the final path; missing parents are created
    * @throws java.nio.file.FileAlreadyExistsException if the path exists
@@ -97,14 +95,14 @@ public interface Storage extends AutoCloseable {
   NewDirectory newDirectory(Path target) throws IOException;
 
   /**
-   * Checks that the directory still has its name, and so does the lock file if held. Every
-   * operation by name does this first. Costs two system calls.
+   * Checks directory and held lock file. Every operation by name does this first. Costs two system
+   * calls.
    *
    * @throws LostDirectoryException if either was moved, deleted or replaced
    */
   void checkDirectory() throws IOException;
 
-  /** Path of the directory, for messages. */
+  /** For messages. */
   String location();
 
   @Override

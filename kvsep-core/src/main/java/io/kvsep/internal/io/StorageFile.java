@@ -4,16 +4,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * One open file of a {@link Storage}. There is no file position: every transfer is positional.
+ * An open file of a {@link Storage}, without a file position.
  *
- * <p>Buffers are direct, because the JDK would otherwise copy through a direct buffer as large as
- * the request and keep it for the life of the thread. A heap buffer is an {@link
- * IllegalArgumentException}.
+ * <p>A heap buffer is an {@link IllegalArgumentException}: the JDK would copy it through a direct
+ * buffer as large as the request, and keep that for the life of the thread.
  *
- * <p>Thread safe, and unaffected by interrupts like {@link Storage}. Overlapping concurrent writes
- * leave the result of one or the other, sector by sector. After {@link #close} every operation
- * throws a {@link java.nio.channels.ClosedChannelException}, except that a second close does
- * nothing.
+ * <p>Thread safe, and unaffected by interrupts. Of overlapping concurrent writes either may win,
+ * sector by sector. After {@link #close} every operation throws a {@link
+ * java.nio.channels.ClosedChannelException}; a second close does nothing.
  */
 public interface StorageFile extends AutoCloseable {
 
@@ -23,8 +21,8 @@ public interface StorageFile extends AutoCloseable {
   long length() throws IOException;
 
   /**
-   * Writes all remaining bytes or throws. May extend the file; a gap reads as zeros. After a
-   * failure any part may be written, and the source's position is undefined.
+   * Writes all remaining bytes. May extend the file; a gap reads as zeros. After a failure any part
+   * may be written, and the source's position is undefined.
    */
   void write(ByteBuffer source, long position) throws IOException;
 
@@ -32,24 +30,23 @@ public interface StorageFile extends AutoCloseable {
   int read(ByteBuffer target, long position) throws IOException;
 
   /**
-   * Maps the range [0, {@code length}) read-only. The buffer is direct, stays valid after {@link
-   * #close}, and is the original one rather than a view, so that its owner can free it. It shows
-   * earlier writes; whether it shows later ones is unspecified.
+   * Maps [0, {@code length}) read-only. The buffer stays valid after {@link #close}, and is no view
+   * of another one, so that the caller can unmap it. It shows earlier writes, and perhaps later
+   * ones.
    *
    * @throws IllegalArgumentException if the length is negative, beyond the end of the file or above
-   *     {@link Integer#MAX_VALUE}; a mapping never extends the file
+   *     {@link Integer#MAX_VALUE}
    */
   ByteBuffer map(long length) throws IOException;
 
   /**
-   * Makes content and length durable. After a failure the state of everything written since the
-   * last success is unknown, and a later success does not change that.
+   * Makes content and length durable. After a failure the state of all writes since the last
+   * success is unknown, even if a later sync succeeds.
    */
   void sync() throws IOException;
 
   /**
-   * Shortens the file to {@code length}, which must not exceed the current one. Not allowed while
-   * mapped.
+   * Shortens the file; {@code length} must not exceed the current one. Not allowed while mapped.
    */
   void truncate(long length) throws IOException;
 

@@ -2,7 +2,7 @@ package io.kvsep.internal.io;
 
 import java.io.IOException;
 
-/** A held lock of a {@link Storage}. A second close does nothing. Thread safe. */
+/** A held lock. A second close does nothing. Thread safe. */
 public interface StorageLock extends AutoCloseable {
   @Override
   void close() throws IOException;

@@ -1,7 +1,7 @@
 package io.kvsep.internal.io;
 
 /**
- * Creates and parses the names of a store's files; no other class does.
+ * The only class that creates and parses names of a store's files.
  *
  * <pre>
  * CURRENT            names the current manifest
@@ -12,8 +12,8 @@ package io.kvsep.internal.io;
  * CURRENT.tmp        any of these names and ".tmp": being written, worthless after a crash
  * </pre>
  *
- * <p>Numbers have at least six digits. Each number has exactly one spelling, so two names never
- * mean the same file; a file spelled otherwise is not the store's and is left alone.
+ * <p>Numbers have at least six digits and exactly one spelling, so two names never mean the same
+ * file. A file spelled otherwise is not the store's and is left alone.
  */
 public final class StoreFiles {
   public static final String CURRENT = "CURRENT";
@@ -50,7 +50,7 @@ public final class StoreFiles {
     return MANIFEST_PREFIX + digits(number);
   }
 
-  /** The name under which a file is written before it is renamed to {@code name}. */
+  /** Name of a file that is written before it is renamed to {@code name}. */
   public static String temporary(String name) {
     return name + TEMPORARY_SUFFIX;
   }
@@ -122,7 +122,7 @@ public final class StoreFiles {
     }
     long number = 0;
     for (int i = 0; i < digits.length(); i++) {
-      // Character.digit would accept the digits of every script.
+      // Character.digit accepts the digits of every script.
       int digit = digits.charAt(i) - '0';
       if (digit < 0 || digit > 9 || number > (Long.MAX_VALUE - digit) / 10) {
         return -1;
@@ -132,7 +132,7 @@ public final class StoreFiles {
     return number;
   }
 
-  /** Not String.format, which uses the digits of the default locale. */
+  /** String.format would use the digits of the default locale. */
   private static String digits(long number) {
     if (number < 0) {
       throw new IllegalArgumentException("negative file number: " + number);

@@ -1,8 +1,7 @@
 /**
- * One flat directory of files behind {@link io.kvsep.internal.io.Storage}, its implementation, the
- * names of a store's files, and their common header. Owns open channels and the lock of the
- * directory, and records the first failure after which nothing may be written. Callers own mapped
- * memory. All public types are thread safe and unaffected by interrupts.
+ * Disk access through {@link io.kvsep.internal.io.Storage}, the names of a store's files and their
+ * common header. Owns open channels and the lock of the directory, and records the first failure
+ * after which nothing may be written. Callers own mapped memory.
  */
 @NullMarked
 package io.kvsep.internal.io;
